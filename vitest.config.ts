@@ -11,7 +11,7 @@ const whole = [
 
 export default defineConfig({
   test: {
-    globalSetup: 'test/temporary-folder.ts',
+    globalSetup: 'test/support/run-folder.ts',
     // Left alone it keeps one core for itself, and a machine of two has only one left for the tests.
     maxWorkers: '100%',
     projects: [

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { Events } from '../src/index.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createIds, systemEntropy } from '../src/runtime/entropy.ts'
 import { Store } from '../src/store/store.ts'
@@ -11,8 +12,8 @@ const at = '2026-11-20T12:00:00.000Z'
 export const createId: () => string = createIds(systemClock, systemEntropy)
 
 /** Opens a store on a file of a folder, as a host would. */
-export function openStore(folder: string, name: string, some: readonly View[] = views): Promise<Store> {
-  return Store.open({
+export function openStore(folder: string, name: string, some: readonly View[] = views): Promise<Store<Events>> {
+  return Store.open<Events>({
     path: join(folder, name),
     views: some,
     clock: systemClock,

@@ -2,18 +2,18 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { walkThroughManyCalls } from './simulation/world/many-calls.ts'
+import { walkThroughManyCalls } from './support/many-calls.ts'
 
 /**
- * Time, randomness and the network come from `Clock`, `Entropy` and `Fetch`, which are passed in. This lists every file
- * in `src` that uses the globals directly, with the reason.
+ * Time, randomness, the network and the streams come from `Clock`, `Entropy`, `Fetch` and `Terminal`, which are passed in.
+ * This lists every file in `src` that uses the globals directly, with the reason.
  */
 const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string> }> = {
   'the time of the machine': {
     pattern: /\bDate\.now\b|\bnew Date\(\s*\)|(?<!new |\.)\bDate\(|\bperformance\.|\bhrtime\b|\buptime\(|\bTemporal\b/,
     allowed: {
       'runtime/clock.ts': 'the system clock',
-      'cli/program.ts': 'prints how long the demonstration took',
+      'cli/commands/demo.ts': 'prints how long the demonstration took',
     },
   },
   'timers of the machine': {
@@ -36,16 +36,14 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'api/health/examine.ts': 'the default of an operator’s tool',
       'index.ts': 'exports it for hosts that wrap it',
       'vault/keys.ts': 'the default of a root key from the environment',
-      'operations/diagnose.ts': 'a tool of operators, without an engine',
-      'operations/backup.ts': 'a tool of operators, without an engine',
-      'operations/restore.ts': 'a tool of operators, without an engine',
-      'operations/verify.ts': 'a tool of operators, without an engine',
+      'operations/upkeep.ts': 'a tool of operators, without an engine',
+      'operations/backups.ts': 'a tool of operators, without an engine',
+      'operations/audit.ts': 'a tool of operators, without an engine',
       'operations/with-store.ts': 'a tool of operators, without an engine',
-      'simulation/served/open-connections.ts': 'real sockets close in real time',
-      'adapters/credentials/source.ts': 'the time limit of a vault is in real time',
+      'adapters/credentials/secret.ts': 'the time limit of a vault is in real time',
       'adapters/http/transport.ts': 'the time limit of a vault that supplies certificates is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
-      'store/database/sqlite.ts': 'waits for the lock of another process in real time',
+      'store/database/sqlite-connection.ts': 'waits for the lock of another process in real time',
       'simulation/served/shifted-clock.ts': 'a clock that runs ahead of the system clock',
       'simulation/served/start-services.ts': 'the default of real servers',
       'simulation/served/deliver-over-sockets.ts': 'a delivery over a real socket takes real time',
@@ -64,16 +62,24 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       /(?<!\.|\w|async )fetch\((?!request: )|globalThis|node:(https?|http2|net|tls|dgram|dns)'|'undici'|\bWebSocket\b/,
     allowed: {
       'adapters/http/transport.ts': 'the only sockets of the clients',
+      'api/options.ts': 'an example for the configuration of a host',
       'simulation/served/serve.ts': 'the simulated services as real servers',
       'adapters/receiver/serve-receivers.ts': 'the receiver as a real server',
       'adapters/credentials/server-certificates.ts': 'the certificates of real servers',
-      'adapters/receiver/source-ranges.ts': 'only compares addresses',
+      'adapters/receiver/sender.ts': 'only compares addresses',
       'simulation/served/start-services.ts': 'only compares addresses',
-      'cli/commands/demo.ts': 'a real server for the demonstration',
-      'cli/commands/dev.ts': 'a real server, and the control server on loopback',
+      'cli/commands/dev.ts': 'the control server on loopback',
+      'cli/local-server.ts': 'a real receiver for demonstrations and development',
       'cli/status-server.ts': 'a real server for probes and metrics',
       'pages/page-script.ts': 'uses the crypto of the browser',
-      'proof/sha256.ts': 'detects the runtime, for its fastest hash',
+      'proof/encoding.ts': 'detects the runtime, for its fastest hash',
+    },
+  },
+  'the streams, signals and end of the process': {
+    pattern: /\bconsole\.\w|\bprocess\.(std(in|out|err)|exit|argv|on\(|once\()/,
+    allowed: {
+      'cli/main.ts': 'gives them to the commands',
+      'api/options.ts': 'a text that hosts run',
     },
   },
   'the process that it runs in': {

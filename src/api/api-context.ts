@@ -2,28 +2,31 @@ import type { Engine } from '../engine/engine.ts'
 import type { Followers } from '../engine/following/followers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
+import { yieldToEventLoop } from '../runtime/event-loop.ts'
+import { logPageRows, type ReadFilter } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
+import { isViewStopped, type RowSource } from '../store/views/view-reader.ts'
 import type { ViewsHandle } from '../store/views/views-handle.ts'
 import type { Views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs } from '../vocabulary/instant.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import type { ServiceName } from '../vocabulary/service-name.ts'
+import { type ServiceName, streamOf } from '../vocabulary/names.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { Commands } from './commands.ts'
+import type { Events, LogStore, Recorded } from './events.ts'
 import type { HttpClients } from './http-clients.ts'
 import type { HostOptions } from './options.ts'
 import type { SubjectDirectory } from './subject-directory.ts'
-import type { ViewRows } from './view-rows.ts'
 
 /** What every area of the API shares. */
 export interface ApiContext {
   /** Without the host's logger, which may throw: use `log`. */
   readonly options: Omit<HostOptions, 'logger'>
   readonly engine: Engine
-  readonly store: Store
-  readonly followers: Followers
+  readonly store: LogStore
+  readonly followers: Followers<Events>
   readonly http: HttpClients
   readonly tracing: Tracing
   readonly commands: Commands
@@ -59,5 +62,75 @@ export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>)
       // The clock was set back since: a reading dated after now has an unknown age.
       return ageMs <= ageMaxMs && ageMs >= -Math.min(ageMaxMs, nearNowMs)
     },
+  }
+}
+
+/**
+ * Reads rows of views for code that decides or reports outcomes. While a view is stopped, it computes the rows from the
+ * log.
+ */
+export interface ViewRows {
+  /**
+   * Finds one row. All its events are in one stream, by default the one named like the key.
+   *
+   * @throws {AverbaError} `VIEW_STOPPED` when the view is stopped and fails at an event of the stream
+   */
+  find<N extends keyof Views>(view: N, key: string, stream?: string): Promise<Views[N] | undefined>
+  /**
+   * Runs a query of a view, or computes the same rows from the events of `source`; for few rows. Throws as `find` does.
+   */
+  select<N extends keyof Views>(
+    view: N,
+    query: { execute(): Promise<Views[N][]> },
+    source: RowSource,
+  ): Promise<Views[N][]>
+}
+
+/** Creates the reader of rows. */
+export function createRows({ viewReader }: Pick<Store, 'viewReader'>): ViewRows {
+  return {
+    find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
+      (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.
+    async select<N extends keyof Views>(view: N, query: { execute(): Promise<Views[N][]> }, source: RowSource) {
+      try {
+        return await query.execute()
+      } catch (error) {
+        if (!isViewStopped(error)) throw error
+        // The view of this name has these rows.
+        return (await viewReader.foldFrom(view, source)) as unknown as Views[N][]
+      }
+    },
+  }
+}
+
+/** The key of a service's record in the index: the contract addresses records by data subject and id. */
+export function recordKey(subject: string, id: string): string {
+  return `${subject}\0${id}`
+}
+
+/** Finds our stream of a consent by its `recordKey`, or of a subscription by its event. */
+export async function findStream(
+  store: Pick<Store, 'lookUp'>,
+  kind: 'consent' | 'subscription',
+  text: string,
+): Promise<string | undefined> {
+  const id = await store.lookUp(kind, text)
+  return id === undefined ? undefined : streamOf(kind, id)
+}
+
+/** Reads the events that a filter selects, page by page, and lets other work run in between. */
+export async function* readPages<T extends keyof Events = keyof Events>(
+  store: Pick<LogStore, 'read'>,
+  filter: ReadFilter<T>,
+): AsyncGenerator<readonly Recorded<T>[]> {
+  let { after } = filter
+  for (;;) {
+    const page = await store.read({ ...filter, ...(after !== undefined && { after }) })
+    yield page
+    const last = page.at(-1)
+    // A partial page is the last. Waiting for an empty one could last forever while other processes append.
+    if (!last || page.length < logPageRows) return
+    after = last.position
+    await yieldToEventLoop()
   }
 }

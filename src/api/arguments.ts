@@ -1,26 +1,21 @@
-import type { PageOptions } from '../pages/language.ts'
-import { refusePersonalId } from '../vocabulary/cpf.ts'
+import type { PageOptions } from '../pages/labels.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
+import { refusePersonalId } from '../vocabulary/tax-numbers.ts'
 
 const idMax = 200
 const textMax = 500
 
 /**
  * Checks an id given by the host. It is stored in clear for ever, so it must be short, well-formed and impersonal.
- *
- * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
+ * Throws `INVALID_INPUT`, `PERSONAL_ID`.
  */
 export function checkId(id: unknown, what: string): asserts id is string {
   checkClearText(id, what, idMax)
 }
 
-/**
- * Checks an instant.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is not ISO 8601 in UTC with milliseconds
- */
+/** Checks an instant. Throws `INVALID_INPUT` when it is not ISO 8601 in UTC with milliseconds. */
 export function checkInstant(at: unknown, what: string): asserts at is Instant {
   const ms = typeof at === 'string' ? Date.parse(at) : Number.NaN
   if (!Number.isNaN(ms) && toInstant(ms) === at) return
@@ -29,29 +24,23 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
   })
 }
 
-/**
- * Checks a duration in milliseconds.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
- */
+/** Checks a duration in milliseconds. Throws `INVALID_INPUT` when it is not a whole number from 0 on. */
 export function checkMs(ms: unknown, what: string): void {
   if (Number.isSafeInteger(ms) && Number(ms) >= 0) return
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a whole number of milliseconds`)
 }
 
 /**
- * Checks the maximum age of a reading; `undefined` accepts any age.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
+ * Checks the maximum age of a reading; `undefined` accepts any age. Throws `INVALID_INPUT` when it is not a whole
+ * number from 0 on.
  */
 export function checkAge(ageMaxMs: unknown): void {
   if (ageMaxMs !== undefined) checkMs(ageMaxMs, 'ageMaxMs')
 }
 
 /**
- * Checks the form of a log position; the log may be shorter. 0 is before the first event.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is not a whole number from 0 on
+ * Checks the form of a log position; the log may be shorter. 0 is before the first event. Throws `INVALID_INPUT` when
+ * it is not a whole number from 0 on.
  */
 export function checkPosition(position: unknown, what: string): asserts position is number {
   if (Number.isSafeInteger(position) && Number(position) >= 0) return
@@ -60,11 +49,7 @@ export function checkPosition(position: unknown, what: string): asserts position
   })
 }
 
-/**
- * Checks that a value is one of the known ones.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks that a value is one of the known ones. Throws `INVALID_INPUT`. */
 export function checkOneOf(given: unknown, known: readonly string[], what: string): void {
   if (typeof given === 'string' && known.includes(given)) return
   throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it is unknown`, {
@@ -86,11 +71,7 @@ export function checkBasis({ purpose, legalBasis }: Basis): void {
   checkClearText(legalBasis, "basis's legal basis", textMax)
 }
 
-/**
- * Checks the format and language of a report, and fills in the defaults.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks the format and language of a report, and fills in the defaults. Throws `INVALID_INPUT`. */
 export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOptions = {}): Required<PageOptions> {
   const isKnown = ['json', 'html'].includes(format) && ['pt-BR', 'en'].includes(language)
   if (isKnown) return { format, language }
@@ -111,11 +92,7 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
   refusePersonalId(text, what)
 }
 
-/**
- * Checks that a value is a well-formed text of 1 to `max` characters.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks that a value is a well-formed text of 1 to `max` characters. Throws `INVALID_INPUT`. */
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text === 'string' && text !== '' && text.length <= max && text.isWellFormed()) return
   throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it must be a text of 1 to ${max} characters`)

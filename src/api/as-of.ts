@@ -1,6 +1,6 @@
-import { positionBefore } from '../store/log/position-before.ts'
+import { positionBefore } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
-import type { ViewBound } from '../store/views/rebuilder.ts'
+import type { ViewBound } from '../store/views/view-reader.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs, toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
@@ -17,9 +17,8 @@ type AsOfContext = Pick<ApiContext, 'store' | 'clock'>
 
 /**
  * Finds the last position that was known at an instant. A past instant is looked up by the events' times. An instant of
- * about now means the end of the log, also when the log's times are ahead because the clock was.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is neither an instant nor a position, or lies in the future
+ * about now means the end of the log, also when the log's times are ahead because the clock was. Throws `INVALID_INPUT`
+ * when it is neither an instant nor a position, or lies in the future.
  */
 export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Instant | number): Promise<KnownBound> {
   const end = await store.readLast()
@@ -37,11 +36,7 @@ export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Ins
   return { position: await store.reader.read(() => positionBefore(toInstant(atMs + 1))), at: knownAt }
 }
 
-/**
- * Checks that an instant is not in the future, by our clock or by the log's last event.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks that an instant is not in the future, by our clock or by the log's last event. Throws `INVALID_INPUT`. */
 export async function checkNotFuture({ store, clock }: AsOfContext, at: Instant, what: string): Promise<void> {
   checkInstant(at, what)
   if (fromInstant(at) <= clock.now() + nearNowMs) return
@@ -51,9 +46,7 @@ export async function checkNotFuture({ store, clock }: AsOfContext, at: Instant,
 }
 
 /**
- * Checks the bound of a view: a position, an instant or both, not beyond the end of the log.
- *
- * @throws {AverbaError} `INVALID_INPUT`
+ * Checks the bound of a view: a position, an instant or both, not beyond the end of the log. Throws `INVALID_INPUT`.
  */
 export async function checkAsOf(log: AsOfContext, { position, at }: ViewBound): Promise<void> {
   if (position === undefined && at === undefined) {

@@ -2,15 +2,14 @@ import type { Engine } from '../engine/engine.ts'
 import { readTrace } from '../engine/performing/attempt-trace.ts'
 import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { RequestContext } from '../engine/recording/recorder.ts'
-import type { CommandResult } from '../engine/recording/repeated-command.ts'
-import { erasedCommandError } from '../engine/recording/repeated-command.ts'
+import { type CommandResult, erasedCommandError } from '../engine/recording/repeated-command.ts'
 import { type Clock, cancelReason } from '../runtime/clock.ts'
-import type { Store } from '../store/store.ts'
-import { checkKnownNames } from '../vocabulary/known-names.ts'
-import type { Actor, Basis, Json, PendingEffect, Problem, RecordedEvent } from '../vocabulary/message.ts'
+import type { Actor, Basis, Json, PendingEffect, Problem } from '../vocabulary/message.ts'
+import { checkKnownNames } from '../vocabulary/names.ts'
 import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
 import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
 import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
+import { type LogStore, openAs, type Recorded } from './events.ts'
 
 /** How long a caller waits for an outcome by default. */
 export const defaultWaitMs = 30_000
@@ -39,14 +38,14 @@ type CommandInput = ({ readonly method: string } | { readonly type: string }) & 
 /** Sends commands for every area of the API: records the intention, performs the effect, returns the outcome. */
 export class Commands {
   readonly #engine: Engine
-  readonly #store: Store
+  readonly #store: LogStore
   readonly #clock: Clock
   readonly #defaults: { readonly actor?: Actor; readonly basis?: Basis }
   readonly #tracing: Tracing
 
   constructor(
     engine: Engine,
-    store: Store,
+    store: LogStore,
     clock: Clock,
     defaults: { actor?: Actor; basis?: Basis },
     tracing: Tracing = noTracing,
@@ -80,7 +79,7 @@ export class Commands {
     input: CommandInput,
     createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions,
-    value: (ended: RecordedEvent) => Promise<T>,
+    value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
     return this.#traced(input, async end => {
       const outcome = await this.#send(input, createRequest, commandOptions, value)
@@ -100,7 +99,7 @@ export class Commands {
     input: Json,
     createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions,
-    value: (ended: RecordedEvent) => Promise<T>,
+    value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
     const about = this.#requestContext(commandOptions)
     const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, createRequest, about)
@@ -144,7 +143,7 @@ export class Commands {
     return Promise.race([work, timeout.then(() => undefined)]).finally(() => done.abort(cancelReason))
   }
 
-  async #toOutcome<T>(pending: PendingEffect, value: (ended: RecordedEvent) => Promise<T>) {
+  async #toOutcome<T>(pending: PendingEffect, value: (ended: Recorded) => Promise<T>) {
     switch (pending.state) {
       case 'pending':
       case 'started':
@@ -194,22 +193,22 @@ export class Commands {
     return (await readTrace(this.#store, pending)).isInProgress
   }
 
-  async #endingEvent(pending: PendingEffect): Promise<RecordedEvent> {
+  async #endingEvent(pending: PendingEffect): Promise<Recorded> {
     if (pending.settledAt === undefined) throw new TypeError(`The effect "${pending.id}" has not ended`)
     return this.#eventAt(pending.settledAt)
   }
 
-  async #eventAt(position: number): Promise<RecordedEvent> {
+  async #eventAt(position: number): Promise<Recorded> {
     const event = await this.#store.readAt(position)
     if (!event) throw new TypeError(`There is no event at ${position}`)
     return event
   }
 
   /** Opens the problem sealed with the event. A reading that resolved an unknown outcome has no problem. */
-  async #openProblem(event: RecordedEvent): Promise<Problem> {
-    const problem = await this.#store.open(`${event.id}/problem`)
+  async #openProblem(event: Recorded): Promise<Problem> {
+    const problem = await openAs(this.#store, 'problem', `${event.id}/problem`)
     if (problem === undefined) return { status: 0, code: 'NOT_DONE', title: 'A reading showed that it was not done' }
-    return problem as unknown as Problem // Sealed as such by the adapter.
+    return problem
   }
 
   /** Checks all options, `waitMs` included, before anything is recorded. */

@@ -12,8 +12,11 @@ import type { SubjectEvent } from '../machines/subject/messages.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { TokenEvent } from '../machines/token.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
-import type { ResumeRecord } from '../store/checkpoints/resuming.ts'
-import type { RecordedEvent } from '../vocabulary/message.ts'
+import type { ResumeRecord } from '../store/checkpoints/high-water-mark.ts'
+import type { Store } from '../store/store.ts'
+import type { DataOf, RecordedIn } from '../vocabulary/log-types.ts'
+import type { PartAddress, RecordedEvent } from '../vocabulary/message.ts'
+import type { SealedParts } from './sealed-parts.ts'
 
 type AnyEvent =
   | CertificateEvent
@@ -31,7 +34,7 @@ type AnyEvent =
   | ValidationEvent
 
 /** Every type of event, with its clear data. */
-export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
+export type Events = { [T in AnyEvent['type']]: DataOf<AnyEvent, T> } & {
   /** `key` is the verifier key line of its checkpoints; `machines` says what each machine may decide. */
   'log.began': { origin: string; keyring: string; key: string; machines?: readonly MachineTable[] }
   /** The machines of newer versions, as in `log.began`. */
@@ -40,5 +43,48 @@ export type Events = { [E in AnyEvent as E['type']]: E['data'] } & {
   'log.resumed': ResumeRecord
 }
 
+/** The store, with the events of our machines. */
+export type LogStore = Store<Events>
+
 /** An event as the log holds it. */
-export type Recorded<T extends keyof Events = keyof Events> = { [K in T]: RecordedEvent<K, Events[K]> }[T]
+export type Recorded<T extends keyof Events = keyof Events> = RecordedIn<Events, T>
+
+/** Reports whether an event of the log is of a type: only machines write to it, so its data is the type's. */
+export function isOfType<T extends keyof Events>(event: RecordedEvent, type: T): event is Recorded<T> {
+  return event.type === type
+}
+
+/** The event, which can only be of this type. */
+export function ofType<T extends keyof Events>(event: Recorded, type: T): Recorded<T> {
+  if (isOfType(event, type)) return event
+  throw new TypeError(`The event ${event.id} is not of the type "${type}"`)
+}
+
+/** An event that a machine recorded, by the machine's name, with which its types begin. */
+export type RecordedBy<K extends string> = Extract<Recorded, { type: `${K}.${string}` }>
+
+/** Reports whether a machine recorded the event. A stream has the events of one machine. */
+export function isBy<K extends string>(event: Recorded, machine: K): event is RecordedBy<K> {
+  return event.type.startsWith(`${machine}.`)
+}
+
+/** Opens a part; `undefined` when it does not exist. */
+export async function openAs<K extends keyof SealedParts>(
+  store: Pick<LogStore, 'open'>,
+  _kind: K,
+  address: PartAddress,
+): Promise<SealedParts[K] | undefined> {
+  const found: unknown = await store.open(address)
+  return found as SealedParts[K] | undefined // Only what was sealed at this address opens, and the API sealed it so.
+}
+
+/** Opens a part that must exist. */
+export async function requireAs<K extends keyof SealedParts>(
+  store: Pick<LogStore, 'open'>,
+  kind: K,
+  address: PartAddress,
+): Promise<SealedParts[K]> {
+  const found = await openAs(store, kind, address)
+  if (found === undefined) throw new TypeError(`There is no part "${address}"`)
+  return found
+}

@@ -1,4 +1,4 @@
-import type { ServiceName } from '../vocabulary/service-name.ts'
+import type { ServiceName } from '../vocabulary/names.ts'
 
 /** The checks of this process and its store, which make no request. */
 export const localChecks = [

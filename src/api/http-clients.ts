@@ -1,10 +1,10 @@
 import type { Certificate } from '../adapters/credentials/certificate.ts'
-import type { Source } from '../adapters/credentials/source.ts'
+import type { Source } from '../adapters/credentials/secret.ts'
 import { type HttpSocket, openSocket } from '../adapters/http/transport.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
-import type { ServiceName } from '../vocabulary/service-name.ts'
+import type { ServiceName } from '../vocabulary/names.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { HostOptions } from './options.ts'
 

@@ -1,4 +1,5 @@
 import type { Json, RecordedEvent } from '../vocabulary/message.ts'
+import type { Events, Recorded } from './events.ts'
 
 /** A row of the keyed index, before its text is turned into a digest. */
 export interface IndexRow {
@@ -10,11 +11,14 @@ export interface IndexRow {
 /** Opens a part of the event, or of another one; `undefined` when it was destroyed. */
 export type Opener = (name: string, of?: string) => Promise<Json | undefined>
 
-/** An event as its machine wrote it: the members read here are texts or absent. */
-export type IndexedEvent = RecordedEvent<string, Readonly<Record<string, string>>>
-
 /** Returns the index rows of one type of event. */
-export type IndexRows = (event: IndexedEvent, open: Opener) => readonly IndexRow[] | Promise<readonly IndexRow[]>
+export type IndexRows<R extends RecordedEvent = RecordedEvent> = {
+  // A method, so that it can be kept among those of other types.
+  rows(event: R, open: Opener): readonly IndexRow[] | Promise<readonly IndexRow[]>
+}['rows']
+
+/** What makes the index rows, by the types of events. */
+export type IndexRowsByType = { readonly [T in keyof Events]?: IndexRows<Recorded<T>> }
 
 /** Returns one row, or none when its text or its value is missing. */
 export function indexRow(

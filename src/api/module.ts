@@ -1,12 +1,14 @@
-import type { ChunkRecorder, Router } from '../engine/performing/effect-runner.ts'
+import type { ChunkRecordersOf, RoutersOf } from '../engine/performing/effect-runner.ts'
 import type { ServiceLimits } from '../engine/performing/throttle.ts'
+import type { InFlight } from '../engine/recording/recorder.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { dayMs, isWithin } from '../vocabulary/instant.ts'
-import type { Instant } from '../vocabulary/message.ts'
-import type { Performers } from '../vocabulary/performer.ts'
-import type { Figures } from './figures.ts'
+import type { EffectState, Instant } from '../vocabulary/message.ts'
+import type { ServiceName } from '../vocabulary/names.ts'
+import type { EffectClass, PerformersOf } from '../vocabulary/performer.ts'
+import type { EffectTypes } from './effect-types.ts'
 import type { HealthChecks } from './health-check.ts'
-import type { IndexRows } from './keyed-index.ts'
+import type { IndexRowsByType } from './keyed-index.ts'
 
 /**
  * An area of the API: its methods, and what it contributes to the loops that perform, run and check. The loops go over
@@ -22,13 +24,13 @@ export interface Module<Methods = unknown> {
    */
   readonly checkLog?: () => Promise<void>
   /** The performers of its effects, by effect type. */
-  readonly performers?: Performers
+  readonly performers?: Partial<PerformersOf<EffectTypes>>
   /** The request limits of a service, by the prefix of its effect types. */
   readonly limits?: Readonly<Record<string, ServiceLimits>>
   /** Find the streams that a fact concerns, by fact type. */
-  readonly routers?: Readonly<Record<string, Router>>
+  readonly routers?: RoutersOf<EffectTypes>
   /** Record large answers in portions, by fact type. */
-  readonly chunkRecorders?: Readonly<Record<string, ChunkRecorder>>
+  readonly chunkRecorders?: ChunkRecordersOf<EffectTypes>
   readonly jobs?: readonly Job[]
   /** Logs what needs a person's attention, each alert once. */
   readonly logAlerts?: () => Promise<void>
@@ -38,7 +40,7 @@ export interface Module<Methods = unknown> {
   /** Its part of the numbers for metrics. */
   readonly figures?: () => Promise<Partial<Figures>>
   /** Creates, for one rebuild of the keyed index, the row makers by event type. */
-  readonly indexRows?: () => Readonly<Record<string, IndexRows>>
+  readonly indexRows?: () => IndexRowsByType
 }
 
 /**
@@ -76,4 +78,42 @@ export interface DueItem {
   readonly at: Instant
   /** The call's id, or the stream of the consent or the subscription. */
   readonly id: string
+}
+
+/** The state of averba in numbers, for metrics. It contains no personal data. */
+export interface Figures {
+  /** The end of the log. */
+  readonly position: number
+  /** Calls that have not ended. `other` counts those that this process does not know or is not configured for. */
+  readonly effects: readonly PendingFigure[]
+  /** Commands and facts that this process is recording or has queued. At `max` more are refused or wait. */
+  readonly underWay: InFlight
+  /** How many events each view is behind the log. */
+  readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
+  readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
+  /**
+   * Notifications for which a handler failed: those to be retried, and those that wait for a person. Null while their
+   * view is stopped.
+   */
+  readonly notifications: HandlerTroubles | null
+  readonly readings: {
+    /** The newest reading of any subject's consents. Both are also null while the view of data subjects is stopped. */
+    readonly newestAt: Instant | null
+    /** The oldest last reading, or enrolment before the first reading, of the subjects that are read on a schedule. */
+    readonly oldestAt: Instant | null
+  }
+}
+
+/** How many notifications a handler failed for. */
+export interface HandlerTroubles {
+  readonly failing: number
+  readonly parked: number
+}
+
+/** Calls of one service, class and state. */
+export interface PendingFigure {
+  readonly service: ServiceName | 'other'
+  readonly effectClass: EffectClass | 'other'
+  readonly state: EffectState
+  readonly count: number
 }

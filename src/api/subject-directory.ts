@@ -1,21 +1,22 @@
 import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { SubjectOrigin } from '../machines/subject/messages.ts'
 import type { Store } from '../store/store.ts'
-import { type Cpf, parseCpf } from '../vocabulary/cpf.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { streamOf } from '../vocabulary/names.ts'
+import { type Cpf, parseCpf } from '../vocabulary/tax-numbers.ts'
 
 /** A random name for a data subject, safe in your tables and logs. A value read from there is cast `as SubjectRef`. */
 export type SubjectRef = string & { readonly subject: unique symbol }
 
+/** Gives a ref that averba made itself, and kept in its log or its index, its type. */
+export function toSubjectRef(kept: string): SubjectRef {
+  return kept as SubjectRef // Only `SubjectDirectory` makes refs, and the callers read no other texts.
+}
+
 /** A data subject, by CPF or by ref. */
 export type SubjectSelector = { readonly cpf: string } | { readonly subject: SubjectRef }
 
-/**
- * Checks that a selector has either a CPF or a ref: both could name two persons.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks that a selector has either a CPF or a ref: both could name two persons. Throws `INVALID_INPUT`. */
 export function checkSelector(selector: SubjectSelector): void {
   // Untyped callers may pass anything.
   const given: unknown = selector
@@ -56,7 +57,7 @@ export class SubjectDirectory {
       'cpf' in selector
         ? await this.#store.lookUp('cpf', parseCpf(selector.cpf))
         : await this.#findByRef(selector.subject)
-    if (found !== undefined) return found as SubjectRef // Only refs are kept under this kind.
+    if (found !== undefined) return toSubjectRef(found)
     // The same answer for an erased CPF and an unknown one: after an erasure they must not differ.
     const [by, more] =
       'cpf' in selector
@@ -72,8 +73,8 @@ export class SubjectDirectory {
     const known = await this.#store.lookUp('cpf', cpf)
     if (known !== undefined)
       // As above.
-      return { subject: known as SubjectRef, targets: [], indexEntries: [], concerns: streamOf('subject', known) }
-    const subject = this.#createId() as SubjectRef // Made here.
+      return { subject: toSubjectRef(known), targets: [], indexEntries: [], concerns: streamOf('subject', known) }
+    const subject = toSubjectRef(this.#createId())
     const parts = { cpf: { owner: streamOf('subject', subject), value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {

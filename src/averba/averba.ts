@@ -1,5 +1,5 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
-import { type ApiContext, createApiContext } from '../api/api-context.ts'
+import { type ApiContext, createApiContext, createRows } from '../api/api-context.ts'
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { type AuditMethods, createAuditModule } from '../api/audit/module.ts'
@@ -7,11 +7,10 @@ import { checkOptions } from '../api/check-options.ts'
 import { Commands } from '../api/commands.ts'
 import { type ConsentMethods, createConsentModule } from '../api/consents/module.ts'
 import type { Events, Recorded } from '../api/events.ts'
-import type { Figures } from '../api/figures.ts'
 import { createHealthModule, type HealthMethods } from '../api/health/module.ts'
 import { createHttpClients } from '../api/http-clients.ts'
 import { createLogModule, type LogMethods } from '../api/log/module.ts'
-import type { DueItem, Module } from '../api/module.ts'
+import type { DueItem, Figures, Module } from '../api/module.ts'
 import { createNotificationModule, type NotificationMethods } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
 import { createReceiverModule, type ReceiverMethods } from '../api/receiver/module.ts'
@@ -19,8 +18,7 @@ import { SubjectDirectory } from '../api/subject-directory.ts'
 import { createSubjectModule, type SubjectMethods } from '../api/subjects/module.ts'
 import { createSubscriptionModule, type SubscriptionMethods } from '../api/subscriptions/module.ts'
 import { createValidationModule, type ValidationMethods } from '../api/validations/module.ts'
-import { createRows } from '../api/view-rows.ts'
-import type { EngineEvents } from '../engine/diagnostics.ts'
+import { type EngineEvents, isEngineEvent } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
 import { addTables, collectTables } from '../engine/machine-tables.ts'
@@ -30,8 +28,8 @@ import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
-import type { RebuildAll } from '../store/views/rebuild-all.ts'
-import type { RebuildResult, ViewBound } from '../store/views/rebuilder.ts'
+import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
+import type { ViewBound } from '../store/views/view-reader.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
 import { type Views, views } from '../views/views.ts'
 import { errorName } from '../vocabulary/error-words.ts'
@@ -192,7 +190,7 @@ async function openContext(
   const log = wrapLogger(options.logger)
   const createId = createIds(clock, entropy)
   const tracing = await loadTracing()
-  const store = await Store.open({
+  const store = await Store.open<Events>({
     path: options.store,
     ...(medium && { medium }),
     views,
@@ -280,11 +278,15 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
     viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound) =>
       engine.admit(async () => {
         await checkAsOf(context, asOf)
-        return (await store.viewAsOf(name, asOf)) as Views[N][] // The view of this name has these rows.
+        return (await store.viewReader.asOf(name, asOf)) as Views[N][] // The view of this name has these rows.
       }),
-    // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.
-    on: <T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void) =>
-      engine.on(type, payload => followers.scope.outside(() => listener(payload as never))),
+    on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void) {
+      // A handler that caused the event does not wait for its listeners. The cast: the type names the payload.
+      const tell = (payload: unknown) => followers.scope.outside(() => listener(payload as never))
+      return isEngineEvent(type)
+        ? engine.on(type, tell)
+        : engine.on('recorded', event => event.type === type && tell(event))
+    },
     run: ({ signal }: { signal: AbortSignal }) =>
       engine.admit(closing =>
         engine.answer(over => {
@@ -326,7 +328,7 @@ async function listDue(modules: readonly Module[], until: Instant): Promise<DueI
 
 async function readFigures(modules: readonly Module[]): Promise<Figures> {
   const parts = await Promise.all(modules.map(each => each.figures?.()))
-  return Object.assign({}, ...parts) as Figures // Tests check that the modules have every member.
+  return Object.assign({}, ...parts) // Tests check that the modules have every member.
 }
 
 /** Wraps a logger: it gets allow-listed fields only, and its own failures are ignored. */

@@ -1,6 +1,6 @@
-import type { IndexedEvent, IndexRows, Opener } from '../api/keyed-index.ts'
+import type { IndexRows, Opener } from '../api/keyed-index.ts'
 import type { Module } from '../api/module.ts'
-import type { SubjectRef } from '../api/subject-directory.ts'
+import { type SubjectRef, toSubjectRef } from '../api/subject-directory.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import type { Store } from '../store/store.ts'
 import type { IndexEntry } from '../store/writing/append.ts'
@@ -18,8 +18,8 @@ export interface IndexRebuildResult {
  * again, except failure records, whose ids are in clear.
  */
 export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]): Promise<IndexRebuildResult> {
-  // By type.
-  const makeRows = () => Object.assign({}, ...modules.map(each => each.indexRows?.())) as Record<string, IndexRows>
+  const makeRows = (): Readonly<Record<string, IndexRows>> =>
+    Object.assign({}, ...modules.map(each => each.indexRows?.()))
   let rowsOf = makeRows()
   const indexEntries = new Map<string, IndexEntry>()
   const hidden = new Set<SubjectRef>()
@@ -39,11 +39,11 @@ export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]
     }
     for (const event of events) {
       const open: Opener = (name, of = event.id) => store.open(`${of}/${name}`).catch(() => undefined)
-      for (const { kind, text, value } of (await rowsOf[event.type]?.(event as IndexedEvent, open)) ?? []) {
+      for (const { kind, text, value } of (await rowsOf[event.type]?.(event, open)) ?? []) {
         const digest = store.digest(kind, text)
         const key = `${kind} ${Buffer.from(digest).toString('hex')}`
         const older = indexEntries.get(key)
-        if (kind === 'cpf' && older) hidden.add(older.value as SubjectRef) // Only refs are kept under this kind.
+        if (kind === 'cpf' && older) hidden.add(toSubjectRef(older.value))
         // The newest entry counts, as it did when it was made.
         indexEntries.set(key, { kind, digest, value })
       }

@@ -1,31 +1,32 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type LogLine, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
-import { printable } from '../vocabulary/printable.ts'
-import { requiredVariables } from './config-template.ts'
+import { parseRootKey, type RootKeyOption } from './options.ts'
+import { printError } from './output.ts'
+import type { Terminal } from './terminal.ts'
 
 /** The default file of the configuration. */
 export const defaultConfig = 'averba.config.ts'
+
+/** The option of every command that uses one configuration. */
+export const configOption = { '--config <file>': { text: 'the configuration', fallback: defaultConfig } } as const
 
 /**
  * Loads the options that a configuration file exports by default.
  *
  * @throws {AverbaError} `NOT_FOUND` when the file is missing, `MISCONFIGURED` when it fails or exports no options
  */
-export async function loadConfig(file: string = defaultConfig): Promise<AverbaOptions> {
+export async function loadConfig(file: string): Promise<AverbaOptions> {
   const path = resolve(file)
   if (!existsSync(path)) {
     const hint = 'Write one with averba init, or name it with --config'
     throw new AverbaError('NOT_FOUND', `Cannot load "${path}": the file is missing`, { hint })
   }
-  const { default: options } = (await import(pathToFileURL(path).href).catch((cause: unknown) => {
-    throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${loadErrorReason(cause, path)}`, {
-      cause,
-      hint: loadErrorHint(cause, path),
-    })
-  })) as { default?: unknown } // The options are checked below, and by openAverba.
+  const { default: options }: { default?: unknown } = await import(pathToFileURL(path).href).catch((cause: unknown) => {
+    throw loadError(cause, path)
+  })
   if (typeof options === 'object' && options !== null) return options as AverbaOptions // Checked by openAverba.
   const hint = 'End it with: export default defineConfig({ ... })'
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
@@ -34,29 +35,32 @@ export async function loadConfig(file: string = defaultConfig): Promise<AverbaOp
 /** The error that the function `env` of the template throws for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
-function loadErrorHint(cause: unknown, path: string): string {
-  if (cause instanceof Error && missingVariable.test(cause.message))
-    return 'Set what is missing, or delete the services that you do not use from the configuration'
-  if (isModuleMissing(cause)) return 'Install averba, and what else it imports, in its folder: npm install averba'
-  const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
-  return `${module}To see where and why, run it alone: node "${path}"`
-}
-
-function isModuleMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND'
-}
-
 /** Quotes no message of another error, since it may contain a secret. The name of a variable is not secret. */
-function loadErrorReason(cause: unknown, path: string): string {
-  if (!(cause instanceof Error)) return 'it throws something that is not an Error'
-  if (isModuleMissing(cause)) return 'a package or file that it imports is missing'
+function loadError(cause: unknown, path: string): AverbaError {
+  const make = (reason: string, hint: string) =>
+    new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { cause, hint })
+  const toSee = `To see where and why, run it alone: node "${path}"`
+  if (!(cause instanceof Error)) return make('it throws something that is not an Error', toSee)
+  if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
+    const hint = 'Install averba, and what else it imports, in its folder: npm install averba'
+    return make('a package or file that it imports is missing', hint)
+  }
   const [, missing] = missingVariable.exec(cause.message) ?? []
-  if (missing === undefined) return `it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`
+  if (missing === undefined) {
+    const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
+    return make(`it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`, module + toSee)
+  }
   // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
-  if (names.length === 1) return cause.message
-  return `The environment variables ${names.join(', ')} are not set`
+  const hint = 'Set what is missing, or delete the services that you do not use from the configuration'
+  return make(names.length === 1 ? cause.message : `The environment variables ${names.join(', ')} are not set`, hint)
+}
+
+/** Lists the environment variables that a configuration from the template of `averba init` requires. */
+export function requiredVariables(config: string): string[] {
+  const active = config.split('\n').filter(line => !/^\s*\/\//.test(line) && !line.startsWith('const '))
+  return [...active.join('\n').matchAll(/(?:env|textOf)\('(\w+)'\)/g)].map(([, name = '']) => name)
 }
 
 /**
@@ -64,25 +68,46 @@ function loadErrorReason(cause: unknown, path: string): string {
  *
  * @throws {AverbaError} `NOT_FOUND` when the log does not exist
  */
-export async function withExisting<T>(file: string | undefined, work: (averba: Averba) => Promise<T>): Promise<T> {
+export async function withExisting<T>(
+  terminal: Terminal,
+  file: string,
+  work: (averba: Averba) => Promise<T>,
+): Promise<T> {
   const { store } = await loadConfig(file)
   if (typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
-  return withConfigured(file, work)
+  return withConfigured(terminal, file, work)
 }
 
 /** Opens the log of a configuration for one task. Log lines go to standard error. */
-export async function withConfigured<T>(file: string | undefined, work: (averba: Averba) => Promise<T>): Promise<T> {
-  const options = await loadConfig(file)
-  const averba = await openAverba({
-    ...options,
-    logger: line => console.error(printable(JSON.stringify(line))),
-  })
-  try {
-    return await work(averba)
-  } finally {
-    await averba.close()
-  }
+export async function withConfigured<T>(
+  terminal: Terminal,
+  file: string,
+  work: (averba: Averba) => Promise<T>,
+): Promise<T> {
+  const logger = (line: LogLine) => printError(terminal, JSON.stringify(line))
+  return withOpen({ ...(await loadConfig(file)), logger }, work)
+}
+
+/**
+ * Opens an existing store for one task. `openAverba` alone would create a new log.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when the file is missing
+ */
+export async function withStore<T>(
+  store: string,
+  options: RootKeyOption,
+  work: (averba: Averba) => Promise<T>,
+  more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
+): Promise<T> {
+  const { rootKey: keys } = parseRootKey(options)
+  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
+  return withOpen({ store, schedules: false, ...(keys && { keys }), ...more }, work)
+}
+
+async function withOpen<T>(options: AverbaOptions, work: (averba: Averba) => Promise<T>): Promise<T> {
+  const averba = await openAverba(options)
+  return work(averba).finally(() => averba.close())
 }

@@ -1,15 +1,39 @@
 #!/usr/bin/env node
-import { handleBrokenOutput } from './broken-pipe.ts'
+import { fstatSync } from 'node:fs'
+import type { Terminal } from './terminal.ts'
 
-/** The entry of the command line. It checks the version of Node before it loads any other module. */
+/** The entry of the command line: all that touches the process. It checks Node before it loads any other module. */
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
-handleBrokenOutput()
+/** The exit codes when a second signal ends the process: the same as a shell reports for a killed process. */
+const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
+
+const terminal: Terminal = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  get isInputPipe() {
+    const input = fstatSync(0)
+    return input.isFIFO() || input.isSocket()
+  },
+  stopSignal() {
+    const stopping = new AbortController()
+    for (const [signal, exitCode] of Object.entries(signalCodes)) {
+      process.on(signal, () => {
+        // Calls under way stay in the ledger as started.
+        if (stopping.signal.aborted) process.exit(exitCode)
+        stopping.abort(signal)
+      })
+    }
+    return stopping.signal
+  },
+}
 
 if (major < 22 || (major === 22 && minor < 19)) {
   console.error(`averba needs Node 22.19 or newer; this is Node ${process.versions.node}`)
   process.exitCode = 1
 } else {
   const { runProgram } = await import('./program.ts')
-  await runProgram()
+  // A timer or socket of the host may keep the process alive.
+  process.exit(await runProgram(process.argv.slice(2), terminal))
 }

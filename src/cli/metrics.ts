@@ -17,11 +17,12 @@ const attemptBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10]
 /** Counts averba's work from now on, and reads its state at every scrape. */
 export function createMetrics(averba: Averba, clock: Clock): Metrics {
   const register = new Registry()
-  const registers = [register]
   collectDefaultMetrics({ register })
-  const stops = [...countWork(averba, registers)]
-  const setFigures = createFigureGauges(registers)
-  const setHealth = createHealthGauges(registers)
+  const gauge: CreateGauge = (name, help, labelNames = []) =>
+    new Gauge({ name: `averba_${name}`, help, labelNames, registers: [register] })
+  const stops = [...countWork(averba, [register])]
+  const setFigures = createFigureGauges(gauge)
+  const setHealth = createHealthGauges(gauge)
   return {
     contentType: register.contentType,
     async scrape() {
@@ -38,72 +39,39 @@ export function createMetrics(averba: Averba, clock: Clock): Metrics {
 
 /** Label values are only names from our own code: states, classes, operations, machines, statuses. */
 function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void> {
-  const commits = new Histogram({
-    name: 'averba_commit_seconds',
-    help: 'Time of a durable commit, which blocks the event loop.',
-    buckets: commitBuckets,
-    registers,
-  })
+  const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+    new Counter({ name: `averba_${name}_total`, help, labelNames, registers })
+  const seconds = <L extends string>(name: string, help: string, buckets: number[], labelNames: readonly L[] = []) =>
+    new Histogram({ name: `averba_${name}_seconds`, help, buckets, labelNames, registers })
+
+  const commits = seconds('commit', 'Time of a durable commit, which blocks the event loop.', commitBuckets)
   yield averba.on('committed', ({ ms }) => commits.observe(ms / 1_000))
 
-  const events = new Counter({
-    name: 'averba_events_total',
-    help: 'Events that this process appended, by machine.',
-    labelNames: ['machine'],
-    registers,
-  })
+  const events = counter('events', 'Events that this process appended, by machine.', ['machine'])
   yield averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
 
-  const attempts = new Counter({
-    name: 'averba_attempts_total',
-    help: 'Ended attempts at calls, by operation and outcome.',
-    labelNames: ['operation', 'outcome'],
-    registers,
-  })
-  const took = new Histogram({
-    name: 'averba_attempt_seconds',
-    help: 'Time of an attempt at a call, by service.',
-    labelNames: ['service'],
-    buckets: attemptBuckets,
-    registers,
-  })
-  const tokens = new Counter({
-    name: 'averba_token_requests_total',
-    help: 'Token requests that this process sent or tried to send.',
-    registers,
-  })
+  const attempts = counter('attempts', 'Ended attempts at calls, by operation and outcome.', ['operation', 'outcome'])
+  const took = seconds('attempt', 'Time of an attempt at a call, by service.', attemptBuckets, ['service'])
+  const tokens = counter('token_requests', 'Token requests that this process sent or tried to send.')
   yield averba.on('attempted', ({ operation, outcome, ms }) => {
     attempts.inc({ operation, outcome })
     if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
     if (operation === 'tokenService.requestToken') tokens.inc()
   })
 
-  const received = new Counter({
-    name: 'averba_notifications_received_total',
-    help: 'Notifications stored by this process: new, copies, and recovered from failure records.',
-    labelNames: ['how'],
-    registers,
-  })
+  const receivedHelp = 'Notifications stored by this process: new, copies, and recovered from failure records.'
+  const received = counter('notifications_received', receivedHelp, ['how'])
   for (const how of ['received', 'copied', 'recovered'] as const)
     yield averba.on(`notification.${how}`, () => received.inc({ how }))
 
-  const answers = new Histogram({
-    name: 'averba_notification_answer_seconds',
-    help: 'Time until a request to the receiver was answered, by HTTP status.',
-    labelNames: ['status'],
-    buckets: answerBuckets,
-    registers,
-  })
+  const answersHelp = 'Time until a request to the receiver was answered, by HTTP status.'
+  const answers = seconds('notification_answer', answersHelp, answerBuckets, ['status'])
   yield averba.on('answered', ({ status, ms }) => answers.observe({ status }, ms / 1_000))
 }
 
-function gaugeFactory(registers: Registry[]) {
-  return <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
-    new Gauge({ name: `averba_${name}`, help, labelNames, registers })
-}
+type CreateGauge = <L extends string>(name: string, help: string, labelNames?: readonly L[]) => Gauge<L>
 
-function createFigureGauges(registers: Registry[]) {
-  const gauge = gaugeFactory(registers)
+function createFigureGauges(gauge: CreateGauge) {
   const position = gauge('log_position', 'The position of the last event.')
   const effects = gauge('effects', 'Calls that have not ended.', ['service', 'class', 'state'])
   const underWay = gauge('under_way', 'Commands and facts that are being recorded or wait for it.', ['what'])
@@ -113,10 +81,8 @@ function createFigureGauges(registers: Registry[]) {
   const followersParked = gauge('followers_parked', 'Parked followers, which wait for an operator.')
   const notifications = gauge('notifications', 'Notifications that a handler failed at.', ['state'])
   const newest = gauge('reading_age_seconds', 'Time since the last reading of any consents.')
-  const oldest = gauge(
-    'reading_age_oldest_seconds',
-    'Time since the last reading of the scheduled person who has waited the longest.',
-  )
+  const oldestHelp = 'Time since the last reading of the scheduled person who has waited the longest.'
+  const oldest = gauge('reading_age_oldest_seconds', oldestHelp)
   /** Without a reading the gauge has no value, and is left out. */
   const setAge = (of: Gauge, at: string | null, now: number) =>
     at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
@@ -138,13 +104,10 @@ function createFigureGauges(registers: Registry[]) {
   }
 }
 
-function createHealthGauges(registers: Registry[]) {
-  const gauge = gaugeFactory(registers)
+function createHealthGauges(gauge: CreateGauge) {
   const daysLeft = gauge('certificate_days_left', 'Days until a certificate expires.', ['certificate'])
-  const subscription = gauge(
-    'subscription_days_left',
-    'Days until the portal deletes a subscription because of its errors.',
-  )
+  const subscriptionHelp = 'Days until the portal deletes a subscription because of its errors.'
+  const subscription = gauge('subscription_days_left', subscriptionHelp)
   const ready = gauge('ready', 'Whether the process is ready for work.')
   const checks = gauge('check_ok', 'Whether a check of averba.health() is ok.', ['check'])
   return ({ ready: isReady, checks: found }: Health) => {

@@ -1,42 +1,28 @@
-import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { AverbaError } from '../index.ts'
 
-/** A new file that a command writes. It never overwrites a file, and leaves no incomplete one. */
-export class NewFile {
-  readonly #path: string
-  readonly #descriptor: number
-
-  /** @throws {AverbaError} `INVALID_INPUT` when the file exists, or cannot be created */
-  constructor(path: string, mode: number) {
-    this.#path = path
-    this.#descriptor = explainWriteErrors(path, () => openSync(path, 'wx', mode))
-  }
-
-  /** Writes the whole content, and closes the file. */
-  write(text: string): void {
-    try {
-      explainWriteErrors(this.#path, () => writeFileSync(this.#descriptor, text))
-    } catch (error) {
-      this.discard()
-      throw error
-    }
-    closeSync(this.#descriptor)
-  }
-
-  /** Deletes the file. */
-  discard(): void {
-    closeSync(this.#descriptor)
-    rmSync(this.#path, { force: true })
-  }
-}
-
-function explainWriteErrors<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    const reason = code === 'EEXIST' ? 'it exists already' : code
+/**
+ * Writes a new file and returns its text. The file is created before its text is made, so that nothing is made in vain;
+ * when anything fails, it is removed.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when the file exists, or cannot be written
+ */
+export async function writeNewFile(path: string, mode: number, makeText: () => Promise<string>): Promise<string> {
+  const rejectFile = (cause: NodeJS.ErrnoException) => {
+    const reason = cause.code === 'EEXIST' ? 'it exists already' : cause.code
     const hint = 'Name a new file in an existing folder, on a disk with free space'
     throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": ${reason}`, { cause, hint })
+  }
+  const file = await open(path, 'wx', mode).catch(rejectFile)
+  try {
+    const text = await makeText()
+    await file.writeFile(text).catch(rejectFile)
+    return text
+  } catch (error) {
+    rmSync(path, { force: true })
+    throw error
+  } finally {
+    await file.close()
   }
 }

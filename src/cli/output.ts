@@ -1,9 +1,63 @@
+import { writeSync } from 'node:fs'
 import type { Diagnosis } from '../index.ts'
 import { printable } from '../vocabulary/printable.ts'
+import type { Terminal } from './terminal.ts'
 
 /** Prints one line that may hold text from a service or another log. Terminal control characters become codes. */
-export function printLine(line: string): void {
-  console.log(printable(line))
+export function printLine({ stdout }: Pick<Terminal, 'stdout'>, line: string): void {
+  stdout.write(`${printable(line)}\n`)
+}
+
+/** Prints a result: as one JSON object, or as lines. */
+export function printResult(terminal: Terminal, json: boolean, result: object, lines: Iterable<string>): void {
+  for (const line of json ? [JSON.stringify(result)] : lines) printLine(terminal, line)
+}
+
+/** Prints a line for the operator to standard error, as `printLine` does. */
+export function printError({ stderr }: Terminal, line: string): void {
+  stderr.write(`${printable(line)}\n`)
+}
+
+/** Prints a line of a serving command. Tries again after earlier output failed, since the disk may have room again. */
+export function printOrDrop(terminal: Terminal, line: string): void {
+  const { writable, fd } = terminal.stdout
+  try {
+    if (writable || fd === undefined) printLine(terminal, line)
+    else writeSync(fd, `${printable(line)}\n`)
+  } catch {
+    // The pipe is closed, or the disk is still full.
+  }
+}
+
+/** Watches for failing output: a closed pipe ends the command, a full disk makes it fail. */
+export class WatchedOutput {
+  /** Lets a serving command continue. */
+  isOptional = false
+  /** Whether output that the command needs was not written. */
+  hasFailed = false
+  readonly #stdout: Terminal['stdout']
+  readonly #pipe = Promise.withResolvers<void>()
+  /** Resolves when the reader of the output has closed the pipe: nothing remains to be done. */
+  readonly closed = this.#pipe.promise
+
+  constructor({ stdout, stderr }: Terminal) {
+    this.#stdout = stdout
+    let isReported = false
+    stderr.on('error', () => undefined)
+    stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (code === 'EPIPE' && !this.isOptional) return this.#pipe.resolve()
+      if (!this.isOptional) this.hasFailed = true
+      if (isReported) return
+      isReported = true
+      stderr.write(`Cannot write the output (${code})${this.isOptional ? ': continuing without it' : ''}\n`)
+    })
+  }
+
+  /** Waits until all output is written, or has failed. */
+  async written(): Promise<void> {
+    if (this.isOptional) return
+    await new Promise<void>(resolve => this.#stdout.write('', () => resolve()))
+  }
 }
 
 /** Formats a number of things, such as "1 event" or "2 events". */

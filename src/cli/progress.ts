@@ -1,15 +1,14 @@
 import { AverbaError } from '../index.ts'
+import type { Terminal } from './terminal.ts'
 
-interface Terminal {
-  readonly isTTY?: boolean
-  write(text: string): unknown
-}
+/** Shows how far a task is. */
+export type ShowProgress = (what: string, done: number, end: number) => void
 
 const barWidth = 24
 
 /** Shows a progress bar on a terminal. Prints nothing when the output is not a terminal. */
-export function createProgress(terminal: Terminal = process.stderr): (what: string, done: number, end: number) => void {
-  if (!terminal.isTTY) return () => undefined
+export function createProgress({ stderr }: Pick<Terminal, 'stderr'>): ShowProgress {
+  if (!stderr.isTTY) return () => undefined
   let shown = ''
   return (what, done, end) => {
     const part = end === 0 ? 1 : Math.min(1, done / end)
@@ -18,21 +17,16 @@ export function createProgress(terminal: Terminal = process.stderr): (what: stri
     const text = `${bar} ${String(Math.floor(100 * part)).padStart(3)} % ${what}`
     if (text === shown) return
     shown = text
-    terminal.write(`\r\x1b[K${done >= end ? '' : text}`)
+    stderr.write(`\r\x1b[K${done >= end ? '' : text}`)
   }
 }
 
 /** Shows progress of a task that makes a copy. The first signal makes it throw, so that the task removes the copy. */
-export function createStoppableProgress(terminal?: Terminal): ReturnType<typeof createProgress> {
+export function createStoppableProgress(terminal: Pick<Terminal, 'stderr' | 'stopSignal'>): ShowProgress {
   const show = createProgress(terminal)
-  let stoppedBy: string | undefined
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      stoppedBy = signal
-    })
-  }
+  const stopping = terminal.stopSignal()
   return (what, done, end) => {
-    if (stoppedBy !== undefined) throw new AverbaError('CLOSED', `Ended by ${stoppedBy}: no file was made`)
+    if (stopping.aborted) throw new AverbaError('CLOSED', `Ended by ${stopping.reason}: no file was made`)
     show(what, done, end)
   }
 }

@@ -25,6 +25,11 @@ interface ServedTenant extends Tenant {
   readonly serverOptions: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
 }
 
+const unservedLine: LogLine = {
+  message: 'the receiver is not served by this process: run.receiver is not set',
+  detail: 'set run.receiver, unless averba.receiver is served elsewhere',
+}
+
 /**
  * Serves the receivers of all tenants over HTTPS. Tenants with the same host and port share one server, which
  * distinguishes them by path, and presents for each host name the certificate of its tenant.
@@ -36,7 +41,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   const groups = new Map<string, ServedTenant[]>()
   for (const tenant of tenants) {
     const { receiver, run: { receiver: serverOptions } = {} } = tenant.options
-    if (receiver && !serverOptions) warnUnserved(tenant)
+    if (receiver && !serverOptions) tenant.logger(unservedLine)
     if (!receiver || !serverOptions) continue
     const address = `${serverOptions.host ?? ''}:${serverOptions.port ?? ''}`
     groups.set(address, [...(groups.get(address) ?? []), { ...tenant, receiver, serverOptions }])
@@ -65,10 +70,7 @@ async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServe
     receivers: receiversByPath(group),
     certificates: certificatesByName(group),
     onTrouble: error =>
-      first.logger({
-        message: 'the certificate of the receiver could not be renewed',
-        error: errorName(error),
-      }),
+      first.logger({ message: 'the certificate of the receiver could not be renewed', error: errorName(error) }),
     ...(clock && { clock }),
   })
 }
@@ -77,50 +79,35 @@ async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServe
 function certificatesByName(group: readonly ServedTenant[]): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
   for (const { config, receiver, serverOptions } of group) {
-    const { certificate: main, certificates } = serverOptions
-    const own = { [new URL(receiver.publicUrl).hostname]: main, ...certificates }
+    const own = { [new URL(receiver.publicUrl).hostname]: serverOptions.certificate, ...serverOptions.certificates }
     for (const [name, certificate] of Object.entries(own)) {
-      if (byName[name] !== undefined && !isDeepStrictEqual(byName[name], certificate))
-        throw new AverbaError(
-          'MISCONFIGURED',
-          `Cannot serve the receiver of ${config}: another receiver has another certificate for "${name}"`,
-          { hint: 'Give receivers with the same host name the same certificate, or different ports' },
-        )
-      byName[name] = certificate
+      byName[name] ??= certificate
+      if (isDeepStrictEqual(byName[name], certificate)) continue
+      const message = `Cannot serve the receiver of ${config}: another receiver has another certificate for "${name}"`
+      throw new AverbaError('MISCONFIGURED', message, {
+        hint: 'Give receivers with the same host name the same certificate, or different ports',
+      })
     }
   }
   return byName
 }
 
+/** The receivers by the paths that the portal sends to: their own, and those of endpoints on the same host. */
 function receiversByPath(group: readonly ServedTenant[]): ServeReceiversOptions['receivers'] {
   const byPath = new Map<string, ServedTenant>()
   for (const tenant of group) {
-    for (const path of receiverPaths(tenant)) {
-      const other = byPath.get(path)
-      if (other && other !== tenant) throw pathConflict(path, other, tenant)
+    const { origin, pathname } = new URL(tenant.receiver.publicUrl)
+    const endpoints = (tenant.options.subscriptions ?? []).flatMap(({ endpoint }) => endpoint ?? [])
+    const ofHost = endpoints.map(endpoint => new URL(endpoint)).filter(url => url.origin === origin)
+    for (const path of [pathname, ...ofHost.map(url => url.pathname)]) {
+      const other = byPath.get(path) ?? tenant
       byPath.set(path, tenant)
+      if (other === tenant) continue
+      const both = `${other.config} and ${tenant.config}`
+      throw new AverbaError('MISCONFIGURED', `Cannot serve the receivers of ${both}: both have the path "${path}"`, {
+        hint: 'Give each receiver.publicUrl its own path, or each run.receiver its own port',
+      })
     }
   }
   return Object.fromEntries([...byPath].map(([path, { averba }]) => [path, averba.receiver]))
-}
-
-/** The paths that the portal sends to: the receiver's, and those of subscription endpoints on the same host. */
-function receiverPaths({ receiver, options: { subscriptions = [] } }: ServedTenant): Set<string> {
-  const { origin, pathname } = new URL(receiver.publicUrl)
-  const own = subscriptions.flatMap(({ endpoint }) => (endpoint === undefined ? [] : [new URL(endpoint)]))
-  return new Set([pathname, ...own.filter(url => url.origin === origin).map(url => url.pathname)])
-}
-
-function pathConflict(path: string, one: Tenant, other: Tenant): AverbaError {
-  const message = `Cannot serve the receivers of ${one.config} and ${other.config}: both have the path "${path}"`
-  return new AverbaError('MISCONFIGURED', message, {
-    hint: 'Give each receiver.publicUrl its own path, or each run.receiver its own port',
-  })
-}
-
-function warnUnserved({ logger }: Tenant): void {
-  logger({
-    message: 'the receiver is not served by this process: run.receiver is not set',
-    detail: 'set run.receiver, unless averba.receiver is served elsewhere',
-  })
 }

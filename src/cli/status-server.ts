@@ -1,7 +1,6 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:http'
 import { type Averba, AverbaError } from '../index.ts'
-import { closeServer } from './close-server.ts'
+import { type RunningServer, startListening } from './local-server.ts'
 import type { Metrics } from './metrics.ts'
 
 /** The answer of a path. */
@@ -12,12 +11,6 @@ export interface StatusAnswer {
   readonly contentType?: string
 }
 
-/** A running HTTP server for probes and scrapers. */
-export interface StatusServer {
-  readonly port: number
-  close(): Promise<void>
-}
-
 /**
  * Serves answers by path over HTTP. Accepts only GET and HEAD.
  *
@@ -26,7 +19,7 @@ export interface StatusServer {
 export async function serveStatus(
   { host, port }: { readonly host: string; readonly port: number },
   answers: Readonly<Record<string, () => Promise<StatusAnswer>>>,
-): Promise<StatusServer> {
+): Promise<RunningServer> {
   const server = createServer({ requestTimeout: 5_000, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
     const send = ({ status, body, contentType = 'application/json' }: StatusAnswer) => {
       const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
@@ -42,22 +35,11 @@ export async function serveStatus(
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100
-  await startListening(server, host, port)
-  const { port: usedPort } = server.address() as AddressInfo // It listens on a port, not on a pipe.
-  return { port: usedPort, close: () => closeServer(server) }
-}
-
-function startListening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) =>
-      reject(
-        new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
-          cause,
-          hint: 'Set run.host and run.port to a free address',
-        }),
-      ),
-    )
-    server.listen(port, host, resolve)
+  return startListening(server, host, port).catch((cause: NodeJS.ErrnoException) => {
+    throw new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
+      cause,
+      hint: 'Set run.host and run.port to a free address',
+    })
   })
 }
 

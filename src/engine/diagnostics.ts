@@ -12,6 +12,18 @@ export interface EngineEvents {
   answered: { readonly status: number; readonly ms: number }
 }
 
+const names: Readonly<Record<keyof EngineEvents, true>> = {
+  recorded: true,
+  committed: true,
+  attempted: true,
+  answered: true,
+}
+
+/** Reports whether a name is that of an engine event. Otherwise it is a type of recorded events. */
+export function isEngineEvent(name: string): name is keyof EngineEvents {
+  return Object.hasOwn(names, name)
+}
+
 /** How one attempt at a call ended. */
 export interface AttemptReport {
   /** The type of the effect, such as `consentService.changeStatus`. */

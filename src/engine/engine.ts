@@ -4,8 +4,8 @@ import { canonicalJson } from '../proof/canonical-json.ts'
 import { monotonicClock } from '../runtime/clock.ts'
 import { AverbaError, closedError } from '../vocabulary/errors.ts'
 import type { EffectState, Json, RecordedEvent } from '../vocabulary/message.ts'
+import { serviceOf } from '../vocabulary/names.ts'
 import type { EffectClass, Performer } from '../vocabulary/performer.ts'
-import { serviceOf } from '../vocabulary/service-name.ts'
 import type { EngineEvents } from './diagnostics.ts'
 import { DueCalls, type DueCallsParts, findDue } from './performing/due-calls.ts'
 import {
@@ -48,6 +48,8 @@ const restMs = 1_000
 /** How many due calls `listLeftToOthers` looks at. */
 const leftSearchMax = 100
 
+type EmitterEvents = { readonly [K in keyof EngineEvents]: [EngineEvents[K]] }
+
 /** The main loop: decides commands, records events and effects, performs effects, and records their outcomes. */
 export class Engine {
   readonly #parts: EngineParts
@@ -61,7 +63,7 @@ export class Engine {
   /** Ends waiting for a throttle where no caller is waiting. */
   readonly #closing = new AbortController()
   readonly #waitOver = new AbortController()
-  readonly #emitter = new EventEmitter()
+  readonly #emitter = new EventEmitter<EmitterEvents>()
   /** Effects in progress, by id. Each resolves to whether it got its turn before the signal. */
   readonly #performing = new Map<string, Promise<boolean>>()
   readonly #running = new Set<Promise<unknown>>()
@@ -73,10 +75,7 @@ export class Engine {
   constructor(parts: EngineParts) {
     this.#parts = parts
     const decisions = new Decisions(parts.store, parts.machines)
-    const announce = (event: RecordedEvent) => {
-      this.#emitter.emit(event.type, event)
-      this.#emitter.emit('recorded', event)
-    }
+    const announce = (event: RecordedEvent) => this.emit('recorded', event)
     const { store, clock, onTrouble } = parts
     const waiting = { closing: this.#closing.signal, onTrouble }
     this.#recorder = new Recorder(store, clock, decisions, announce, waiting)
@@ -284,8 +283,8 @@ export class Engine {
     return count !== 'settled'
   }
 
-  emit<K extends Exclude<keyof EngineEvents, 'recorded'>>(name: K, event: EngineEvents[K]): void {
-    this.#emitter.emit(name, event)
+  emit<K extends keyof EngineEvents>(name: K, ...payload: EventEmitter.EventArgs<EmitterEvents, K>): void {
+    this.#emitter.emit(name, ...payload)
   }
 
   /** The class of an effect type; `undefined` when this process cannot perform it. */
@@ -293,17 +292,17 @@ export class Engine {
     return this.#performers[type]?.effectClass
   }
 
-  on(type: string, listener: (payload: unknown) => unknown): () => void {
-    const guarded = (payload: unknown) => {
-      const fail = (error: unknown) => this.#parts.onTrouble('a listener failed', error)
+  /** Adds a listener, whose failures are reported. The returned function removes it. */
+  on<K extends keyof EngineEvents>(name: K, listener: EventEmitter.EventListener<EmitterEvents, K>): () => void {
+    const guarded: typeof listener = async (...payload) => {
       try {
-        Promise.resolve(listener(payload)).catch(fail)
+        await listener(...payload)
       } catch (error) {
-        fail(error)
+        this.#parts.onTrouble('a listener failed', error)
       }
     }
-    this.#emitter.on(type, guarded)
-    return () => this.#emitter.off(type, guarded)
+    this.#emitter.on(name, guarded)
+    return () => this.#emitter.off(name, guarded)
   }
 
   now(): number {

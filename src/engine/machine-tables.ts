@@ -1,26 +1,25 @@
 import type { Machine } from '../machines/definition/machine.ts'
 import { type MachineTable, toMachineTable } from '../machines/definition/machine-table.ts'
-import { beganType, logStream, logTypes, machinesAddedType } from '../proof/log-stream.ts'
+import { beganType, logStream, logTypes, machinesAddedType } from '../proof/recorded-header.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Store } from '../store/store.ts'
 import { logEvent } from '../store/writing/append.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
-import type { Json } from '../vocabulary/message.ts'
 
 /** The events that contain machine tables. */
 const tableEventTypes = [beganType, machinesAddedType]
 const triesMax = 20
 
 /** The tables of machines, as a log's first event contains them. */
-export function collectTables(machines: readonly Machine[]): { machines: Json } {
-  return { machines: machines.map(toMachineTable) as unknown as Json } // Plain data without undefined members.
+export function collectTables(machines: readonly Machine[]): { machines: readonly MachineTable[] } {
+  return { machines: machines.map(toMachineTable) }
 }
 
 /** Every event type that these machines or the log itself record. */
 export function listEventTypes(machines: readonly Machine[]): ReadonlySet<string> {
-  const rules = machines.flatMap(machine => Object.values(toMachineTable(machine).makes).flat())
-  return new Set([...rules.map(({ event }) => event), ...logTypes])
+  const made = machines.flatMap(machine => Object.values(toMachineTable(machine).makes).flat())
+  return new Set([...made.map(({ event }) => event), ...logTypes])
 }
 
 /** Records the tables of machine versions that are new to a log, before anything is decided by them. */

@@ -1,7 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Machine, record } from './definition/machine.ts'
+import { typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
 interface DaysLeft {
   /** The service that uses the certificate for authentication, or `receiver` for the receiver's own. */
@@ -15,6 +16,7 @@ export type CertificateEvent =
   | Event<'certificate.expiring', DaysLeft>
   /** A new certificate is in use, and no warning applies. */
   | Event<'certificate.renewed', DaysLeft>
+  | Event<'certificate.unexpected', UnexpectedFact>
 
 type CertificateMessage = Message<'certificate.observe', DaysLeft>
 
@@ -26,30 +28,40 @@ interface CertificateContext {
 }
 
 const chart = setup({
-  types: { context: {} as CertificateContext, events: {} as CertificateEvent },
-  actions: { keep: assign({ daysLeft: ({ event }) => event.data.daysLeft }) },
+  types: typesOf<CertificateEvent, CertificateContext>(),
+  actions: {
+    keepDaysLeft: assign({
+      daysLeft: ({ context, event }) => ('daysLeft' in event.data ? event.data.daysLeft : context.daysLeft),
+    }),
+  },
 }).createMachine({
   id: 'certificate',
+  description: 'A certificate of ours, and the warnings before it expires.',
+  on: { 'certificate.unexpected': {} },
   context: { daysLeft: 0 },
   initial: 'quiet',
   states: {
-    quiet: { on: { 'certificate.expiring': { target: 'expiring', actions: 'keep' } } },
+    quiet: {
+      description: 'More than 30 days are left.',
+      on: { 'certificate.expiring': { target: 'expiring', actions: 'keepDaysLeft' } },
+    },
     expiring: {
+      description: 'It expires soon: a warning was recorded at 30, 14, 7, 3 or 1 days.',
       on: {
-        'certificate.expiring': { actions: 'keep' },
-        'certificate.renewed': { target: 'quiet', actions: 'keep' },
+        'certificate.expiring': { actions: 'keepDaysLeft' },
+        'certificate.renewed': { target: 'quiet', actions: 'keepDaysLeft' },
       },
     },
   },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage) {
+function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage): Decision<CertificateEvent> {
   const isExpiring = state.matches('expiring')
   const level = warningLevel(data.daysLeft)
-  if (level === undefined) return isExpiring ? record({ type: 'certificate.renewed', data } as const) : record()
+  if (level === undefined) return isExpiring ? record({ type: 'certificate.renewed', data }) : record()
   // Another level than the last one: a lower one, or a higher one when the replacement also expires soon.
   if (isExpiring && warningLevel(state.context.daysLeft) === level) return record()
-  return record({ type: 'certificate.expiring', data } as const)
+  return record({ type: 'certificate.expiring', data })
 }
 
 function warningLevel(daysLeft: number): number | undefined {
@@ -57,4 +69,10 @@ function warningLevel(daysLeft: number): number | undefined {
 }
 
 /** Warns before one of our certificates expires. */
-export const certificateMachine: Machine = defineMachine({ name: 'certificate', version: 1, chart, decide })
+export const certificateMachine: Machine = defineMachine({
+  name: 'certificate',
+  version: 1,
+  chart,
+  decide,
+  facts: { 'certificate.observe': ['certificate.expiring', 'certificate.renewed'] },
+})

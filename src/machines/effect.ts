@@ -1,7 +1,8 @@
 import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
 interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
@@ -50,6 +51,7 @@ export type EffectEvent =
   | Event<'effect.resumed', EffectRef>
   /** It did nothing and never will, because another command replaces it. */
   | Event<'effect.withdrawn', EffectRef>
+  | Event<'effect.unexpected', UnexpectedFact>
 
 type EffectMessage =
   | Message<'effect.attempt', EndedAttempt>
@@ -58,37 +60,68 @@ type EffectMessage =
   | Message<'effect.defer', DeferredCall>
   | Message<'effect.exhaust', ParkedCall & PolicyChoice>
 
-const chart = setup({ types: { events: {} as EffectEvent } }).createMachine({
+const chart = setup({ types: typesOf<EffectEvent>() }).createMachine({
   id: 'effect',
+  description: 'A call that an event requested, beside its outcome.',
   initial: 'going',
+  on: { 'effect.unexpected': {} },
   states: {
-    going: { on: { 'effect.parked': 'parked', 'effect.withdrawn': 'withdrawn' } },
-    parked: { on: { 'effect.resumed': 'going', 'effect.withdrawn': 'withdrawn' } },
-    withdrawn: {},
+    going: {
+      description: 'It is attempted when it is due.',
+      on: {
+        'effect.attempted': {},
+        'effect.deferred': {},
+        'effect.resumed': {},
+        'effect.parked': 'parked',
+        'effect.withdrawn': 'withdrawn',
+      },
+    },
+    parked: {
+      description: 'It waits for an operator: the policy gave up, or an operator parked it.',
+      // A process may have claimed the call before it was parked.
+      on: { 'effect.attempted': {}, 'effect.resumed': 'going', 'effect.withdrawn': 'withdrawn' },
+      meta: { refuses: { 'effect.parked': { refused: 'it is parked' } } },
+    },
+    withdrawn: {
+      description: 'It did nothing and never will: another command replaces it.',
+      meta: { refusesAll: { refused: 'it was withdrawn' } },
+    },
   },
 })
 
 function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
-  const isByOperator = message.type === 'effect.park' || message.type === 'effect.retry'
-  if (state.matches('withdrawn')) return isByOperator ? refuse('it was withdrawn') : record()
   switch (message.type) {
     case 'effect.attempt':
       return record({ type: 'effect.attempted', data: message.data })
     case 'effect.defer':
-      if (state.matches('parked')) return record()
       return record({ type: 'effect.deferred', data: message.data })
     case 'effect.park':
-      if (state.matches('parked')) return refuse('it is parked')
       return record({ type: 'effect.parked', data: { ...message.data, by: 'operator' } })
     case 'effect.exhaust':
-      if (state.matches('parked')) return record()
       return record({ type: 'effect.parked', data: { ...message.data, by: 'policy' } })
     case 'effect.retry':
       return record({ type: 'effect.resumed', data: message.data })
     case 'effect.withdraw':
+      // Another command may withdraw it at the same time.
+      if (state.matches('withdrawn')) return record()
       return record({ type: 'effect.withdrawn', data: message.data, cancels: [message.data.effect] })
   }
 }
 
 /** The lifecycle of an effect: attempted, deferred, parked, released, withdrawn. */
-export const effectMachine: Machine = defineMachine({ name: 'effect', version: 1, chart, decide })
+export const effectMachine: Machine = defineMachine({
+  name: 'effect',
+  version: 1,
+  chart,
+  decide,
+  commands: {
+    'effect.park': [{ event: 'effect.parked', if: { by: 'operator' } }],
+    'effect.retry': ['effect.resumed'],
+    'effect.withdraw': ['effect.withdrawn'],
+  },
+  facts: {
+    'effect.attempt': ['effect.attempted'],
+    'effect.defer': ['effect.deferred'],
+    'effect.exhaust': [{ event: 'effect.parked', if: { by: 'policy' } }],
+  },
+})

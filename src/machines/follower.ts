@@ -1,7 +1,6 @@
-import { setup } from 'xstate'
 import type { Event, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Machine, record } from './definition/machine.ts'
+import { defineDecider, record } from './definition/define-machine.ts'
+import type { Machine } from './definition/machine.ts'
 
 interface SkippedEvent {
   readonly follower: string
@@ -14,15 +13,13 @@ export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
 
 type FollowerMessage = Message<'follower.skip', SkippedEvent>
 
-const chart = setup({ types: { events: {} as FollowerEvent } }).createMachine({
-  id: 'follower',
-  initial: 'known',
-  states: { known: { on: { 'follower.skipRequested': {} } } },
-})
-
-function decide(_: unknown, { data }: FollowerMessage) {
-  return record({ type: 'follower.skipRequested', data } as const)
-}
-
 /** Records which events followers skipped by a person's decision; the event's `actor` is that person. */
-export const followerMachine: Machine = defineMachine({ name: 'follower', version: 1, chart, decide })
+export const followerMachine: Machine = defineDecider({
+  name: 'follower',
+  description: 'The events that a parked follower skips, because a person decided so.',
+  version: 1,
+  initial: null,
+  evolve: state => state,
+  decide: (_, { data }: FollowerMessage) => record<FollowerEvent>({ type: 'follower.skipRequested', data }),
+  commands: { 'follower.skip': ['follower.skipRequested'] },
+})

@@ -1,7 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record, refuse } from './definition/define-machine.ts'
+import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
 /** A notification as the portal delivered it. */
 export interface ReceivedNotification {
@@ -41,6 +42,7 @@ export type NotificationEvent =
   | Event<'notification.parked', HandlerResult & { attempts: number; reason: string }>
   /** These handlers are called again, with their attempts counted from zero. */
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
+  | Event<'notification.unexpected', UnexpectedFact>
 
 /** The events that store a notification, after which handlers are called. */
 export const arrivals = ['notification.received', 'notification.recovered'] as const
@@ -159,7 +161,7 @@ const handlerMoves = [
 ] as const
 
 const chart = setup({
-  types: { context: {} as NotificationContext, events: {} as NotificationEvent },
+  types: typesOf<NotificationEvent, NotificationContext>(),
   guards: { isParked: leadsTo('parked'), isFailing: leadsTo('failing'), isWaiting: leadsTo('received') },
   actions: {
     keepEvento: assign({
@@ -172,25 +174,35 @@ const chart = setup({
   },
 }).createMachine({
   id: 'notification',
+  description: 'A notification of the portal, and the handlers of the host that it is for.',
   context: { evento: '', handlings: [] },
   initial: 'absent',
-  on: {
-    'notification.handled': handlerMoves,
-    'notification.failed': handlerMoves,
-    'notification.parked': handlerMoves,
-    'notification.replayed': handlerMoves,
-  },
+  on: { 'notification.unexpected': {} },
   states: {
     absent: {
+      description: 'It was not received.',
       on: {
-        'notification.received': { target: 'received', actions: 'keepEvento' },
-        'notification.recovered': { target: 'received', actions: 'keepEvento' },
+        'notification.received': { target: 'stored', actions: 'keepEvento' },
+        'notification.recovered': { target: 'stored', actions: 'keepEvento' },
       },
     },
-    received: {},
-    failing: {},
-    handled: {},
-    parked: {},
+    stored: {
+      description: 'Its body is stored, so the portal was told that it arrived.',
+      initial: 'received',
+      on: {
+        'notification.copied': {},
+        'notification.handled': handlerMoves,
+        'notification.failed': handlerMoves,
+        'notification.parked': handlerMoves,
+        'notification.replayed': handlerMoves,
+      },
+      states: {
+        received: { description: 'A handler was not called yet.' },
+        failing: { description: 'A handler failed, and is called again.' },
+        handled: { description: 'Every handler is done.' },
+        parked: { description: 'A handler failed too often: a person has to release it.' },
+      },
+    },
   },
 })
 
@@ -205,7 +217,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
       return isAbsent ? record({ type: 'notification.recovered', data: message.data }) : record()
     case 'host.handled':
     case 'host.failed':
-      return isAbsent ? record() : decideHandlerResult(handlings, message)
+      return decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const { which } = message.data
       const again = handlings.filter(each => each.state === 'parked' || (which === 'all' && each.state === 'handled'))
@@ -238,4 +250,16 @@ function decideHandlerResult(
 }
 
 /** A notification of the portal (document 3, section 6): stored before it is acknowledged, then handled. */
-export const notificationMachine: Machine = defineMachine({ name: 'notification', version: 1, chart, decide })
+export const notificationMachine: Machine = defineMachine({
+  name: 'notification',
+  version: 1,
+  chart,
+  decide,
+  commands: { 'notification.replay': ['notification.replayed'] },
+  facts: {
+    'portal.notified': ['notification.received', 'notification.copied'],
+    'notification.recover': ['notification.recovered'],
+    'host.handled': ['notification.handled'],
+    'host.failed': ['notification.failed', 'notification.parked'],
+  },
+})

@@ -1,8 +1,7 @@
-import { assign, type SnapshotFrom, setup } from 'xstate'
 import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { defineDecider, record, refuse } from './definition/define-machine.ts'
+import type { Decision, Machine } from './definition/machine.ts'
 
 /** The events of our account at the portal. */
 export type PortalEvent =
@@ -17,7 +16,7 @@ export type PortalEvent =
    * Failure records of these days are read soon, to recover lost notifications. A day in `again` is being read now, and
    * is read once more afterwards.
    */
-  | Event<'portal.recoveryHastened', { reason: RecoveryReason; days: readonly DueDay[]; again?: readonly DueDay[] }>
+  | Event<'portal.recoveryHastened', { reason: RecoveryReason } & HastenedDays>
   /** Its part `answered` lists the records in the portal's answer. */
   | Event<'portal.failuresListed', ListedFailures>
   /** A failed delivery of an event without a subscription of ours; its part `failure` holds the record. */
@@ -66,6 +65,11 @@ interface AskedFailures {
 interface DueDay {
   readonly day: string
   readonly dueAt: Instant
+}
+
+interface HastenedDays {
+  readonly days: readonly DueDay[]
+  readonly again?: readonly DueDay[]
 }
 
 /** A day whose failures were requested out of schedule. */
@@ -117,61 +121,44 @@ interface PortalContext {
 const keptDays = 30
 const soonDaysMax = keptDays + 1 // With today.
 
-const chart = setup({
-  types: { context: {} as PortalContext, events: {} as PortalEvent },
-  actions: {
-    keepAddress: assign({
-      address: ({ context, event }) =>
-        context.address === '' && 'address' in event.data ? (event.data.address ?? '') : context.address,
-    }),
-    keepDay: assign({
-      recoveredUpTo: ({ context, event }) =>
-        event.type === 'portal.recoveryRequested' ? event.data.day : context.recoveredUpTo,
-      refused: [],
-    }),
-    keepRefused: assign({
-      refused: ({ context, event }) => {
-        if (event.type !== 'portal.readDeclined' || event.data.day === undefined) return context.refused
-        return [...new Set([...context.refused, event.data.day])].slice(-soonDaysMax)
-      },
-    }),
-    keepSoon: assign({
-      soon: ({ context, event }) => {
-        if (event.type !== 'portal.recoveryHastened') return context.soon
-        const { days, again = [] } = event.data
-        const others = context.soon
-          .filter(each => !days.some(({ day }) => day === each.day))
-          .map(each => withAgain(each, again))
-        return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonDaysMax)
-      },
-    }),
-    endSoon: assign({
-      soon: ({ context, event }) => {
-        if (event.type !== 'portal.failuresListed' && event.type !== 'portal.readDeclined') return context.soon
-        const { day } = event.data
-        return context.soon.map(each => (each.day === day ? afterReading(each, event.type) : each))
-      },
-    }),
-  },
-}).createMachine({
-  id: 'portal',
-  context: { address: '', recoveredUpTo: '', soon: [], refused: [] },
-  on: {
-    'portal.listRequested': { actions: 'keepAddress' },
-    'portal.failuresRequested': { actions: 'keepAddress' },
-    'portal.recoveryRequested': { actions: ['keepAddress', 'keepDay'] },
-    'portal.recoveryHastened': { actions: 'keepSoon' },
-    'portal.failuresListed': { actions: 'endSoon' },
-    'portal.readDeclined': { actions: ['keepRefused', 'endSoon'] },
-  },
-  initial: 'unread',
-  states: {
-    unread: {
-      on: { 'portal.listed': 'read', 'portal.failuresListed': { target: 'read', actions: 'endSoon' } },
-    },
-    read: {},
-  },
-})
+const initial: PortalContext = { address: '', recoveredUpTo: '', soon: [], refused: [] }
+
+function evolve(context: PortalContext, event: PortalEvent): PortalContext {
+  switch (event.type) {
+    case 'portal.listRequested':
+    case 'portal.failuresRequested':
+      return withAddress(context, event.data)
+    case 'portal.recoveryRequested':
+      return { ...withAddress(context, event.data), recoveredUpTo: event.data.day, refused: [] }
+    case 'portal.recoveryHastened':
+      return { ...context, soon: withDays(context.soon, event.data) }
+    case 'portal.failuresListed':
+      return { ...context, soon: afterReadings(context.soon, event) }
+    case 'portal.readDeclined': {
+      const { day } = event.data
+      const refused = day === undefined ? context.refused : [...new Set([...context.refused, day])].slice(-soonDaysMax)
+      return { ...context, refused, soon: afterReadings(context.soon, event) }
+    }
+    default:
+      return context
+  }
+}
+
+function withAddress(context: PortalContext, { address = '' }: PortalAddress): PortalContext {
+  return context.address === '' ? { ...context, address } : context
+}
+
+function withDays(soon: readonly SoonDay[], { days, again = [] }: HastenedDays): readonly SoonDay[] {
+  const others = soon.filter(each => !days.some(({ day }) => day === each.day)).map(each => withAgain(each, again))
+  return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonDaysMax)
+}
+
+function afterReadings(
+  soon: readonly SoonDay[],
+  { type, data }: Extract<PortalEvent, { type: 'portal.failuresListed' | 'portal.readDeclined' }>,
+): readonly SoonDay[] {
+  return soon.map(each => (each.day === data.day ? afterReading(each, type) : each))
+}
 
 function withAgain(known: SoonDay, again: readonly DueDay[]): SoonDay {
   const asked = again.find(({ day }) => day === known.day)
@@ -230,7 +217,7 @@ function endReading({ soon }: PortalContext, data: ListedFailures): PortalEvent 
   return { type: 'portal.failuresListed', data, ...(again.length > 0 && { effects: again }) }
 }
 
-function decide({ context }: SnapshotFrom<typeof chart>, message: PortalMessage): Decision<PortalEvent> {
+function decide(context: PortalContext, message: PortalMessage): Decision<PortalEvent> {
   switch (message.type) {
     case 'portal.list':
       if (isElsewhere(context, message.data)) return refuse(belongsElsewhere, 'MISCONFIGURED')
@@ -310,4 +297,30 @@ function daysBetween(day: string, from: string): string[] {
 }
 
 /** Our account at the portal: readings of the list and of failures, which concern all subscriptions. */
-export const portalMachine: Machine = defineMachine({ name: 'portal', version: 1, chart, decide })
+export const portalMachine: Machine = defineDecider({
+  name: 'portal',
+  description: 'Our account at the portal: readings of its lists of subscriptions and failures.',
+  version: 1,
+  initial,
+  evolve,
+  decide,
+  commands: {
+    'portal.list': ['portal.listRequested'],
+    'portal.listFailures': ['portal.failuresRequested'],
+    'portal.recover': ['portal.recoveryRequested'],
+    'portal.recoverSoon': ['portal.recoveryHastened'],
+  },
+  facts: {
+    'portal.observeForeignFailure': ['portal.foreignFailure'],
+    'portal.subscriptionsListed': ['portal.listed'],
+    'portal.failuresListed': ['portal.failuresListed'],
+    'portal.declined': ['portal.readDeclined'],
+  },
+  effects: {
+    'portal.listRequested': ['portal.listSubscriptions'],
+    'portal.failuresRequested': ['portal.listFailures'],
+    'portal.recoveryRequested': ['portal.listFailures', 'portal.listSubscriptions'],
+    'portal.recoveryHastened': ['portal.listFailures'],
+    'portal.failuresListed': ['portal.listFailures'],
+  },
+})

@@ -1,7 +1,6 @@
-import { setup } from 'xstate'
 import type { Event, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record } from './definition/machine.ts'
+import { defineDecider, record } from './definition/define-machine.ts'
+import type { Machine } from './definition/machine.ts'
 
 /** The parts that were destroyed when their retention period ended, each as `<position>/<name>`. */
 interface RetentionApplied {
@@ -15,18 +14,13 @@ export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 
 type RetentionMessage = Message<'retention.apply', RetentionApplied>
 
-const chart = setup({ types: { events: {} as RetentionEvent } }).createMachine({
-  id: 'retention',
-  initial: 'unapplied',
-  states: {
-    unapplied: { on: { 'retention.applied': 'applied' } },
-    applied: {},
-  },
-})
-
-function decide(_: unknown, message: RetentionMessage): Decision<RetentionEvent> {
-  return record({ type: 'retention.applied', data: message.data })
-}
-
 /** Records which parts retention destroyed. */
-export const retentionMachine: Machine = defineMachine({ name: 'retention', version: 1, chart, decide })
+export const retentionMachine: Machine = defineDecider({
+  name: 'retention',
+  description: 'The parts that were destroyed when their retention period ended.',
+  version: 1,
+  initial: null,
+  evolve: state => state,
+  decide: (_, { data }: RetentionMessage) => record<RetentionEvent>({ type: 'retention.applied', data }),
+  commands: { 'retention.apply': ['retention.applied'] },
+})

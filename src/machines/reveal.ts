@@ -1,7 +1,8 @@
-import { type SnapshotFrom, setup } from 'xstate'
+import { setup } from 'xstate'
 import type { Event, Message, PartAddress } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { Machine } from './definition/machine.ts'
 
 /** Which parts were decrypted for a host, their owners, and the purpose. */
 export interface RevealedParts {
@@ -17,16 +18,24 @@ export type RevealEvent = Event<'reveal.recorded', RevealedParts>
 
 type RevealMessage = Message<'reveal.record', RevealedParts>
 
-const chart = setup({ types: { events: {} as RevealEvent } }).createMachine({
+const chart = setup({ types: typesOf<RevealEvent>() }).createMachine({
   id: 'reveal',
+  description: 'The disclosure of personal data to a host, recorded before anything is decrypted.',
   initial: 'absent',
-  states: { absent: { on: { 'reveal.recorded': 'recorded' } }, recorded: {} },
+  states: {
+    absent: { description: 'Nothing was disclosed.', on: { 'reveal.recorded': 'recorded' } },
+    recorded: {
+      description: 'It is in the log who received which parts, and why.',
+      meta: { refusesAll: { refused: 'it was recorded before' } },
+    },
+  },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, message: RevealMessage): Decision<RevealEvent> {
-  if (!state.matches('absent')) return refuse('it was recorded before')
-  return record({ type: 'reveal.recorded', data: message.data })
-}
-
 /** Records that parts were decrypted for a host; the event's `actor` requested it. */
-export const revealMachine: Machine = defineMachine({ name: 'reveal', version: 1, chart, decide })
+export const revealMachine: Machine = defineMachine({
+  name: 'reveal',
+  version: 1,
+  chart,
+  decide: (_, { data }: RevealMessage) => record<RevealEvent>({ type: 'reveal.recorded', data }),
+  commands: { 'reveal.record': ['reveal.recorded'] },
+})

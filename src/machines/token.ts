@@ -1,8 +1,9 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { reports, typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record, refuse } from './definition/define-machine.ts'
+import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
 /**
  * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway
@@ -21,6 +22,8 @@ export type TokenEvent =
   | Event<'token.repeated', TokenRequestRef & { until: Instant; code?: string }>
   | Event<'token.locked', TokenRequestRef & { httpStatus: number }>
   | Event<'token.requestFailed', { generation: number }>
+  /** A late answer: another process had made a request as well. */
+  | Event<'token.unexpected', UnexpectedFact>
 
 /** The credentials of a token, as digests under a key of the log, to notice when they change. */
 export interface Holder {
@@ -90,11 +93,16 @@ interface TokenContext extends Holder, Lifetime {
   readonly until: Instant
 }
 
+/** An answer to an older request says nothing about the current token. */
+const late = { refused: 'another process had asked as well' }
+const notRejected = { refused: 'the current token has not been rejected' }
+
 const chart = setup({
-  types: { context: {} as TokenContext, events: {} as TokenEvent },
+  types: typesOf<TokenEvent, TokenContext>(),
   guards: {
+    reports,
     isCurrent: ({ context, event }) => event.type === 'token.rejected' && event.data.generation === context.generation,
-    isAwaited: ({ context, event }) => event.type !== 'token.requested' && event.data.generation === context.asked,
+    isAwaited: ({ context, event }) => 'generation' in event.data && event.data.generation === context.asked,
   },
   actions: {
     keepRequest: assign({
@@ -137,14 +145,25 @@ const chart = setup({
   },
 }).createMachine({
   id: 'token',
+  description: 'The bearer token of one credential, which all processes on the store share.',
   context: {
     ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
     ...{ rejections: 0, servedRejections: 0, code: '', until: '' },
   },
   initial: 'absent',
+  on: { 'token.unexpected': {} },
+  meta: {
+    refuses: Object.fromEntries(
+      ['token.renewed', 'token.repeated', 'token.locked', 'token.requestFailed'].map(type => [type, late]),
+    ),
+  },
   states: {
-    absent: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
+    absent: {
+      description: 'There is no token: none was requested, or a request failed.',
+      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+    },
     requesting: {
+      description: 'One process requests a token, and the others wait for it.',
       on: {
         'token.renewed': { guard: 'isAwaited', target: 'valid', actions: ['keepGeneration', 'keepHolder'] },
         'token.repeated': {
@@ -155,16 +174,32 @@ const chart = setup({
         'token.locked': { guard: 'isAwaited', target: 'locked', actions: 'keepHolder' },
         'token.requestFailed': { guard: 'isAwaited', target: 'absent' },
       },
+      meta: { refuses: { 'token.requested': { refused: 'a token request has not been answered yet' } } },
     },
     valid: {
+      description: 'A token is in use.',
       on: {
         'token.rejected': { guard: 'isCurrent', target: 'rejected', actions: 'keepRejection' },
-        'token.requested': { target: 'requesting', actions: 'keepRequest' },
+        // No process has the token, or the contract is another one.
+        'token.requested': [
+          { guard: { type: 'reports', params: { need: 'lost' } }, target: 'requesting', actions: 'keepRequest' },
+          { guard: { type: 'reports', params: { need: 'changed' } }, target: 'requesting', actions: 'keepRequest' },
+        ],
       },
+      meta: { refuses: { 'token.requested': notRejected } },
     },
-    rejected: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
-    repeated: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
-    locked: { on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } } },
+    rejected: {
+      description: 'A service answered 401 to the token: a newer one is requested.',
+      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+    },
+    repeated: {
+      description: 'The gateway returned the rejected token again: the next request waits until it expires.',
+      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+    },
+    locked: {
+      description: 'The gateway refused the consumer key and secret: only corrected ones are tried.',
+      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+    },
   },
 })
 
@@ -182,21 +217,20 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decis
       if (!state.matches('valid') || message.data.generation !== generation) return record()
       return record({ type: 'token.rejected', data: countRejection(state.context, message.data) })
     case 'tokenService.issued':
-      return record({ type: 'token.renewed', data: message.data, ...anomalyIfLate(state, message.data) })
+      return record({ type: 'token.renewed', data: message.data })
     case 'tokenService.repeated': {
       const { code } = state.context
       const data = { ...message.data, ...(code !== '' && { code }) }
-      return record({ type: 'token.repeated', data, ...anomalyIfLate(state, message.data) })
+      return record({ type: 'token.repeated', data })
     }
     case 'tokenService.credentialsRefused':
-      return record({ type: 'token.locked', data: message.data, ...anomalyIfLate(state, message.data) })
+      return record({ type: 'token.locked', data: message.data })
     case 'tokenService.requestLost':
       // No process has the token or can get it, so another one is requested.
       return record({
         type: 'token.requestFailed',
         data: message.data,
         resolves: { effect: 'tokenService.requestToken', as: 'declined' },
-        ...anomalyIfLate(state, message.data),
       })
   }
 }
@@ -247,15 +281,6 @@ function tokenAgeMs(issuedAt: Instant, at: Instant): number {
   return ms < -clocksDifferMaxMs ? -ms : Math.max(0, ms)
 }
 
-/** An answer to an older request says nothing about the current token: it was late, or two processes made a request. */
-function anomalyIfLate(
-  state: SnapshotFrom<typeof chart>,
-  { generation }: { generation: number },
-): Pick<Event, 'anomaly'> {
-  const isAwaited = state.matches('requesting') && generation === state.context.asked
-  return isAwaited ? {} : { anomaly: 'another process had asked as well' }
-}
-
 function decideRequest(
   state: SnapshotFrom<typeof chart>,
   { need, contract, credential, at }: TokenRequest,
@@ -263,7 +288,6 @@ function decideRequest(
   const { asked, until } = state.context
   const isOther = contract !== state.context.contract
   const isEarly = !isOther && remainingMs(until, at) > 0
-  if (state.matches('requesting')) return refuse('a token request has not been answered yet')
   if (state.matches('locked') && credential === state.context.credential) {
     return refuse('the gateway refused this consumer key and secret: correct them first')
   }
@@ -273,11 +297,24 @@ function decideRequest(
   if (state.matches('rejected') && isEarly) {
     return refuse('the new tokens are rejected: the next request waits')
   }
-  if (state.matches('valid') && need !== 'lost' && !(need === 'changed' && isOther))
-    return refuse('the current token has not been rejected')
+  if (state.matches('valid') && need === 'changed' && !isOther) return notRejected
   const effects = [requestTokenEffect({ generation: asked + 1, need })]
   return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }
 
 /** The bearer token of one credential (document 2, sections 4.1 and 5). */
-export const tokenMachine: Machine = defineMachine({ name: 'token', version: 1, chart, decide })
+export const tokenMachine: Machine = defineMachine({
+  name: 'token',
+  version: 1,
+  chart,
+  decide,
+  commands: { 'token.request': ['token.requested'] },
+  facts: {
+    'token.reject': ['token.rejected'],
+    'tokenService.issued': ['token.renewed'],
+    'tokenService.repeated': ['token.repeated'],
+    'tokenService.credentialsRefused': ['token.locked'],
+    'tokenService.requestLost': ['token.requestFailed'],
+  },
+  effects: { 'token.requested': ['tokenService.requestToken'] },
+})

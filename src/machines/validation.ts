@@ -1,10 +1,10 @@
-import { assign, type SnapshotFrom, setup } from 'xstate'
+import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message, PartAddress } from '../vocabulary/message.ts'
 import { cpfAddress } from '../vocabulary/names.ts'
 import type { StandingReason } from './consent/standing.ts'
-import { defineMachine } from './definition/define-machine.ts'
-import { refuseErased } from './definition/erased.ts'
-import { type Decision, type Machine, record, refuse } from './definition/machine.ts'
+import { typesOf } from './definition/chart-rules.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
 /** A requested validation: `validation` is our id, `id` the host's. */
 interface RequestedValidation {
@@ -65,6 +65,7 @@ export type ValidationEvent =
   /** It was repeated on purpose, by the validation with the host's id `by`. */
   | Event<'validation.repeated', { by: string }>
   | Event<'validation.erased', unknown>
+  | Event<'validation.unexpected', UnexpectedFact>
 
 type ValidationMessage =
   | Message<'validation.request', RequestedValidation>
@@ -96,61 +97,85 @@ const lateAnswers = {
   'validation.withheld': 'declined',
 } as const
 
-const chart = setup({
-  types: { context: {} as { readonly isRepeated: boolean }, events: {} as ValidationEvent },
-  actions: { markRepeated: assign({ isRepeated: true }) },
-}).createMachine({
+const requestedBefore = { refused: 'it was requested before' }
+
+const chart = setup({ types: typesOf<ValidationEvent>() }).createMachine({
   id: 'validation',
-  context: { isRepeated: false },
-  initial: 'absent',
+  description: 'One paid validation of a person, sent at most once.',
+  type: 'parallel',
+  on: { 'validation.unexpected': {} },
   states: {
-    absent: { on: { 'validation.requested': 'requested', 'validation.reused': 'answered' } },
-    requested: {
-      on: {
-        ...lateAnswers,
-        'validation.inconclusive': 'inconclusive',
-        'validation.erased': 'erased',
+    outcome: {
+      description: 'What became of the call.',
+      initial: 'absent',
+      meta: {
+        refuses: {
+          'validation.requested': requestedBefore,
+          'validation.reused': requestedBefore,
+          'validation.repeated': { refused: 'only an inconclusive validation can be repeated' },
+          'validation.resolved': { refused: 'only an inconclusive validation can be resolved' },
+        },
+      },
+      states: {
+        absent: {
+          description: 'It was not requested.',
+          on: { 'validation.requested': 'requested', 'validation.reused': 'answered' },
+        },
+        requested: {
+          description: 'Its call was not answered.',
+          on: { ...lateAnswers, 'validation.inconclusive': 'inconclusive', 'validation.erased': 'erased' },
+        },
+        answered: { description: 'The service answered it, or the answer of an earlier one was used.' },
+        declined: { description: 'The service refused it, or it was not sent.' },
+        // A late answer counts, even after a person resolved it.
+        inconclusive: {
+          description: 'The answer was lost: it was perhaps done and charged, and a person decides.',
+          on: {
+            ...lateAnswers,
+            'validation.resolved': 'resolved',
+            'validation.repeated': {},
+            'validation.erased': 'erased',
+          },
+        },
+        resolved: {
+          description: 'It is known whether it was charged, but not what the answer was.',
+          on: { ...lateAnswers, 'validation.repeated': {}, 'validation.erased': 'erased' },
+        },
+        erased: {
+          description: 'Its data subject was erased before an answer came.',
+          on: lateAnswers,
+          meta: { refusesAll: { refused: 'its data subject was erased', code: 'SUBJECT_ERASED' } },
+        },
       },
     },
-    answered: {},
-    declined: {},
-    // A late answer counts, even after a person resolved it.
-    inconclusive: {
-      on: {
-        ...lateAnswers,
-        'validation.resolved': 'resolved',
-        'validation.repeated': { actions: 'markRepeated' },
-        'validation.erased': 'erased',
+    repetition: {
+      description: 'Whether it was repeated on purpose.',
+      initial: 'none',
+      states: {
+        none: { description: 'No other validation repeats it.', on: { 'validation.repeated': 'made' } },
+        made: {
+          description: 'Another validation repeats it.',
+          meta: { refuses: { 'validation.repeated': { refused: 'it was repeated before' } } },
+        },
       },
     },
-    resolved: {
-      on: {
-        ...lateAnswers,
-        'validation.repeated': { actions: 'markRepeated' },
-        'validation.erased': 'erased',
-      },
-    },
-    erased: { on: lateAnswers },
   },
 })
 
 function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): Decision<ValidationEvent> {
+  const { outcome } = state.value
   switch (message.type) {
     case 'validation.request': {
-      if (!state.matches('absent')) return refuse('it was requested before')
       const effects = [validatePerson(message.data)]
       return record({ type: 'validation.requested', data: message.data, effects })
     }
     case 'validation.reuse':
-      if (!state.matches('absent')) return refuse('it was requested before')
       return record({ type: 'validation.reused', data: message.data })
     case 'validation.erase': {
-      const isOver = state.matches('absent') || state.matches('answered') || state.matches('declined')
-      return isOver || state.matches('erased') ? record() : record({ type: 'validation.erased', data: {} })
+      const isKept = outcome === 'requested' || outcome === 'inconclusive' || outcome === 'resolved'
+      return isKept ? record({ type: 'validation.erased', data: {} }) : record()
     }
     case 'validation.resolve':
-      if (state.matches('erased')) return refuseErased()
-      if (!state.matches('inconclusive')) return refuse(`it is ${state.value}, not inconclusive`)
       // Charged or not, no result will come.
       return record({
         type: 'validation.resolved',
@@ -158,11 +183,6 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
         resolves: { effect: effectType, as: 'declined' },
       })
     case 'validation.repeat':
-      if (state.matches('erased')) return refuseErased()
-      if (!state.matches('inconclusive') && !state.matches('resolved')) {
-        return refuse(`it is ${state.value}, and only an inconclusive validation can be repeated`)
-      }
-      if (state.context.isRepeated) return refuse('it was repeated before')
       return record({ type: 'validation.repeated', data: message.data })
     case 'validationService.answered': {
       const anomaly = message.data.unreadable && { anomaly: 'members of it could not be read' }
@@ -173,9 +193,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.withhold':
       return record({ type: 'validation.withheld', data: message.data, ...anomalyIfEnded(state) })
     case 'validationService.lost':
-      return state.matches('requested') ? record({ type: 'validation.inconclusive', data: {} }) : record()
+      return record({ type: 'validation.inconclusive', data: {} })
     case 'validationService.undone':
-      if (!state.matches('inconclusive')) return record()
       return record({
         type: 'validation.resolved',
         data: { charged: false, by: 'attempt' },
@@ -185,8 +204,28 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
 }
 
 function anomalyIfEnded(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {
-  return state.matches('requested') ? {} : { anomaly: 'it had ended before' }
+  return state.value.outcome === 'requested' ? {} : { anomaly: 'it had ended before' }
 }
 
 /** One paid validation of a person (document 2, section 4.2), sent at most once. */
-export const validationMachine: Machine = defineMachine({ name: 'validation', version: 1, chart, decide })
+export const validationMachine: Machine = defineMachine({
+  name: 'validation',
+  version: 1,
+  chart,
+  decide,
+  commands: {
+    'validation.request': ['validation.requested'],
+    'validation.reuse': ['validation.reused'],
+    'validation.resolve': ['validation.resolved'],
+    'validation.repeat': ['validation.repeated'],
+    'validation.erase': ['validation.erased'],
+  },
+  facts: {
+    'validation.withhold': ['validation.withheld'],
+    'validationService.answered': ['validation.answered'],
+    'validationService.declined': ['validation.declined'],
+    'validationService.lost': ['validation.inconclusive'],
+    'validationService.undone': ['validation.resolved'],
+  },
+  effects: { 'validation.requested': [effectType] },
+})

@@ -4,8 +4,8 @@ import { canonicalJson } from '../proof/canonical-json.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Snapshot } from '../store/database/snapshot.ts'
 import { readFacts } from '../store/log/facts.ts'
+import { upcasters } from '../store/log/header.ts'
 import { readPage } from '../store/log/read.ts'
-import { upcasters } from '../store/log/upcasters.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, RecordedEvent } from '../vocabulary/message.ts'
@@ -36,12 +36,6 @@ export interface Divergence {
   readonly decided: string
 }
 
-/** A recorded decision: one or more consecutive events. */
-interface RecordedDecision {
-  readonly first: RecordedEvent
-  readonly events: RecordedEvent[]
-}
-
 /**
  * Repeats every recorded decision from the data of its command or fact and the state before it, and compares the
  * results. Refusals are not in the log and are not replayed.
@@ -51,91 +45,66 @@ interface RecordedDecision {
 export async function replay(
   pages: AsyncIterable<readonly RecordedEvent[]>,
   machines: readonly Machine[],
-  options: ReplayOptions = {},
+  { until, against }: ReplayOptions = {},
 ): Promise<ReplayResult> {
-  const run = new LogReplay(selectMachines(machines, options.against), options.against !== undefined)
-  let position = 0
+  const chosen = selectMachines(machines, against)
+  const states = new Map<string, MachineState>()
+  let [decisions, otherVersions, position] = [0, 0, 0]
+  const onRead = (event: RecordedEvent) => {
+    position = event.position
+  }
+  for await (const events of readDecisions(pages, until, onRead)) {
+    const [first] = events
+    const machine = chosen.get(first.machine.name)
+    if (!machine) continue
+    const state = states.get(first.stream) ?? machine.initial
+    if (first.machine.version === machine.version || against !== undefined) {
+      decisions += 1
+      const divergence = compareDecision(machine, state, events)
+      if (divergence) return { decisions, otherVersions, position, divergence }
+    } else otherVersions += 1
+    const after = events.reduce((before, event) => machine.evolve(before, event), state)
+    states.set(first.stream, after)
+  }
+  return { decisions, otherVersions, position }
+}
+
+/** A recorded decision: one or more consecutive events. */
+type RecordedDecision = [RecordedEvent, ...RecordedEvent[]]
+
+/** Reads decisions, without one that the end cuts in two: half a decision cannot be compared. */
+async function* readDecisions(
+  pages: AsyncIterable<readonly RecordedEvent[]>,
+  until: ReplayOptions['until'],
+  onRead: (event: RecordedEvent) => void,
+): AsyncGenerator<RecordedDecision> {
+  let open: RecordedDecision | undefined
   for await (const page of pages) {
     for (const event of page) {
-      if (isPastEnd(event, options.until)) {
-        run.dropIfContinued(event)
-        return run.finish(position)
+      const isContinued = open?.[0].stream === event.stream && event.input?.nth === open.length
+      if (isPastEnd(event, until)) {
+        if (open && !isContinued) yield open
+        return
       }
-      position = event.position
-      if (run.addEvent(event)) return run.finish(position)
+      onRead(event)
+      if (open && isContinued) {
+        open.push(event)
+        continue
+      }
+      if (open) yield open
+      open = [event]
     }
   }
-  return run.finish(position)
+  if (open) yield open
 }
 
-class LogReplay {
-  readonly #machines: ReadonlyMap<string, Machine>
-  readonly #includesOtherVersions: boolean
-  readonly #states = new Map<string, MachineState>()
-  #open: RecordedDecision | undefined
-  #decisions = 0
-  #otherVersions = 0
-  #divergence: Divergence | undefined
-
-  constructor(machines: ReadonlyMap<string, Machine>, isAgainst: boolean) {
-    this.#machines = machines
-    this.#includesOtherVersions = isAgainst
-  }
-
-  /** Adds the next event, and returns whether a decision differed. */
-  addEvent(event: RecordedEvent): boolean {
-    if (this.#open && continuesDecision(this.#open, event)) {
-      this.#open.events.push(event)
-      return false
-    }
-    this.#replayOpen()
-    this.#open = { first: event, events: [event] }
-    return this.#divergence !== undefined
-  }
-
-  /** Drops the open decision if the event continues it: half a decision cannot be compared. */
-  dropIfContinued(event: RecordedEvent): void {
-    if (this.#open && continuesDecision(this.#open, event)) this.#open = undefined
-  }
-
-  finish(position: number): ReplayResult {
-    if (!this.#divergence) this.#replayOpen()
-    const divergence = this.#divergence
-    const counts = { decisions: this.#decisions, otherVersions: this.#otherVersions }
-    return { ...counts, position, ...(divergence && { divergence }) }
-  }
-
-  #replayOpen(): void {
-    const recording = this.#open
-    this.#open = undefined
-    const machine = recording && this.#machines.get(recording.first.machine.name)
-    if (!machine) return
-    const { first, events } = recording
-    const state = this.#states.get(first.stream) ?? machine.initial
-    if (first.machine.version === machine.version || this.#includesOtherVersions)
-      this.#compare(machine, state, recording)
-    else this.#otherVersions += 1
-    this.#states.set(
-      first.stream,
-      events.reduce((before, event) => machine.evolve(before, event), state),
-    )
-  }
-
-  #compare(machine: Machine, state: MachineState, { first, events }: RecordedDecision): void {
-    this.#decisions += 1
-    const { causedBy, input = {}, position, stream } = first
-    const data = 'data' in input ? input.data : first.data
-    const message = { type: causedBy, data, ...(input.isStale && { isStale: true }) }
-    const decision = machine.decide(state, message)
-    const recorded = events.map(formatDecided).join('\n')
-    const decided =
-      'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(formatDecided).join('\n')
-    if (recorded !== decided) this.#divergence = { position, stream, causedBy, recorded, decided }
-  }
-}
-
-function continuesDecision({ first, events }: RecordedDecision, { stream, input }: RecordedEvent): boolean {
-  return first.stream === stream && input?.nth === events.length
+function compareDecision(machine: Machine, state: MachineState, events: RecordedDecision): Divergence | undefined {
+  const { causedBy, input = {}, data: own, position, stream } = events[0]
+  const data = 'data' in input ? input.data : own
+  const decision = machine.decide(state, { type: causedBy, data, ...(input.isStale && { isStale: true }) })
+  const recorded = events.map(formatDecided).join('\n')
+  const decided = 'refused' in decision ? `refused: ${decision.refused}` : decision.events.map(formatDecided).join('\n')
+  return recorded === decided ? undefined : { position, stream, causedBy, recorded, decided }
 }
 
 function formatDecided({ type, data, effects, anomaly, resolves }: Event): string {
@@ -163,23 +132,19 @@ function isPastEnd({ position, at }: RecordedEvent, until: number | string | und
 export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult> {
   const { store, until, onProgress, ...others } = options
   const to = typeof until === 'string' ? parseInstant(until) : until
-  const snapshot = await Snapshot.open(store)
-  try {
-    const end = snapshot.run(readFacts).position
-    const pages = async function* () {
-      for (let after = 0; ; ) {
-        const page = snapshot.run(() => readPage(upcasters, { after }))
-        if (page.length === 0) return
-        yield page
-        after = page.at(-1)?.position ?? after
-        onProgress?.(after, end)
-        await yieldToEventLoop()
-      }
+  using snapshot = await Snapshot.open(store)
+  const end = snapshot.run(readFacts).position
+  const pages = async function* () {
+    for (let after = 0; ; ) {
+      const page = snapshot.run(() => readPage(upcasters, { after }))
+      if (page.length === 0) return
+      yield page
+      after = page.at(-1)?.position ?? after
+      onProgress?.(after, end)
+      await yieldToEventLoop()
     }
-    return await replay(pages(), machines, { ...others, ...(to !== undefined && { until: to }) })
-  } finally {
-    snapshot.close()
   }
+  return await replay(pages(), machines, { ...others, ...(to !== undefined && { until: to }) })
 }
 
 /** Options of `replayLog`. */

@@ -1,13 +1,5 @@
 import type { PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
-import { english } from './english.ts'
-import type { Language } from './language.ts'
-import { portuguese } from './portuguese.ts'
-import type { CallEnding, LanguageWords } from './words.ts'
-
-/** Returns the texts of a language. */
-export function getLanguageWords(language: Language): LanguageWords {
-  return language === 'en' ? english : portuguese
-}
+import type { CallEnding, DataSource, LanguageWords } from './words.ts'
 
 /** Describes an event in a sentence. */
 export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data'>, words: LanguageWords): string {
@@ -29,7 +21,7 @@ export function describeCall(
 
 /** The key of `callEndings` for the event that ended a call: its type, and whether it was sent before or done. */
 function callEndingKey({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
-  const { sentBefore, isDone } = data as { sentBefore?: true; isDone?: true } // As the machines write them.
+  const { sentBefore, isDone }: { sentBefore?: unknown; isDone?: unknown } = data ?? {}
   return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
 }
 
@@ -40,4 +32,24 @@ function isEnded(state: PendingEffect['state']): boolean {
 /** Returns the name of a kind of sealed data. */
 export function describeKind(kind: string, { kinds }: LanguageWords): string {
   return kinds[kind] ?? kinds[kind.slice(kind.indexOf('/') + 1)] ?? kind
+}
+
+/** Kinds of sealed data that averba writes itself. */
+const writtenByAverba: ReadonlySet<string> = new Set([
+  'validation.withheld/problem',
+  'validation.resolved/problem',
+  'consent.changeWithheld/problem',
+])
+
+/** Names of parts that services give. */
+const givenByServices: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
+
+/** Finds who gave a kind of sealed data (`<event type>/<part name>`): a service, otherwise the host. */
+export function findDataSource(kind: string): DataSource {
+  const machine = kind.slice(0, kind.indexOf('.'))
+  const name = kind.slice(kind.indexOf('/') + 1)
+  // All sealed data of these machines comes from the portal.
+  if (machine === 'portal' || machine === 'subscription' || machine === 'notification') return 'portal'
+  if (writtenByAverba.has(kind) || !givenByServices.has(name)) return 'host'
+  return machine === 'validation' ? 'validationService' : 'consentService'
 }

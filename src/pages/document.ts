@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
+import { formatBrasilia } from '../vocabulary/brasilia.ts'
+import type { Instant } from '../vocabulary/message.ts'
 import { type Html, html, trustedHtml } from './html.ts'
-import type { Labels, Language } from './language.ts'
+import type { Labels, Language } from './labels.ts'
 
 /** The parts of a page. */
 export interface DocumentParts {
@@ -47,18 +49,23 @@ function cspHash(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`
 }
 
-/** Writes a table, or a short text when there are no rows. */
-export function showTable(
-  caption: string,
-  headings: readonly string[],
-  rows: readonly (readonly (Html | string | number | null)[])[],
+/** The columns of a table: for each heading, what a row shows below it. */
+export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => Html | string | number | null])[]
+
+/** Writes a headed table, or a short text when there are no rows. */
+export function showTable<Row>(
+  title: string,
+  rows: readonly Row[],
   labels: Labels,
+  columns: Columns<Row>,
+  note?: string,
 ): Html {
-  if (rows.length === 0) return html`<p class="none">${labels.nothing}</p>`
-  return html`<div class="scroll" role="region" aria-label="${caption}" tabindex="0"><table>
-<thead><tr>${headings.map(text => html`<th scope="col">${text}</th>`)}</tr></thead>
+  const heading = html`<h2>${title}</h2>\n${note !== undefined && html`<p class="soft">${note}</p>\n`}`
+  if (rows.length === 0) return html`${heading}<p class="none">${labels.nothing}</p>`
+  return html`${heading}<div class="scroll" role="region" aria-label="${title}" tabindex="0"><table>
+<thead><tr>${columns.map(([text]) => html`<th scope="col">${text}</th>`)}</tr></thead>
 <tbody>
-${rows.map(cells => html`<tr>${cells.map(cell => html`<td>${cell ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
+${rows.map(row => html`<tr>${columns.map(([, cell]) => html`<td>${cell(row) ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
 }
 
 /** The style of all pages: light and dark, for large and small screens, and for print. */
@@ -88,3 +95,15 @@ ul.plain{padding-left:1.2rem;margin:.4rem 0}footer{color:var(--soft);font-size:.
 @media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}
 @media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}.scroll{overflow:visible}table{font-size:8.5pt}h2{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
 `.trim()
+
+/** Formats an instant in Brasilia time, `20/11/2026 09:00:00`. */
+export function formatInBrasilia(at: Instant): string {
+  const ms = Date.parse(at)
+  return Number.isNaN(ms) ? at : formatBrasilia(ms).replaceAll('-', '/')
+}
+
+/** Writes an instant in Brasilia time, with UTC beside it. */
+export function showInstant(at: Instant | null, labels: Labels): Html {
+  if (at === null || at === '') return html`<span class="none">${labels.none}</span>`
+  return html`<time datetime="${at}"><span class="local">${formatInBrasilia(at)}</span> <span class="utc">${at.slice(0, 19).replace('T', ' ')} UTC</span></time>`
+}

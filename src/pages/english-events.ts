@@ -1,4 +1,22 @@
-import type { EventWords } from './words.ts'
+import type { ConsentEvent } from '../machines/consent/events.ts'
+import type { EffectEvent } from '../machines/effect.ts'
+import type { NotificationEvent } from '../machines/notification.ts'
+import type { RetentionEvent } from '../machines/retention.ts'
+import type { RevealEvent } from '../machines/reveal.ts'
+import type { SubjectEvent } from '../machines/subject/messages.ts'
+import type { ValidationEvent } from '../machines/validation.ts'
+
+type ReportedEvent =
+  | ConsentEvent
+  | EffectEvent
+  | NotificationEvent
+  | RetentionEvent
+  | RevealEvent
+  | SubjectEvent
+  | ValidationEvent
+
+/** The texts of every event that a report may show, made from its clear data. */
+export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
 
 const changedBy = {
   us: 'at the request of this organisation',
@@ -18,6 +36,8 @@ export const englishRetained: Readonly<Record<string, string>> = {
   'notification.body': 'content of a notification',
   'consent.detail': 'full consent record',
 }
+
+const unexpected = 'An answer arrived that was no longer expected: it is stored and changes nothing'
 
 /** The English texts of all events. */
 export const englishEvents: EventWords = {
@@ -45,12 +65,10 @@ export const englishEvents: EventWords = {
   'consent.denied': ({ by }) => `Consent denied ${changedBy[by]}`,
   'consent.revoked': ({ by }) => `Consent revoked ${changedBy[by]}`,
   'consent.expired': ({ by }) => `Consent expired ${changedBy[by]}`,
-  'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
-    isContrary
-      ? `The service answered the change with ${status}, which was not requested: a new reading will show the status`
-      : isVanished
-        ? `The service no longer lists the consent, but answers that it is ${status}: what the service says counts`
-        : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
+  'consent.conflicted': ({ status, held, isVanished }) =>
+    isVanished
+      ? `The service no longer lists the consent, but answers that it is ${status}: what the service says counts`
+      : `The service shows ${status}, which cannot follow ${held}: what the service says counts`,
   'consent.vanished': () => 'The service no longer lists the consent',
   'consent.lapsed': () => "The consent's expiry has passed",
   'consent.confirmed': ({ status }) => `The service confirms the consent as ${status}`,
@@ -66,7 +84,10 @@ export const englishEvents: EventWords = {
         : `The answer to a change came late, with ${status}`,
   'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
     `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had already shown ${isDone ? 'this' : 'another'} status`,
-  'consent.changeLost': () => 'The answer to the change was lost: it may have been made',
+  'consent.changeLost': ({ shows }) =>
+    shows
+      ? 'The service answered the change with another status: a new reading will show what became of it'
+      : 'The answer to the change was lost: it may have been made',
   'consent.changeNotMade': ({ asked, status }) => `The change to ${asked} was not made: the consent is still ${status}`,
   'consent.detailRequested': () => 'Full reading of the consent requested',
   'consent.changeSeen': ({ status }) =>
@@ -121,4 +142,9 @@ export const englishEvents: EventWords = {
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
   'effect.withdrawn': () => 'Call withdrawn: another call replaces it',
   'effect.resumed': () => 'Call released by an operator',
+  'consent.unexpected': () => unexpected,
+  'effect.unexpected': () => unexpected,
+  'notification.unexpected': () => unexpected,
+  'subject.unexpected': () => unexpected,
+  'validation.unexpected': () => unexpected,
 }

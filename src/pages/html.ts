@@ -20,8 +20,12 @@ export function trustedHtml(text: string): Html {
 function renderValue(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return ''
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
-  if (Array.isArray(value)) return value.map(renderValue).join('')
-  return (value as Html).html // The only remaining type.
+  return isList(value) ? value.map(renderValue).join('') : value.html
+}
+
+/** `Array.isArray` says nothing of a readonly array. */
+function isList(value: object): value is readonly HtmlValue[] {
+  return Array.isArray(value)
 }
 
 const entities: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-import type { EventWords } from './words.ts'
+import type { EventWords } from './english-events.ts'
 
 const changedBy = {
   us: 'a pedido desta organização',
@@ -18,6 +18,8 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
   'notification.body': 'conteúdo da notificação',
   'consent.detail': 'consentimento completo',
 }
+
+const unexpected = 'Chegou uma resposta que já não era esperada: foi guardada e nada muda'
 
 /** The Brazilian Portuguese texts of all events. */
 export const portugueseEvents: EventWords = {
@@ -48,12 +50,10 @@ export const portugueseEvents: EventWords = {
   'consent.denied': ({ by }) => `Consentimento negado ${changedBy[by]}`,
   'consent.revoked': ({ by }) => `Consentimento revogado ${changedBy[by]}`,
   'consent.expired': ({ by }) => `Consentimento expirado ${changedBy[by]}`,
-  'consent.conflicted': ({ status, held, isVanished, isContrary }) =>
-    isContrary
-      ? `O serviço respondeu à mudança com ${status}, que não foi o pedido: uma nova leitura mostrará a situação`
-      : isVanished
-        ? `O serviço deixou de listar o consentimento, mas responde que está ${status}: vale o que o serviço diz`
-        : `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
+  'consent.conflicted': ({ status, held, isVanished }) =>
+    isVanished
+      ? `O serviço deixou de listar o consentimento, mas responde que está ${status}: vale o que o serviço diz`
+      : `O serviço mostra ${status}, que não podia seguir a ${held}: vale o que o serviço diz`,
   'consent.vanished': () => 'O consentimento deixou de constar no serviço',
   'consent.lapsed': () => 'A data de expiração do consentimento passou',
   'consent.confirmed': ({ status }) => `O serviço confirma o consentimento como ${status}`,
@@ -70,7 +70,10 @@ export const portugueseEvents: EventWords = {
         : `A resposta a uma mudança chegou tarde, com ${status}`,
   'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
     `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado ${isDone ? 'essa' : 'outra'} situação`,
-  'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
+  'consent.changeLost': ({ shows }) =>
+    shows
+      ? 'O serviço respondeu à mudança com outra situação: uma nova leitura mostrará o que aconteceu'
+      : 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeNotMade': ({ asked, status }) =>
     `A mudança para ${asked} não foi feita: o consentimento segue ${status}`,
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
@@ -128,4 +131,9 @@ export const portugueseEvents: EventWords = {
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
   'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
+  'consent.unexpected': () => unexpected,
+  'effect.unexpected': () => unexpected,
+  'notification.unexpected': () => unexpected,
+  'subject.unexpected': () => unexpected,
+  'validation.unexpected': () => unexpected,
 }

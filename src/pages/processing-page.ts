@@ -1,48 +1,39 @@
-import { showTable, writeDocument } from './document.ts'
+import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
+import { showInstant, showTable, writeDocument } from './document.ts'
 import { html } from './html.ts'
-import { showInstant } from './instants.ts'
-import { labelsOf } from './language.ts'
-import type { ProcessingOperation, ProcessingReport } from './processing-report.ts'
+import { type Language, labelsOf, type ProcessingKind } from './labels.ts'
 import { showLog } from './subject-page.ts'
+import type { ReportedLog } from './subject-report.ts'
 
 /** Writes a processing report as one HTML page, with one row for each kind of operation. Pure. */
 export function writeProcessingPage(report: ProcessingReport): string {
   const { language, log, from, until, retention, security, operations } = report
   const labels = labelsOf(language)
-  const groups = new Map<string, ProcessingOperation[]>()
-  for (const operation of operations) {
-    const { basis, kinds, recipients, data, subjects, sources } = operation
-    const key = JSON.stringify([basis, kinds, recipients, data, subjects, sources])
-    const group = groups.get(key)
-    if (group) group.push(operation)
-    else groups.set(key, [operation])
-  }
-  const rows = [...groups.values()].flatMap(group => {
+  const alike = Map.groupBy(operations, ({ basis, kinds, recipients, data, subjects, sources }) =>
+    JSON.stringify([basis, kinds, recipients, data, subjects, sources]),
+  )
+  const rows = [...alike.values()].flatMap(group => {
     const [first, last] = [group[0], group.at(-1)]
-    if (!first || !last) return []
-    const { basis, kinds, data, subjects, sources, recipients } = first
-    const purpose = basis?.purpose ?? html`<span class="none">${labels.noBasis}</span>`
-    return [
-      [
-        html`${purpose}<div class="soft">${basis?.legalBasis}</div>`,
-        `${kinds.map(kind => labels.processingKinds[kind]).join(', ')} (${group.length})`,
-        data.join('; '),
-        subjects.join(', '),
-        sources.join(', '),
-        recipients.join(', '),
-        html`<div>${showInstant(first.at, labels)}</div><div>${showInstant(last.at, labels)}</div>`,
-      ],
-    ]
+    return first && last ? [{ ...first, times: group.length, until: last.at }] : []
   })
-  const headings = [
-    `${labels.purpose}, ${labels.legalBasis.toLowerCase()}`,
-    `${labels.operation} (${labels.times.toLowerCase()})`,
-    labels.categories,
-    labels.subjects,
-    labels.source,
-    labels.recipients,
-    labels.period,
-  ]
+  const table = showTable(labels.operations, rows, labels, [
+    [
+      `${labels.purpose}, ${labels.legalBasis.toLowerCase()}`,
+      ({ basis }) => {
+        const purpose = basis?.purpose ?? html`<span class="none">${labels.noBasis}</span>`
+        return html`${purpose}<div class="soft">${basis?.legalBasis}</div>`
+      },
+    ],
+    [
+      `${labels.operation} (${labels.times.toLowerCase()})`,
+      ({ kinds, times }) => `${kinds.map(kind => labels.processingKinds[kind]).join(', ')} (${times})`,
+    ],
+    [labels.categories, each => each.data.join('; ')],
+    [labels.subjects, each => each.subjects.join(', ')],
+    [labels.source, each => each.sources.join(', ')],
+    [labels.recipients, each => each.recipients.join(', ')],
+    [labels.period, row => html`<div>${showInstant(row.at, labels)}</div><div>${showInstant(row.until, labels)}</div>`],
+  ])
   const body = html`<header>
 <h1>${labels.processingTitle}</h1>
 <p class="lead">${labels.processingLead}</p>
@@ -55,9 +46,41 @@ ${showLog(log, labels)}
 </dl>
 </header>
 <main class="wide">
-<h2>${labels.operations}</h2>
-${showTable(labels.operations, headings, rows, labels)}
+${table}
 </main>
 <footer><p>${labels.footer}</p></footer>`
   return writeDocument({ language, title: labels.processingTitle, body })
+}
+
+/** One operation with personal data (LGPD article 37). */
+export interface ProcessingOperation {
+  readonly position: number
+  readonly at: Instant
+  readonly type: string
+  readonly words: string
+  readonly kinds: readonly ProcessingKind[]
+  readonly basis: Basis | null
+  readonly actor: Actor | null
+  /** The owners of the data: refs of data subjects, an organisation or a subscription. */
+  readonly owners: readonly string[]
+  /** The categories of people that the data is about. */
+  readonly subjects: readonly string[]
+  /** The kinds of data that were received or opened. */
+  readonly data: readonly string[]
+  /** Who gave the received data. */
+  readonly sources: readonly string[]
+  /** The services that data was sent to. */
+  readonly recipients: readonly string[]
+}
+
+/** The operations of a period, with the retention and security that apply to all of them (LGPD article 37). */
+export interface ProcessingReport {
+  readonly format: 'averba processing report 1'
+  readonly language: Language
+  readonly log: ReportedLog
+  readonly from: Instant
+  readonly until: Instant
+  readonly retention: string
+  readonly security: string
+  readonly operations: readonly ProcessingOperation[]
 }

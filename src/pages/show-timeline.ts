@@ -1,42 +1,33 @@
+import { showInstant } from './document.ts'
 import { escapeExactly, type Html, html } from './html.ts'
-import { showInstant } from './instants.ts'
-import type { Labels } from './language.ts'
+import type { Labels } from './labels.ts'
 import type { TimelineEntry } from './subject-report.ts'
 
 /** More routine entries in a row than this are folded. */
 const routineMax = 2
 
 const routineTypes: ReadonlySet<string> = new Set([
-  'subject.syncRequested',
-  'subject.synced',
-  'subject.awarenessRequested',
-  'subject.awarenessListed',
-  'subject.loginRequested',
-  'consent.detailRequested',
-  'effect.attempted',
-  'effect.deferred',
-  'notification.copied',
+  ...['subject.syncRequested', 'subject.synced', 'subject.awarenessRequested', 'subject.awarenessListed'],
+  ...[
+    'subject.loginRequested',
+    'consent.detailRequested',
+    'effect.attempted',
+    'effect.deferred',
+    'notification.copied',
+  ],
 ])
 
-const tones: Readonly<Record<string, 'good' | 'bad' | 'doubt'>> = {
-  'consent.approved': 'good',
-  'consent.used': 'good',
-  'validation.answered': 'good',
-  'consent.denied': 'bad',
-  'consent.revoked': 'bad',
-  'consent.expired': 'bad',
-  'consent.vanished': 'bad',
-  'subject.awarenessVanished': 'bad',
-  'consent.useRefused': 'bad',
-  'subject.useRefused': 'bad',
-  'validation.declined': 'bad',
-  'validation.withheld': 'bad',
-  'consent.changeLost': 'doubt',
-  'consent.changeNotMade': 'bad',
-  'consent.changeSeen': 'doubt',
-  'consent.conflicted': 'doubt',
-  'consent.lapsed': 'doubt',
-  'validation.inconclusive': 'doubt',
+const tones = {
+  good: ['consent.approved', 'consent.used', 'validation.answered'],
+  bad: [
+    ...['consent.denied', 'consent.revoked', 'consent.expired', 'consent.vanished', 'consent.useRefused'],
+    ...['consent.changeNotMade', 'subject.awarenessVanished', 'subject.useRefused'],
+    ...['validation.declined', 'validation.withheld'],
+  ],
+  doubt: [
+    ...['consent.changeLost', 'consent.changeSeen', 'consent.conflicted', 'consent.lapsed'],
+    'validation.inconclusive',
+  ],
 }
 
 /** Writes events as a timeline and folds routine events. `headers` are their exact texts, where the page has them. */
@@ -75,10 +66,15 @@ function showEntry(entry: TimelineEntry, labels: Labels, header: string | undefi
   const why = basis && `${basis.purpose} (${basis.legalBasis})`
   const what = parts.length > 0 && `${labels.with}: ${parts.join('; ')}`
   const details = [who, why, what].filter(text => typeof text === 'string')
-  return html`<li class="${tones[type] ?? 'plain'}">${showInstant(at, labels)} <span class="soft">· ${labels.position} ${position}</span>
+  return html`<li class="${toneOf(type)}">${showInstant(at, labels)} <span class="soft">· ${labels.position} ${position}</span>
 <div class="what">${words}</div>
 ${details.map(text => html`<div class="soft">${text}</div>`)}
 ${anomaly !== null && html`<div><strong>${labels.anomaly}:</strong> ${anomaly}</div>`}
 ${header !== undefined && html`<details><summary>${labels.bytes}</summary><pre data-position="${position}">${escapeExactly(header)}</pre></details>`}</li>
 `
+}
+
+function toneOf(type: string): string {
+  const found = Object.entries<readonly string[]>(tones).find(([, types]) => types.includes(type))
+  return found?.[0] ?? 'plain'
 }

@@ -1,9 +1,9 @@
-import { showTable, writeDocument } from './document.ts'
+import type { Actor, Basis } from '../vocabulary/message.ts'
+import { type Columns, showInstant, showTable, writeDocument } from './document.ts'
 import { type Html, html } from './html.ts'
-import { showInstant } from './instants.ts'
-import { type Labels, labelsOf } from './language.ts'
+import { type Labels, labelsOf } from './labels.ts'
 import { showTimeline } from './show-timeline.ts'
-import type { ActorCount, ReportedCall, ReportedErasure, ReportedLog, SubjectReport } from './subject-report.ts'
+import type { ReportedErasure, ReportedLog, SeenPeriod, SubjectReport } from './subject-report.ts'
 
 /** Writes a subject report as one HTML page. Pure: one report gives one text. */
 export function writeSubjectPage(report: SubjectReport): string {
@@ -24,8 +24,8 @@ ${showLog(log, labels)}
 ${showErasure(report.erasure, labels)}
 ${showHeldKinds(report, labels)}
 ${showBases(report, labels)}
-${showActors(report.actors, labels)}
-${showCalls(report.told, labels)}
+${showActors(report, labels)}
+${showCalls(report, labels)}
 ${showConsents(report, labels)}
 ${showUses(report, labels)}
 ${showValidations(report, labels)}
@@ -63,114 +63,111 @@ function showErasure(erasure: ReportedErasure | null, labels: Labels): Html {
 }
 
 function showHeldKinds({ held }: SubjectReport, labels: Labels): Html {
-  const rows = held.map(kind => {
-    const others = [kind.gone > 0 && `${kind.gone} ${labels.gone}`].filter(text => typeof text === 'string')
-    const pieces = [String(kind.held), ...others].join(', ')
-    return [kind.label, kind.source, pieces, showInstant(kind.first, labels), showInstant(kind.last, labels)]
-  })
-  const headings = [labels.kind, labels.source, labels.pieces, labels.since, labels.last]
-  return html`<h2>${labels.held}</h2>
-<p class="soft">${labels.heldNote}</p>
-${showTable(labels.held, headings, rows, labels)}`
+  return showTable(
+    labels.held,
+    held,
+    labels,
+    [
+      [labels.kind, each => each.label],
+      [labels.source, each => each.source],
+      [labels.pieces, ({ held: kept, gone }) => (gone > 0 ? `${kept}, ${gone} ${labels.gone}` : String(kept))],
+      ...firstAndLast(labels),
+    ],
+    labels.heldNote,
+  )
+}
+
+function firstAndLast(labels: Labels): Columns<SeenPeriod> {
+  return [
+    [labels.since, ({ first }) => showInstant(first, labels)],
+    [labels.last, ({ last }) => showInstant(last, labels)],
+  ]
 }
 
 function showBases({ bases }: SubjectReport, labels: Labels): Html {
-  const rows = bases.map(({ basis, events, first, last }) => [
-    basis?.purpose ?? html`<span class="none">${labels.noBasis}</span>`,
-    basis?.legalBasis ?? '',
-    events,
-    showInstant(first, labels),
-    showInstant(last, labels),
+  return showTable(labels.bases, bases, labels, [
+    [labels.purpose, ({ basis }) => basis?.purpose ?? html`<span class="none">${labels.noBasis}</span>`],
+    [labels.legalBasis, ({ basis }) => basis?.legalBasis ?? ''],
+    [labels.count, ({ events }) => events],
+    ...firstAndLast(labels),
   ])
-  const headings = [labels.purpose, labels.legalBasis, labels.count, labels.since, labels.last]
-  return html`<h2>${labels.bases}</h2>
-${showTable(labels.bases, headings, rows, labels)}`
 }
 
-function showActors(actors: readonly ActorCount[], labels: Labels): Html {
-  const rows = actors.map(({ actor, events, first, last }) => [
-    actor ? `${labels.actorKinds[actor.kind]} ${actor.ref}` : html`<span class="none">${labels.noActor}</span>`,
-    events,
-    showInstant(first, labels),
-    showInstant(last, labels),
+function showActors({ actors }: SubjectReport, labels: Labels): Html {
+  return showTable(labels.actors, actors, labels, [
+    [labels.actor, ({ actor }) => nameActor(actor, labels) ?? html`<span class="none">${labels.noActor}</span>`],
+    [labels.count, ({ events }) => events],
+    ...firstAndLast(labels),
   ])
-  return html`<h2>${labels.actors}</h2>
-${showTable(labels.actors, [labels.actor, labels.count, labels.since, labels.last], rows, labels)}`
+}
+
+function nameActor(actor: Actor | null, labels: Labels): string | null {
+  return actor && `${labels.actorKinds[actor.kind]} ${actor.ref}`
+}
+
+function nameBasis(basis: Basis | null): string | null {
+  return basis && `${basis.purpose} (${basis.legalBasis})`
 }
 
 /** Calls with the same operation and outcome are one row, since readings repeat for years. */
-function showCalls(told: readonly ReportedCall[], labels: Labels): Html {
-  const groups = new Map<string, ReportedCall[]>()
-  for (const call of told) {
-    const key = JSON.stringify([call.operation, call.outcome, call.opened])
-    const group = groups.get(key)
-    if (group) group.push(call)
-    else groups.set(key, [call])
-  }
-  const rows = [...groups.values()].map(calls => {
+function showCalls({ told }: SubjectReport, labels: Labels): Html {
+  const alike = Map.groupBy(told, call => JSON.stringify([call.operation, call.outcome, call.opened]))
+  const rows = [...alike.values()].flatMap(calls => {
     const [first, last] = [calls[0], calls.at(-1)]
-    return [
-      first?.service ?? '',
-      first?.label ?? '',
-      first?.opened.join('; ') ?? '',
-      first?.outcome ?? '',
-      calls.length,
-      showInstant(last?.endedAt ?? last?.owedAt ?? null, labels),
-    ]
+    return first && last ? [{ ...first, times: calls.length, at: last.endedAt ?? last.owedAt }] : []
   })
-  const headings = [labels.recipient, labels.operation, labels.opened, labels.outcome, labels.times, labels.last]
-  return html`<h2>${labels.told}</h2>
-<p class="soft">${labels.toldNote}</p>
-${showTable(labels.told, headings, rows, labels)}`
+  return showTable(
+    labels.told,
+    rows,
+    labels,
+    [
+      [labels.recipient, call => call.service],
+      [labels.operation, call => call.label],
+      [labels.opened, call => call.opened.join('; ')],
+      [labels.outcome, call => call.outcome],
+      [labels.times, call => call.times],
+      [labels.last, call => showInstant(call.at, labels)],
+    ],
+    labels.toldNote,
+  )
 }
 
 function showConsents({ consents }: SubjectReport, labels: Labels): Html {
-  const rows = consents.map(each => [
-    html`<code>${each.consent}</code>`,
-    each.controller,
-    each.status,
-    showInstant(each.appearedAt, labels),
-    showInstant(each.expiresAt, labels),
-    `${each.used} ${labels.allowed}, ${each.refused} ${labels.refused}`,
+  return showTable(labels.consents, consents, labels, [
+    [labels.consent, each => html`<code>${each.consent}</code>`],
+    [labels.controller, each => each.controller],
+    [labels.status, each => each.status],
+    [labels.since, each => showInstant(each.appearedAt, labels)],
+    [labels.expires, each => showInstant(each.expiresAt, labels)],
+    [labels.uses, each => `${each.used} ${labels.allowed}, ${each.refused} ${labels.refused}`],
   ])
-  const headings = [labels.consent, labels.controller, labels.status, labels.since, labels.expires, labels.uses]
-  return html`<h2>${labels.consents}</h2>
-${showTable(labels.consents, headings, rows, labels)}`
 }
 
 function showUses({ uses }: SubjectReport, labels: Labels): Html {
-  const rows = uses.map(({ at, isAllowed, reason, basis, actor, consent }) => [
-    showInstant(at, labels),
-    isAllowed ? labels.allowed : html`<strong>${labels.refused}</strong>`,
-    reason,
-    basis && `${basis.purpose} (${basis.legalBasis})`,
-    actor ? `${labels.actorKinds[actor.kind]} ${actor.ref}` : '',
-    consent && html`<code>${consent}</code>`,
+  return showTable(labels.uses, uses, labels, [
+    [labels.when, ({ at }) => showInstant(at, labels)],
+    [labels.result, use => (use.isAllowed ? labels.allowed : html`<strong>${labels.refused}</strong>`)],
+    [labels.reason, ({ reason }) => reason],
+    [labels.purpose, ({ basis }) => nameBasis(basis)],
+    [labels.actor, ({ actor }) => nameActor(actor, labels) ?? ''],
+    [labels.consent, ({ consent }) => consent && html`<code>${consent}</code>`],
   ])
-  const headings = [labels.when, labels.result, labels.reason, labels.purpose, labels.actor, labels.consent]
-  return html`<h2>${labels.uses}</h2>
-${showTable(labels.uses, headings, rows, labels)}`
 }
 
 function showValidations({ validations }: SubjectReport, labels: Labels): Html {
-  const rows = validations.map(({ id, requestedAt, outcome, basis }) => [
-    html`<code>${id}</code>`,
-    showInstant(requestedAt, labels),
-    outcome,
-    basis && `${basis.purpose} (${basis.legalBasis})`,
+  return showTable(labels.validations, validations, labels, [
+    [labels.identifier, ({ id }) => html`<code>${id}</code>`],
+    [labels.when, ({ requestedAt }) => showInstant(requestedAt, labels)],
+    [labels.outcome, ({ outcome }) => outcome],
+    [labels.purpose, ({ basis }) => nameBasis(basis)],
   ])
-  return html`<h2>${labels.validations}</h2>
-${showTable(labels.validations, [labels.identifier, labels.when, labels.outcome, labels.purpose], rows, labels)}`
 }
 
 function showNotifications({ notifications }: SubjectReport, labels: Labels): Html {
-  const rows = notifications.map(({ evento, receivedAt, copies, handlers }) => [
-    evento,
-    showInstant(receivedAt, labels),
-    copies,
-    handlers.join(', '),
+  return showTable(labels.notifications, notifications, labels, [
+    [labels.kind, ({ evento }) => evento],
+    [labels.when, ({ receivedAt }) => showInstant(receivedAt, labels)],
+    [labels.copies, ({ copies }) => copies],
+    [labels.handlers, ({ handlers }) => handlers.join(', ')],
   ])
-  const headings = [labels.kind, labels.when, labels.copies, labels.handlers]
-  return html`<h2>${labels.notifications}</h2>
-${showTable(labels.notifications, headings, rows, labels)}`
 }

@@ -1,5 +1,5 @@
 import type { Actor, Basis, EffectState, Instant } from '../vocabulary/message.ts'
-import type { Language } from './language.ts'
+import type { Language } from './labels.ts'
 
 /** The times of the first and the last event of something. */
 export interface SeenPeriod {

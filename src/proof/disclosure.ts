@@ -1,8 +1,7 @@
 import type { Json, PartMark } from '../vocabulary/message.ts'
-import { fromBase64, toBase64, toBytes } from './encoding.ts'
+import { fromBase64, sha256, toBase64, toBytes } from './encoding.ts'
 import type { VerifierKey } from './note.ts'
 import { parseObject, parseRecorded, type RecordedHeader } from './recorded-header.ts'
-import { sha256 } from './sha256.ts'
 import { type ProofOptions, type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
 
 /** The disclosure of one event: its proof, its sealed parts, and the keys of its record that open them. */
@@ -119,7 +118,7 @@ async function openParts({ keys, parts }: Disclosure, event: RecordedHeader): Pr
   return [...opened.values()]
 }
 
-/** SHA-256 over a domain separator and the key, in hexadecimal: the same as in src/vault/record-key.ts. */
+/** SHA-256 over a domain separator and the key, in hexadecimal: the same as in src/vault/vault.ts. */
 function keyCommitment(key: Uint8Array, { owner }: PartMark, record: string): string {
   const domain = toBytes(`averba record key commitment v1\0${owner}\0${record}\0`)
   const bytes = new Uint8Array(domain.length + key.length)

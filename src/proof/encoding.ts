@@ -45,3 +45,78 @@ export function putHex(text: string, bytes: Uint8Array, at: number): void {
   for (let i = 0; 2 * i < text.length; i++)
     bytes[at + i] = ((digits[text.charCodeAt(2 * i)] ?? 0) << 4) | (digits[text.charCodeAt(2 * i + 1)] ?? 0)
 }
+
+/** The synchronous SHA-256 of Node and Deno. Looked up by name, since browsers do not have this module. */
+const native = globalThis.process?.getBuiltinModule?.('node:crypto')?.hash
+
+/** SHA-256 of bytes, or of a text as UTF-8, in hexadecimal. Runs everywhere, fastest on Node and Deno. */
+export const sha256: (data: Uint8Array | string) => string = native
+  ? data => native('sha256', data, 'hex')
+  : portableSha256
+
+/** SHA-256 as a text with one character per byte of the hash: it takes two thirds of the time of `sha256`. */
+export const sha256Binary: (data: Uint8Array | string) => string = native
+  ? data => native('sha256', data, 'binary')
+  : portableSha256Binary
+
+const fractions = (root: (prime: number) => number, count: number) => {
+  const found: number[] = []
+  for (let n = 2; found.length < count; n++) {
+    let isPrime = true
+    for (let d = 2; d * d <= n; d++) if (n % d === 0) isPrime = false
+    if (isPrime) found.push(((root(n) % 1) * 2 ** 32) | 0)
+  }
+  return Int32Array.from(found)
+}
+const roundConstants = fractions(Math.cbrt, 64)
+const initialState = fractions(Math.sqrt, 8)
+const words = new Int32Array(64)
+
+/** SHA-256 in plain JavaScript, as a text with one character per byte of the hash. */
+export function portableSha256Binary(data: Uint8Array | string): string {
+  return String.fromCharCode(...fromHex(portableSha256(data)))
+}
+
+/** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without a synchronous SHA-256. */
+export function portableSha256(data: Uint8Array | string): string {
+  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+  const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64)
+  padded.set(bytes)
+  padded[bytes.length] = 0x80
+  const view = new DataView(padded.buffer)
+  view.setBigUint64(padded.length - 8, BigInt(bytes.length) * 8n)
+  const state = initialState.slice()
+  for (let offset = 0; offset < padded.length; offset += 64) addBlock(state, view, offset)
+  return Array.from(state, word => (word >>> 0).toString(16).padStart(8, '0')).join('')
+}
+
+function addBlock(state: Int32Array, view: DataView, offset: number): void {
+  const w = words
+  const at = (i: number) => w[i] ?? 0
+  for (let i = 0; i < 16; i++) w[i] = view.getInt32(offset + 4 * i)
+  for (let i = 16; i < 64; i++) {
+    const [x, y] = [at(i - 15), at(i - 2)]
+    const s0 = rotateRight(x, 7) ^ rotateRight(x, 18) ^ (x >>> 3)
+    const s1 = rotateRight(y, 17) ^ rotateRight(y, 19) ^ (y >>> 10)
+    w[i] = (at(i - 16) + s0 + at(i - 7) + s1) | 0
+  }
+  let [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = state
+  for (let i = 0; i < 64; i++) {
+    const s1 = rotateRight(e, 6) ^ rotateRight(e, 11) ^ rotateRight(e, 25)
+    const one = (h + s1 + ((e & f) ^ (~e & g)) + (roundConstants[i] ?? 0) + at(i)) | 0
+    const two = ((rotateRight(a, 2) ^ rotateRight(a, 13) ^ rotateRight(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0
+    h = g
+    g = f
+    f = e
+    e = (d + one) | 0
+    d = c
+    c = b
+    b = a
+    a = (one + two) | 0
+  }
+  for (const [i, value] of [a, b, c, d, e, f, g, h].entries()) state[i] = ((state[i] ?? 0) + value) | 0
+}
+
+function rotateRight(word: number, by: number): number {
+  return (word >>> by) | (word << (32 - by))
+}

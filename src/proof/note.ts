@@ -1,5 +1,4 @@
-import { fromBase64, fromHex, toBase64, toBytes } from './encoding.ts'
-import { sha256 } from './sha256.ts'
+import { fromBase64, fromHex, sha256, toBase64, toBytes, toHex } from './encoding.ts'
 
 /** The type of a signature: 1 is over the text, 4 over the text and a time (the cosignature of a witness). */
 export type SignatureType = 1 | 4
@@ -120,4 +119,32 @@ function signedBytes(text: string, signature: Uint8Array<ArrayBuffer>, type: Sig
   if (type === 1) return toBytes(text)
   const seconds = new DataView(signature.buffer).getBigUint64(0)
   return toBytes(`cosignature/v1\ntime ${seconds}\n${text}`)
+}
+
+/** The content of a checkpoint: the log of this name has this many events, with this root over them. */
+export interface Checkpoint {
+  readonly origin: string
+  readonly size: number
+  /** In hexadecimal. */
+  readonly root: string
+}
+
+/** A checkpoint with its signed note. */
+export interface SignedCheckpoint extends Checkpoint {
+  readonly note: SignedNote
+}
+
+/** Signs a checkpoint as a C2SP note. The name of the key is the origin. */
+export function signCheckpoint({ origin, size, root }: Checkpoint, signer: Signer): string {
+  return signNote(`${origin}\n${size}\n${toBase64(fromHex(root))}\n`, origin, signer)
+}
+
+/** Reads a checkpoint without verifying signatures; `undefined` for a text of another form. */
+export function parseCheckpoint(text: string): SignedCheckpoint | undefined {
+  const note = parseNote(text)
+  const [origin = '', size = '', base64 = ''] = note?.text.split('\n') ?? []
+  const root = fromBase64(base64)
+  const isValid = note && origin !== '' && /^(0|[1-9]\d{0,15})$/.test(size) && root?.length === 32
+  if (!isValid || !Number.isSafeInteger(Number(size))) return undefined
+  return { origin, size: Number(size), root: toHex(root), note }
 }

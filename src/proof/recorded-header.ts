@@ -1,7 +1,7 @@
 import type { PartMark } from '../vocabulary/message.ts'
 
 /** The members of a header that a verifier needs. A member of type `unknown` was not checked. */
-export interface RecordedHeader {
+export type RecordedHeader = {
   readonly format: unknown
   readonly position: unknown
   readonly stream: string
@@ -20,21 +20,27 @@ export interface RecordedHeader {
 export function parseRecorded(text: string): RecordedHeader | undefined {
   const header = parseObject(text)
   if (!header) return undefined
-  const { stream, type, at, causedBy, machine, data, parts = none, effects = none } = header
-  const isHeader =
+  // Changed in place: copying every event takes as long as checking it.
+  if (!isObject(header.data)) header.data = {}
+  if (header.parts === undefined) header.parts = none
+  if (header.effects === undefined) header.effects = none
+  return isRecorded(header) ? header : undefined
+}
+
+/** Checks the members that have a type: the others are unknown. */
+function isRecorded(header: Record<string, unknown>): header is RecordedHeader {
+  const { stream, type, at, causedBy, machine, parts, effects } = header
+  return (
     typeof stream === 'string' &&
     typeof type === 'string' &&
     typeof at === 'string' &&
     typeof causedBy === 'string' &&
     isObject(machine) &&
     typeof machine.name === 'string' &&
-    typeof machine.version === 'number'
-  if (!isHeader || !areObjects(parts) || !areObjects(effects)) return undefined
-  // Changed in place: copying every event takes as long as checking it.
-  if (!isObject(data)) header.data = {}
-  header.parts = parts
-  header.effects = effects
-  return header as unknown as RecordedHeader // The members were checked above, or are unknown.
+    typeof machine.version === 'number' &&
+    areObjects(parts) &&
+    areObjects(effects)
+  )
 }
 
 const none: readonly never[] = []
@@ -58,3 +64,15 @@ export function areObjects(value: unknown): value is Record<string, unknown>[] {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** The stream of the events about the log itself. */
+export const logStream = 'log-main'
+/** The first event of a log: its name, its keyring and the key of its checkpoints. */
+export const beganType = 'log.began'
+/** The event that adds the transition tables of new machines. */
+export const machinesAddedType = 'log.machinesAdded'
+/** The event after which a restored log continues under a new name. */
+export const resumedType = 'log.resumed'
+
+/** Every type of event about the log itself. */
+export const logTypes = [beganType, machinesAddedType, resumedType] as const

@@ -1,8 +1,6 @@
-import { parseCheckpoint, type SignedCheckpoint } from './checkpoint.ts'
-import { leafHashHex } from './compact-tree.ts'
+import { leafHashHex, rootOfInclusion } from './compact-tree.ts'
 import { fromBase64, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
-import { type VerifierKey, verifyNote } from './note.ts'
-import { rootOfInclusion } from './paths.ts'
+import { parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote } from './note.ts'
 import { parseObject } from './recorded-header.ts'
 
 /** A proof that one event is in a log (C2SP tlog-proof), not verified yet. */

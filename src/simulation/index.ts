@@ -8,12 +8,12 @@ export {
   type MachineCase,
   type MachineName,
 } from './cases/decides.ts'
-export { ExpectationError, type ExpectedValue } from './cases/expectation.ts'
+export type { ExpectedValue } from './cases/expectation.ts'
 export { type Scenario, type ScenarioEnding, type ScenarioResult, scenario } from './cases/scenario.ts'
 export { type ShownEvent, shows, type ViewCase } from './cases/shows.ts'
 export type { Fault, FaultKind } from './faults/fault.ts'
+export { type RunningControl, startControl } from './served/control.ts'
 export { ShiftedClock } from './served/shifted-clock.ts'
-export { type RunningControl, startControl } from './served/start-control.ts'
 export { type RunningServices, type ServicesOptions, startServices } from './served/start-services.ts'
 export { type Simulators, samples } from './services/create-simulators.ts'
 export type { Policies } from './services/policies.ts'

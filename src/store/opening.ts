@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { beganType, logStream } from '../proof/log-stream.ts'
+import { beganType, logStream } from '../proof/recorded-header.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import {
   createKeyring,
@@ -14,11 +14,11 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
 import { keyringPath } from '../vocabulary/names.ts'
-import { verifierKeyLine } from './checkpoints/resuming.ts'
+import { verifierKeyLine } from './checkpoints/high-water-mark.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
-import { damagedLogError } from './log/damaged.ts'
+import { damagedLogError } from './log/header.ts'
 import type { StoreOptions } from './store-options.ts'
 import { type Append, logEvent } from './writing/append.ts'
 
@@ -78,8 +78,8 @@ export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Pr
  * @throws {AverbaError} `KEYS_MISMATCH`
  */
 export function checkKeyringId(path: string, { data }: RecordedEvent, keyring: Pick<Keyring, 'id'>): void {
-  // As `beginLog` writes it.
-  if ((data as { keyring?: unknown }).keyring === keyring.id) return
+  const { keyring: named }: { keyring?: unknown } = data ?? {}
+  if (named === keyring.id) return
   throw new AverbaError('KEYS_MISMATCH', `Cannot open "${path}": the keyring belongs to another log`, {
     hint: 'Put back the keyring file that was created with this log',
   })

@@ -2,13 +2,13 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { Keyring } from '../vault/keyring.ts'
 import type { Keys } from '../vault/keys.ts'
-import type { Json } from '../vocabulary/message.ts'
+import type { EventMap } from '../vocabulary/log-types.ts'
 import type { View } from '../vocabulary/view.ts'
 import type { Connection } from './database/connection.ts'
-import type { Schemas } from './log/upcasters.ts'
+import type { Schemas } from './log/header.ts'
 
 /** How to open a store. */
-export interface StoreOptions {
+export interface StoreOptions<E extends EventMap = EventMap> {
   /** The path of its file, or `:memory:`. */
   readonly path: string
   /** Where the database and the keyring are kept instead of that file. */
@@ -17,7 +17,7 @@ export interface StoreOptions {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
-  readonly schemas?: Schemas
+  readonly schemas?: Schemas<E>
   /** Holds the root key of the log. By default the keyring file holds it. */
   readonly keys?: Keys
   /** Kinds of records whose parts are sealed under a key per record. */
@@ -37,7 +37,7 @@ export interface StoreOptions {
   /** Continues from a backup under a new origin, even when the high-water mark shows lost events. */
   readonly acceptRollback?: boolean
   /** Further data of the first event, beside the origin and the keyring. */
-  readonly beginning?: Readonly<Record<string, Json>>
+  readonly beginning?: object
   /** Called with problems that an operator should know. */
   readonly onTrouble?: (what: string, error: unknown) => void
 }

@@ -1,19 +1,14 @@
-import type { Clock } from '../runtime/clock.ts'
 import { monotonicClock } from '../runtime/clock.ts'
-import { Listeners } from '../runtime/listeners.ts'
+import { Listeners } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
-import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
-import type { View } from '../vocabulary/view.ts'
-import { Checkpointer } from './checkpoints/checkpointer.ts'
-import type { StoredCheckpoint } from './checkpoints/checkpoints.ts'
-import { resolveMark } from './checkpoints/high-water-mark.ts'
-import { checkAgainstMark, readLastResume } from './checkpoints/resuming.ts'
+import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
+import type { Json, PartAddress, PendingEffect } from '../vocabulary/message.ts'
+import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
+import { checkAgainstMark, readLastResume, resolveMark } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
-import type { Connection } from './database/connection.ts'
-import { timeTransactions } from './database/timed-connection.ts'
+import { type Connection, timeTransactions } from './database/connection.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
-import type { Lease } from './ledger/leases.ts'
 import {
   type ClaimCandidate,
   claimEffect,
@@ -33,37 +28,27 @@ import {
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
-import { Secrets } from './ledger/secrets.ts'
-import { WriteTrial } from './ledger/write-trial.ts'
-import { type LastFilter, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
+import { type Lease, Secrets, WriteTrial } from './ledger/secrets.ts'
+import { type Schemas, upcasters } from './log/header.ts'
+import { type LastFilter, type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
-import { type Schemas, upcasters } from './log/upcasters.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
+import { isOlderThanLog } from './owners/keyring-faults.ts'
 import { Owners } from './owners/owners.ts'
-import { isOlderThanLog } from './owners/unopened-keys.ts'
 import { openPart } from './parts/parts.ts'
 import type { HighWaterMark, StoreOptions } from './store-options.ts'
-import { hasDiscardedTables, sweepDiscardedTables } from './views/discarded-tables.ts'
 import { Projector, readViewProgressOf, type ViewProgress } from './views/projector.ts'
-import { type RebuildAll, rebuildAll } from './views/rebuild-all.ts'
-import { Rebuilder, type RebuildResult, type ViewBound } from './views/rebuilder.ts'
+import { type RebuildAll, Rebuilder, type RebuildResult, rebuildAll } from './views/rebuilder.ts'
+import { hasDiscardedTables, sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
-import { noSuchView } from './views/view-table.ts'
 import type { Append, Appended, Receipt } from './writing/append.ts'
-import { findReceipt, lookUp } from './writing/batch.ts'
-import type { RecentDigest } from './writing/recent-digests.ts'
+import { findReceipt, lookUp } from './writing/stage.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
-
-type StoreParts = {
-  readonly connection: Connection
-  readonly vault: Vault
-  readonly trial: WriteTrial
-  readonly transacted: Listeners<number>
-}
+import type { RecentDigest } from './writing/writer-cache.ts'
 
 /** The log, its ledger and its views in one database: an append changes all three in one durable transaction. */
-export class Store {
+export class Store<E extends EventMap = EventMap> {
   /** Called after every commit of this process, with the end of the log. */
   readonly committed: Listeners<number> = new Listeners()
   /** Called with the duration of each committed transaction in milliseconds: it blocks the event loop that long. */
@@ -81,10 +66,8 @@ export class Store {
   readonly #projector: Projector
   readonly #rebuilder: Rebuilder
   readonly #stoppedViews: StoppedViews
-  readonly #schemas: Schemas
-  readonly #views: readonly View[]
+  readonly #options: StoreOptions<E> & { readonly schemas: Schemas<E> }
   readonly #owner: string
-  readonly #clock: Clock
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #sweeping: Promise<void> = Promise.resolve()
@@ -92,39 +75,35 @@ export class Store {
   #restoredAt = 0
 
   private constructor(
-    { connection, vault, trial, transacted }: StoreParts,
-    options: StoreOptions,
+    {
+      connection,
+      vault,
+      trial,
+      transacted,
+    }: Pick<Store, 'vault' | 'trial' | 'transacted'> & { connection: Connection },
+    options: StoreOptions<E>,
     mark?: HighWaterMark,
   ) {
+    const { views, clock, anchor, onTrouble = () => undefined } = options
+    // The upcasters of averba are those of all its events: for another log there are none.
+    const schemas = options.schemas ?? (upcasters as Schemas<E>)
+    this.#options = { ...options, schemas }
     this.trial = trial
     this.transacted = transacted
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    const { views, schemas = upcasters } = options
-    const { clock, anchor, onTrouble = () => undefined } = options
-    this.#views = views
-    this.#schemas = schemas
     this.#projector = new Projector(connection, views, () => this.#stoppedViews)
     const project: WriterParts['project'] = (events, cache) => this.#projector.project(events, cache)
-    this.#checkpointer = new Checkpointer({
-      connection,
-      signer: vault.keyring.signer,
-      clock,
-      onTrouble,
-      ...(mark && { mark }),
-      ...(anchor && { anchor }),
-    })
+    const { signer } = vault.keyring
+    const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
+    this.#checkpointer = new Checkpointer({ connection, signer, clock, onTrouble, ...outside })
     const onCommitted = (position: number) => this.committed.notify(this.#checkpointer.onCommit(position))
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
-    this.#clock = clock
     const viewParts = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
-    this.#rebuilder = new Rebuilder({
-      ...viewParts,
-      ...(options.onTrouble && { onTrouble: options.onTrouble }),
-    })
+    this.#rebuilder = new Rebuilder({ ...viewParts, onTrouble })
     this.#stoppedViews = new StoppedViews({ ...viewParts, rebuilder: this.#rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
@@ -135,7 +114,7 @@ export class Store {
    *
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`, `KEYS_MISMATCH`
    */
-  static async open(options: StoreOptions): Promise<Store> {
+  static async open<E extends EventMap = EventMap>(options: StoreOptions<E>): Promise<Store<E>> {
     const { medium, clock } = options
     const opened = await (medium?.open() ?? openFile(options.path))
     const trial = new WriteTrial(clock)
@@ -157,7 +136,7 @@ export class Store {
       if (await isOutdated()) throw outdatedKeyringError(options.path)
       const mark = resolveMark(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
-      const store = new Store({ connection, vault, trial, transacted }, options, mark)
+      const store = new Store<E>({ connection, vault, trial, transacted }, options, mark)
       await connection.transact(() => store.#projector.createTables())
       const append = (input: Append) => store.append(input)
       if (!began) {
@@ -187,21 +166,22 @@ export class Store {
     return this.#writer.append(input)
   }
 
-  read(filter: ReadFilter): Promise<RecordedEvent[]> {
-    return readOrSearch(this.#connection, this.#schemas, filter)
+  /** Reads a page of the log. With `types`, the events are a union of these. */
+  read<T extends string = TypeIn<E>>(filter: ReadFilter<T>): Promise<RecordedIn<E, T>[]> {
+    return readOrSearch(this.#connection, this.#options.schemas, filter)
   }
 
-  readAt(position: number): Promise<RecordedEvent | undefined> {
-    return this.#connection.read(() => readAt(this.#schemas, position))
+  readAt(position: number): Promise<RecordedIn<E> | undefined> {
+    return this.#connection.read(() => readAt(this.#options.schemas, position))
   }
 
   /** Reads a page of the log together with the position of the newest event. */
-  readWithEnd(filter: ReadFilter): Promise<{ events: RecordedEvent[]; end: number }> {
-    return readWithEnd(this.#connection, this.#schemas, filter)
+  readWithEnd<T extends string = TypeIn<E>>(filter: ReadFilter<T>): Promise<LogPage<RecordedIn<E, T>>> {
+    return readWithEnd(this.#connection, this.#options.schemas, filter)
   }
 
-  async readLast(filter: LastFilter = {}): Promise<RecordedEvent | undefined> {
-    return (await this.read({ ...filter, backward: true, limit: 1 }))[0]
+  async readLast<T extends string = TypeIn<E>>(filter: LastFilter<T> = {}): Promise<RecordedIn<E, T> | undefined> {
+    return (await this.read<T>({ ...filter, backward: true, limit: 1 }))[0]
   }
 
   /** Opens a part; `undefined` when it does not exist. */
@@ -237,7 +217,7 @@ export class Store {
 
   /** Claims an effect for one attempt, without an event. It is durable before the request is sent. */
   claimEffect(id: string, now: number): Promise<LedgerClaim | undefined> {
-    return this.#connection.transact(() => claimEffect(this.#schemas, id, this.#lease(now)))
+    return this.#connection.transact(() => claimEffect(this.#options.schemas, id, this.#lease(now)))
   }
 
   addLease(move: EffectMove): EffectMove {
@@ -246,7 +226,7 @@ export class Store {
 
   /** Finds an effect that can be claimed, with the move that claims it in the transaction of an event. */
   findClaimable(id: string, now: number): Promise<ClaimCandidate | undefined> {
-    return this.#connection.read(() => findClaimable(this.#schemas, id, this.#lease(now)))
+    return this.#connection.read(() => findClaimable(this.#options.schemas, id, this.#lease(now)))
   }
 
   /**
@@ -256,7 +236,7 @@ export class Store {
   async extendLease(attempt: EffectAttempt): Promise<boolean> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return false
-    const leftMs = fromInstant(until) - this.#clock.now()
+    const leftMs = fromInstant(until) - this.#options.clock.now()
     // A lease that a clock ahead of time set counts as over for other processes.
     if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return true
     return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
@@ -272,11 +252,11 @@ export class Store {
   }
 
   effect(id: string): Promise<PendingEffect | undefined> {
-    return this.#connection.read(() => readEffect(this.#schemas, id))
+    return this.#connection.read(() => readEffect(this.#options.schemas, id))
   }
 
   effects(filter: EffectFilter): Promise<PendingEffect[]> {
-    return this.#connection.read(() => listEffects(this.#connection, this.#schemas, filter))
+    return this.#connection.read(() => listEffects(this.#options.schemas, filter))
   }
 
   countPending(): Promise<readonly PendingCount[]> {
@@ -285,23 +265,12 @@ export class Store {
 
   /** Rebuilds views from the log and reports how the served rows differed. After an abort: the finished ones. */
   rebuild(options: RebuildAll = {}): Promise<RebuildResult[]> {
-    return rebuildAll(this.#rebuilder, this.#views, options)
+    return rebuildAll(this.#rebuilder, this.#options.views, options)
   }
 
   /** Retries the stopped views that are due, outside of appends, until the signal. */
   retryStoppedViews(signal: AbortSignal): Promise<void> {
     return this.#stoppedViews.retryDue(AbortSignal.any([signal, this.#closing.signal]))
-  }
-
-  /**
-   * Builds the rows of a view as of a position or an instant.
-   *
-   * @throws {AverbaError} `INVALID_INPUT` when there is no such view
-   */
-  async viewAsOf(name: string, asOf: ViewBound): Promise<object[]> {
-    const view = this.#views.find(each => each.name === name)
-    if (!view) throw noSuchView(`Cannot build "${name}"`, this.#views)
-    return this.#rebuilder.buildAsOf(view, asOf)
   }
 
   root(): Promise<string | undefined> {
@@ -322,11 +291,11 @@ export class Store {
 
   /** Reads how far every view has come and which are stopped, including those of another version. */
   viewProgress(): Promise<readonly ViewProgress[]> {
-    return this.#connection.read(() => readViewProgressOf(this.#views))
+    return this.#connection.read(() => readViewProgressOf(this.#options.views))
   }
 
   /** A lease of this process. One that ends after `latest` was set by a clock that is ahead, and counts as over. */
-  #lease(now = this.#clock.now()): Lease {
+  #lease(now = this.#options.clock.now()): Lease {
     const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
     return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
   }

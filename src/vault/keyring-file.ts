@@ -3,8 +3,8 @@ import { basename, dirname, join } from 'node:path'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { asFileError } from '../vocabulary/file-errors.ts'
+import type { Instant } from '../vocabulary/message.ts'
 import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
-import { areErasures, type RememberedErasures } from './remembered-erasures.ts'
 
 /** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
 export interface KeyringFile {
@@ -131,4 +131,45 @@ function removeCopy(path: string): void {
     const hint = 'It is a copy of the keyring. Remove it and open the log again'
     throw new AverbaError('STORE_UNSAFE', `Cannot remove "${path}"`, { cause, hint })
   }
+}
+
+/** An erasure in the keyring file: after a restore of an older backup it has to be repeated. */
+interface RememberedErasure {
+  readonly at: Instant
+  /** Some parts were kept, and so was the key. */
+  readonly keepsKey: boolean
+  /** The newest epoch after the erasure: earlier backups are wrapped by older ones. */
+  readonly epoch: number
+}
+
+/** By subject. */
+export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
+
+/** An erasure to add to the keyring file. */
+export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
+  readonly subject: string
+}
+
+/** Copies a keyring file with an erasure added. */
+export function withErasure(file: KeyringFile, { subject, ...erasure }: ErasureToRemember): KeyringFile {
+  const epoch = Math.max(...Object.keys(file.epochs).map(Number))
+  return { ...file, erased: { ...file.erased, [subject]: { ...erasure, epoch } } }
+}
+
+/** Copies a keyring file without the erasures that every backup which still opens contains. Lost ones stay. */
+export function withoutOldErasures({ erased = {}, ...others }: KeyringFile, lost: ReadonlySet<string>): KeyringFile {
+  const oldest = Math.min(...Object.keys(others.epochs).map(Number))
+  const needed = Object.entries(erased).filter(([subject, { epoch }]) => epoch > oldest || lost.has(subject))
+  return needed.length === 0 ? others : { ...others, erased: Object.fromEntries(needed) }
+}
+
+/** Reports whether a value is a record of remembered erasures. */
+function areErasures(value: unknown): value is RememberedErasures {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isErasure)
+}
+
+function isErasure(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { at, keepsKey, epoch }: { at?: unknown; keepsKey?: unknown; epoch?: unknown } = value
+  return typeof at === 'string' && typeof keepsKey === 'boolean' && Number.isInteger(epoch)
 }

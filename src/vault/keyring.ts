@@ -1,9 +1,17 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { decrypt, encrypt } from './encrypt.ts'
-import { hmac } from './hmac.ts'
-import { createKeyringFileAt, type KeyringFile, readKeyringFile, replaceKeyringFile } from './keyring-file.ts'
+import { decrypt, encrypt, hmac, type KeyringSigner } from './cryptography.ts'
+import {
+  createKeyringFileAt,
+  type ErasureToRemember,
+  type KeyringFile,
+  type RememberedErasures,
+  readKeyringFile,
+  replaceKeyringFile,
+  withErasure,
+  withoutOldErasures,
+} from './keyring-file.ts'
 import type { Keys } from './keys.ts'
 import {
   decodeRootKey,
@@ -15,13 +23,6 @@ import {
   unwrapKeyring,
   unwrapRootedKeyring,
 } from './opened-keyring.ts'
-import {
-  type ErasureToRemember,
-  type RememberedErasures,
-  withErasure,
-  withoutOldErasures,
-} from './remembered-erasures.ts'
-import type { KeyringSigner } from './signer.ts'
 
 /** The keyring lacks the epoch that wraps a key of the store. Another process may have begun it. */
 export class EpochMissingError extends AverbaError {
@@ -119,9 +120,7 @@ export class Keyring {
     try {
       const file = readKeyringFile(path)
       if (file.id !== this.id)
-        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is the keyring of another log`, {
-          path,
-        })
+        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is the keyring of another log`, { path })
       this.#opened = await unwrapKeyring(file, path, keys)
     } catch (error) {
       throw error instanceof AverbaError ? new KeyringUnreadableError(error) : error
@@ -203,8 +202,7 @@ export class Keyring {
 
 /** Creates a keyring in memory, for a log in memory. */
 export function createKeyring(entropy: Entropy): Keyring {
-  const file = newRootedFile(entropy)
-  return new Keyring(unwrapRootedKeyring(file), {}, entropy)
+  return new Keyring(unwrapRootedKeyring(newRootedFile(entropy)), {}, entropy)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import { type Entropy, systemEntropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { decrypt, encrypt } from './encrypt.ts'
+import { decrypt, encrypt } from './cryptography.ts'
 
 /**
  * The holder of a log's root key: a key management service, or averba itself. It wraps only the few keys of the keyring

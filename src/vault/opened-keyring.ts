@@ -1,11 +1,9 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { decrypt, encrypt } from './encrypt.ts'
-import { type HmacKey, hmacKey } from './hmac.ts'
+import { decrypt, deriveSigner, encrypt, type HmacKey, hmacKey, type KeyringSigner } from './cryptography.ts'
 import { damagedKeyringError, type KeyringFile } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
-import { deriveSigner, type KeyringSigner } from './signer.ts'
 
 /** The unwrapped keys of a keyring file. */
 export interface OpenedKeyring {

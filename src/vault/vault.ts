@@ -2,8 +2,7 @@ import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'
-import { decrypt, encrypt } from './encrypt.ts'
-import { hmac, hmacKey } from './hmac.ts'
+import { decrypt, encrypt, hmac, hmacKey } from './cryptography.ts'
 import type { Keyring } from './keyring.ts'
 
 /** An owner's key in the store, wrapped by an epoch of the keyring. */

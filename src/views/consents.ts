@@ -1,4 +1,5 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
+import { endsOpenChange, isMove } from '../machines/consent/moves.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, type RecordedOf } from '../vocabulary/view.ts'
@@ -20,6 +21,10 @@ export interface ConsentRow {
    * another change is requested, or the consent has that status or ends.
    */
   unmade: RequestableStatus | null
+  /** The requested change whose outcome is not known, and whether its answer was lost or showed another status. */
+  asked: RequestableStatus | null
+  asked_at: Instant | null
+  is_lost: 0 | 1
   /** The CNPJ of the controller; null when the service gave no valid one. */
   controller: string | null
   changed_at: Instant
@@ -42,6 +47,9 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     expires_at: 'text',
     lapses_at: 'text',
     unmade: 'text',
+    asked: 'text',
+    asked_at: 'text',
+    is_lost: 'integer',
     controller: 'text',
     changed_at: 'text',
     record: 'text',
@@ -53,7 +61,9 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {
-      const { subject, status, createdAt, expiresAt, controller, knowledge = 'known' } = event.data
+      const { subject, status, createdAt, expiresAt, controller } = event.data
+      const open = row && !isChangeEnded(row, event.data) ? row : noChange
+      const knowledge = open.asked === null ? 'known' : open.is_lost ? 'uncertain' : 'changing'
       return {
         consent: event.stream,
         subject,
@@ -64,6 +74,9 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         lapses_at: canLapse({ status, knowledge }) ? expiresAt : null,
         // An unmade change stays unmade when the consent is listed again.
         unmade: unmadeAt(row?.unmade ?? null, status),
+        asked: open.asked,
+        asked_at: open.asked_at,
+        is_lost: open.is_lost,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -84,29 +97,10 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   },
 })
 
-type ChangeSeen = Extract<ConsentEvent, { type: 'consent.changeSeen' }>['data']
-
-/** A concurrent reading may be outdated: only an end that it shows replaces the status of another reading. */
-function isStatusBelieved(row: ConsentRow, { status, isConcurrentRead }: ChangeSeen): boolean {
-  return !isConcurrentRead || (row.knowledge === 'changed' && status !== null && !isOpen(status))
-}
-
 function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
-  switch (event.type) {
-    case 'consent.changeNotMade':
-    case 'consent.changeDeclined':
-      return event.data.asked ?? null
-    case 'consent.changeRequested':
-      return null
-    case 'consent.approved':
-    case 'consent.denied':
-    case 'consent.revoked':
-    case 'consent.expired':
-    case 'consent.conflicted':
-      return unmadeAt(unmade, event.data.status)
-    default:
-      return unmade
-  }
+  if (event.type === 'consent.changeNotMade' || event.type === 'consent.changeDeclined') return event.data.asked ?? null
+  if (event.type === 'consent.changeRequested') return null
+  return isMove(event) ? unmadeAt(unmade, event.data.status) : unmade
 }
 
 /** A change is no longer unmade when the consent has its status or has ended; any other open status does not matter. */
@@ -125,24 +119,27 @@ function lapsesAt(before: ConsentRow, after: ConsentRow, isRecorded: boolean): I
   return wasRecorded ? null : after.expires_at
 }
 
+const noChange = { asked: null, asked_at: null, is_lost: 0 } as const
+
+/** Checks that our open change is ended by a status. */
+function isChangeEnded(
+  { asked, asked_at: askedAt, is_lost }: ConsentRow,
+  shown: { status: ConsentStatus; since?: Instant; askedAt?: Instant },
+): boolean {
+  return endsOpenChange({ asked, askedAt, change: is_lost ? 'lost' : 'requested' }, shown)
+}
+
 /** Changes the row in place: a rebuild would otherwise copy it several times for every event. */
 function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
+  if (isMove(event) || event.type === 'consent.confirmed') {
+    row.status = event.data.status
+    // Our own open change stays so.
+    if (row.asked === null || isChangeEnded(row, event.data)) Object.assign(row, noChange, { knowledge: 'known' })
+    return
+  }
   switch (event.type) {
-    case 'consent.approved':
-    case 'consent.denied':
-    case 'consent.revoked':
-    case 'consent.expired':
-    case 'consent.confirmed':
     case 'consent.changeNotMade':
-      row.status = event.data.status
-      // Our own pending or uncertain change stays so.
-      if (!('isChangePending' in event.data)) row.knowledge = 'known'
-      return
-    case 'consent.conflicted':
-      row.status = event.data.status
-      // After an answer that contradicts the request, the status stays uncertain.
-      if (event.data.isContrary) row.knowledge = 'uncertain'
-      else if (!event.data.isChangePending) row.knowledge = 'known'
+      setChange(row, null, 'known')
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt
@@ -150,19 +147,21 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.controller = event.data.controller
       return
     case 'consent.changeSeen':
-      // Our own pending or uncertain change has to end first.
+      // Our own open change has to end first.
       if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
-      if (event.data.status !== null && isStatusBelieved(row, event.data)) row.status = event.data.status
+      // Until it is read in full, the more cautious status counts.
+      if (event.data.status !== null && !isOpen(event.data.status)) row.status = event.data.status
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':
-      // A denial may replace an approval while the consent is not listed.
-      if (row.knowledge !== 'vanished') row.knowledge = 'changing'
+      row.asked_at = event.data.askedAt ?? null
+      setChange(row, event.data.status, 'changing')
       return
     case 'consent.changeLost':
+      setChange(row, row.asked, 'uncertain')
+      return
     case 'consent.changeDeclined':
-      // A consent that is not listed stays so until it is listed again.
-      if (row.knowledge !== 'vanished') row.knowledge = 'uncertain'
+      setChange(row, null, 'uncertain')
       return
     case 'consent.vanished':
       row.knowledge = 'vanished'
@@ -172,4 +171,11 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.detail = `${event.id}/detail`
       row.described_at = event.data.askedAt ?? event.at
   }
+}
+
+/** A consent that is not listed stays so until it is listed again. */
+function setChange(row: ConsentRow, asked: RequestableStatus | null, knowledge: ConsentRow['knowledge']): void {
+  row.asked = asked
+  row.is_lost = asked !== null && knowledge === 'uncertain' ? 1 : 0
+  if (row.knowledge !== 'vanished') row.knowledge = knowledge
 }

@@ -34,7 +34,7 @@ export interface NotificationRow {
 
 /** Parses the column `handlers`. */
 export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly HandlerState[] {
-  return JSON.parse(handlers) as HandlerState[] // The fold below writes it.
+  return JSON.parse(handlers) // The fold below writes it.
 }
 
 /** The view of the inbox. */

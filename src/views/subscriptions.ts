@@ -80,7 +80,8 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
         changed_at: event.at,
       }
     }
-    return row && { ...row, changed_at: event.at, ...changedColumns(row, event) }
+    if (!row || event.type === 'subscription.unexpected') return row
+    return { ...row, changed_at: event.at, ...changedColumns(row, event) }
   },
 })
 

@@ -30,14 +30,16 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   },
   key: event => (event.type.startsWith('token.') ? event.stream : undefined),
   fold(row, event) {
-    if (event.anomaly !== undefined && row) return row
+    if (event.type === 'token.unexpected') return row
     const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
     const at = { token: event.stream, changed_at: event.at, waits_until: null }
     return { ...before, ...at, ...changedColumns(before.requests, event) }
   },
 })
 
-function changedColumns(requests: number, event: RecordedOf<TokenEvent>): Pick<TokenRow, 'state'> & Partial<TokenRow> {
+type TokenChange = Exclude<RecordedOf<TokenEvent>, { type: 'token.unexpected' }>
+
+function changedColumns(requests: number, event: TokenChange): Pick<TokenRow, 'state'> & Partial<TokenRow> {
   switch (event.type) {
     case 'token.requested':
       return { state: 'requesting', requests: requests + 1 }

@@ -78,6 +78,8 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
       }
       case 'validation.repeated':
         return { ...row, again_by: event.data.by }
+      default:
+        return row
     }
   },
 })

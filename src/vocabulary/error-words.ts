@@ -1,5 +1,5 @@
-import { holdsCpf } from './cpf.ts'
 import { AverbaError, LateError } from './errors.ts'
+import { holdsCpf } from './tax-numbers.ts'
 
 /**
  * Returns the code or the name of an error, never its message. A host may throw anything: even reading the name may

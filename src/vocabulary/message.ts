@@ -41,6 +41,9 @@ export type MessageWithParts<M extends Message = Message> = M & {
   readonly isStale?: boolean
 }
 
+/** A message about what happened outside, such as how a call ended. It is always recorded. */
+export type Fact<T extends string = string, D = unknown> = MessageWithParts<Message<T, D>>
+
 /** The address of a part: `<stream>/<version>/<name>`, or `./<name>` for a part of the same event. */
 export type PartAddress = string
 
@@ -140,7 +143,7 @@ export const effectStates = [
 ] as const
 
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
-export interface PendingEffect<D = unknown> extends Effect<string, D> {
+export interface PendingEffect<T extends string = string, D = unknown> extends Effect<T, D> {
   readonly id: string
   readonly stream: string
   readonly position: number
@@ -158,8 +161,8 @@ export interface PendingEffect<D = unknown> extends Effect<string, D> {
  * How one attempt at an effect ended. Adapters return this and do not throw for what the outside world does. `deferred`
  * means certainly not done, with the time of the next attempt if the service gave one. `unknown` means perhaps done.
  */
-export type AttemptOutcome =
-  | { readonly status: Settlement; readonly fact: MessageWithParts; readonly reason?: string }
+export type AttemptOutcome<F extends Fact = Fact> =
+  | { readonly status: Settlement; readonly fact: F; readonly reason?: string }
   | {
       readonly status: 'deferred'
       readonly afterMs?: number

@@ -1,3 +1,4 @@
+import { AverbaError, type ErrorCode } from './errors.ts'
 import type { PartAddress, PendingEffect } from './message.ts'
 
 /** Splits a part's address into the stream and version of its event, and its name. */
@@ -67,4 +68,43 @@ export function keyringPath(store: string): string {
 /** Returns the path of a store's high-water mark. */
 export function markPath(store: string): string {
   return `${store}.mark`
+}
+
+/** The four services, as named in the options. */
+export const serviceNames = ['consentService', 'tokenService', 'validationService', 'portal'] as const
+
+/** One of the four services. */
+export type ServiceName = (typeof serviceNames)[number]
+
+/** Returns the service of an effect: the first segment of its type. */
+export function serviceOf(effectType: string): string {
+  return effectType.slice(0, effectType.indexOf('.'))
+}
+
+/** How the error names the object: `Unknown option "x"`, and where: `of the consent`. */
+interface NameList {
+  readonly noun: 'option' | 'member'
+  readonly of?: string
+  readonly code?: ErrorCode
+  readonly more?: string
+}
+
+/**
+ * Refuses members with other names: they would be ignored silently.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`, or the given code
+ */
+export function checkKnownNames(
+  given: object,
+  known: readonly string[],
+  { noun, of, code = 'INVALID_INPUT', more = '' }: NameList,
+): void {
+  const unknown = Object.keys(given).find(name => !known.includes(name))
+  if (unknown === undefined) return
+  // Any other text may be personal data in the place of a name.
+  const name = /^[A-Za-z]{1,40}$/.test(unknown) ? ` "${unknown}"` : ''
+  const where = of === undefined ? '' : ` of ${of}`
+  throw new AverbaError(code, `Unknown ${noun}${name}${where}`, {
+    hint: `Known ${noun}s: ${known.join(', ')}${more}`,
+  })
 }

@@ -1,4 +1,5 @@
-import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from './message.ts'
+import type { EffectMap, TypeIn } from './log-types.ts'
+import type { AttemptOutcome, Fact, Json, PendingEffect } from './message.ts'
 
 /**
  * What to do when an attempt never reported its outcome:
@@ -12,8 +13,8 @@ export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 /** Called right before a request is sent: false when another process has taken over the attempt. */
 export type MaySend = () => Promise<boolean>
 
-/** Performs the effects of one type. */
-export interface Performer {
+/** Performs the effects of one type: `D` is their data, and `F` the facts of their outcomes. */
+export interface Performer<D = unknown, F extends Fact = Fact> {
   readonly effectClass: EffectClass
   /** It changes only the store and its keyring, so even a log restored from a backup performs it. */
   readonly isLocal?: true
@@ -23,26 +24,45 @@ export interface Performer {
    * Whether this process is configured for the environment that the effect was recorded for. If not, it leaves the
    * effect alone, unless an attempt was sent and its outcome is unknown: any process can record that.
    */
-  takes?(pending: PendingEffect): boolean | Promise<boolean>
+  takes?(pending: PendingEffect<string, D>): boolean | Promise<boolean>
   /**
    * Makes one attempt. Does not throw for what the outside world does. An `AverbaError` means that no request was sent,
    * and the attempt is repeated.
    *
    * @param maySend called before each request of a `probed` or `once` effect, also before it is sent again
    */
-  perform(pending: PendingEffect, opened: Readonly<Record<string, Json>>, maySend?: MaySend): Promise<AttemptOutcome>
+  perform(
+    pending: PendingEffect<string, D>,
+    opened: Readonly<Record<string, Json>>,
+    maySend?: MaySend,
+  ): Promise<AttemptOutcome<F>>
   /** The fact to record when an attempt never reported its outcome; used for `probed` and `once` only. */
-  lostFact(pending: PendingEffect): MessageWithParts
+  lostFact(pending: PendingEffect<string, D>): F
   /** The fact to record when it is given up and parked, if its stream waits for the answer. */
-  givenUpFact?(pending: PendingEffect): MessageWithParts
+  givenUpFact?(pending: PendingEffect<string, D>): F
   /** The fact to record when an attempt of unknown outcome turns out to have done nothing; for `once` only. */
-  undoneFact?(pending: PendingEffect): MessageWithParts
+  undoneFact?(pending: PendingEffect<string, D>): F
 }
 
 /** Performers by effect type. */
 export type Performers = Readonly<Record<string, Performer>>
 
+/** A performer for each effect of a map, which gets that effect's data. Each may also lead to the facts `F`. */
+export type PerformersOf<M extends EffectMap, F extends Fact = never> = {
+  readonly [T in TypeIn<M>]: Performer<M[T]['data'], M[T]['fact'] | F>
+}
+
+/** Makes the performer of each effect of a map, whose types are the keys of `known`. */
+export function makePerformers<M extends EffectMap, F extends Fact = never>(
+  known: { readonly [T in TypeIn<M>]: unknown },
+  make: <T extends TypeIn<M>>(type: T) => Performer<M[T]['data'], M[T]['fact'] | F>,
+): PerformersOf<M, F> {
+  const made: Record<string, unknown> = {}
+  for (const type in known) made[type] = make(type)
+  return made as PerformersOf<M, F> // One for each type, as `make` made it.
+}
+
 /** Returns whose data an effect concerns: the subject whose CPF it decrypts, or else its stream. */
-export function effectOwner(pending: PendingEffect): string {
+export function effectOwner(pending: Pick<PendingEffect, 'opens' | 'stream'>): string {
   return pending.opens?.cpf?.split('/')[0] ?? pending.stream
 }

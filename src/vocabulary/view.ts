@@ -30,7 +30,7 @@ export interface View<Row extends object = object> {
 export function defineView<Row extends object, E extends RecordedEvent>(definition: {
   name: string
   version: number
-  columns: Record<keyof Row & string, Column>
+  columns: { readonly [K in keyof Row & string]: NonNullable<Row[K]> extends number ? 'integer' : 'text' }
   isByStream?: boolean
   indexes?: readonly (keyof Row & string)[]
   key: (event: E) => string | undefined

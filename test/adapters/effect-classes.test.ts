@@ -4,18 +4,17 @@ import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { hostToken } from '../../src/api/validations/tokens.ts'
-import { rulesOf } from '../../src/machines/definition/rules.ts'
 import { machines } from '../../src/machines/machines.ts'
-import { english } from '../../src/pages/english.ts'
-import { portuguese } from '../../src/pages/portuguese.ts'
+import { getLanguageWords } from '../../src/pages/words.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import { noKeeper } from './token/no-keeper.ts'
+import type { Performers } from '../../src/vocabulary/performer.ts'
+import { noKeeper } from '../support/no-keeper.ts'
 
 const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
 const keeper = noKeeper
 const baseUrl = 'https://servico.exemplo.br'
-const performers = {
+const performers: Performers = {
   ...createConsentClient(baseUrl, common),
   ...createTokenClient({ ...common, url: `${baseUrl}/token`, consumerKey: 'k', consumerSecret: 's', keeper }),
   ...createValidationClient({
@@ -27,7 +26,8 @@ const performers = {
   ...createPortalClient({ ...common, baseUrl, authenticate: async () => ({}), secretsOf: async () => ({}) }),
 }
 
-const rules = machines.flatMap(({ name }) => Object.entries(rulesOf(name).makes))
+/** The effects that each event may request. */
+const effects = new Map(machines.flatMap(({ messages }) => Object.entries(messages.effects ?? {})))
 
 test('every operation declares its effect class, and every effect has a performer', () => {
   const classes = Object.entries(performers).map(([type, { effectClass }]) => [type, effectClass])
@@ -47,15 +47,15 @@ test('every operation declares its effect class, and every effect has a performe
     'portal.listSubscriptions': 'read',
     'portal.listFailures': 'read',
   })
-  const effects = new Set(rules.flatMap(([, made]) => made.flatMap(rule => rule.owes ?? [])))
   // Local effects (`keys.…`) are not operations of a service.
-  const outside = [...effects].filter(type => !type.startsWith('keys.'))
-  expect(outside.sort()).toEqual(Object.keys(performers).sort())
+  const outside = [...effects.values()].flatMap((all = []) => all).filter(type => !type.startsWith('keys.'))
+  expect([...new Set(outside)].sort()).toEqual(Object.keys(performers).sort())
 })
 
 test('every call that a report about a person may show has its words', () => {
   const shown = Object.keys(performers).filter(type => /^(consent|validation)Service\./.test(type))
-  for (const { operations } of [english, portuguese]) expect(Object.keys(operations).sort()).toEqual(shown.sort())
+  for (const { operations } of [getLanguageWords('en'), getLanguageWords('pt-BR')])
+    expect(Object.keys(operations).sort()).toEqual(shown.sort())
 })
 
 test('the unknown event of a probed operation makes the effect that reads its result', () => {
@@ -63,10 +63,9 @@ test('the unknown event of a probed operation makes the effect that reads its re
     if (effectClass !== 'probed') return []
     const pending = { type, data: {}, stream: 's-1' } as unknown as PendingEffect // All that `lost` reads.
     const unknown = lost(pending).type
-    const asked = rules
-      .filter(([fact]) => fact === unknown)
-      .flatMap(([, made]) => made.flatMap(rule => rule.owes ?? []))
-    return [[type, asked]]
+    const facts = machines.flatMap(({ messages }) => messages.facts?.[unknown] ?? [])
+    const requested = facts.flatMap(made => effects.get(typeof made === 'string' ? made : made.event) ?? [])
+    return [[type, requested]]
   })
   expect(Object.fromEntries(probes)).toEqual({
     'consentService.changeStatus': ['consentService.readConsent'],

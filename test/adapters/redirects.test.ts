@@ -1,6 +1,5 @@
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { createServer, type RequestListener } from 'node:http'
+import { expect, test } from 'vitest'
 import * as consent from '../../src/adapters/consent/protocol.ts'
 import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { portalAccessKeys } from '../../src/adapters/portal/login.ts'
@@ -8,24 +7,15 @@ import * as portal from '../../src/adapters/portal/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
+import type { PendingOf } from '../../src/api/effect-types.ts'
 import { hostToken } from '../../src/api/validations/tokens.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import type { PendingEffect } from '../../src/vocabulary/message.ts'
+import { listenUntilEnd } from '../support/listen-until-end.ts'
 
 const cpf = '25774435016'
 
 async function listen(listener: RequestListener): Promise<string> {
-  const server: Server = createServer(listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(
-    () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  )
-  const { port } = server.address() as AddressInfo // It listens on a port, not on a pipe.
-  return `http://127.0.0.1:${port}`
+  return `http://127.0.0.1:${await listenUntilEnd(createServer(listener))}`
 }
 
 /** A service that redirects every request, and the requests that arrived at the target. */
@@ -81,8 +71,16 @@ test('a redirected validation is unknown, and the redirect is not followed', asy
     ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
     tokens: hostToken('t'),
   })
-  const pending: PendingEffect = {
-    ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'pending', attempts: 0, reason: '' },
+  const pending: PendingOf<'validationService.validatePerson'> = {
+    ...{
+      type: 'validationService.validatePerson',
+      id: 's/1/1',
+      stream: 's',
+      position: 1,
+      state: 'pending',
+      attempts: 0,
+      reason: '',
+    },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { validation: 'v' } },
   }
   const outcome = await performer?.perform(pending, { cpf, claims: { nome: 'X' } })

@@ -5,6 +5,7 @@ import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { samples } from '../../src/simulation/index.ts'
 import type { AttemptOutcome, PendingEffect } from '../../src/vocabulary/message.ts'
+import type { Performers } from '../../src/vocabulary/performer.ts'
 
 /** A read, a change that can be checked by a read, and a call that may cost money. */
 export const kinds = ['read', 'change', 'paid'] as const
@@ -30,7 +31,7 @@ export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clo
   const socket = openSocket({ clock: systemClock, ...options })
   const common = { fetch: socket.fetch, clock: systemClock }
   const { consentUrl, validationUrl, service, tokens, consent } = target
-  const performers = {
+  const performers: Performers = {
     ...createConsentClient(consentUrl, common),
     ...createValidationClient({ ...common, baseUrl: validationUrl, service, tokens }),
   }

@@ -1,9 +1,11 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { type AverbaOptions, openAverba, Secret } from '../../src/index.ts'
+import { partKinds } from '../../src/vocabulary/part-kinds.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { openEngine } from '../support/world.ts'
 
 const certificate = { cert: 'c', key: 'k' }
 
@@ -61,16 +63,47 @@ describe('opening the log reports what is missing in the options', () => {
     ['a kind of records that has no parts', { recordKeys: ['token'] }],
     ['kinds of records that are no list', { recordKeys: 'validation' }],
     ['a range', { receiver: { publicUrl: 'https://a.exemplo.br', sources: ['161.148.0.0/33'] } }],
+    ['a list of ranges', { receiver: { publicUrl: 'https://a.exemplo.br', sources: 7 } }],
+    ['a list of subscriptions', { subscriptions: {} }],
+    ['a group', { tokenService: 'https://a.exemplo.br/token' }],
+    ['true or false', { schedules: 'no' }],
+    ['a function', { logger: {} }],
+    ['an object with functions', { clock: { now: () => 0 } }],
+    ['a port', { run: { port: 65_536 } }],
   ])('%s', async (_, change) => {
     const opening = openAverba({ store: ':memory:', ...change } as AverbaOptions)
     await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
   })
 })
 
+test.each([
+  [{ store: undefined, stor: 'a.sqlite' }, 'Unknown option "stor"', /^Known options: store, /],
+  [{ portal: { authenticated: 1 } }, 'Unknown option "authenticated" of portal', /: baseUrl, authenticate, ca, /],
+  [{ subscriptions: [{ 'segredo 1': 1 }] }, 'Unknown option of subscriptions', /^Known options: evento, /],
+  [
+    { retention: { all: 1 } },
+    'Unknown option "all" of retention',
+    new RegExp(`: ${Object.keys(partKinds).join(', ')}$`),
+  ],
+  [{ retention: { 'consent.detail': {} } }, 'Cannot use retention["consent.detail"]: it is not', undefined],
+  [{ tokenService: { url: 'https://a.exemplo.br' } }, 'Cannot use tokenService.consumerKey: it is missing', /variable/],
+  [{ subscriptions: [{ evento: 'e', chaveSecreta: '' }] }, 'Cannot use subscriptions[0].chaveSecreta: ', /variable/],
+])('a wrong option is named, with a hint: %j', async (change, message, hint) => {
+  const error = await openAverba({ store: ':memory:', ...change } as AverbaOptions).catch(reason => reason)
+  expect(error.message).toContain(message)
+  expect(error.hint).toEqual(hint && expect.stringMatching(hint))
+})
+
+test('undefined is like an option that is left out', async () => {
+  const options = { store: ':memory:', keys: undefined, clock: undefined, portal: undefined, schedules: undefined }
+  const averba = await openAverba(options as unknown as AverbaOptions)
+  await averba.close()
+})
+
 describe('opening the log refuses a name that would be mistaken for something else', () => {
   const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
   const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
-  const open = (options: Partial<AverbaOptions>) => openAverba({ store: ':memory:', ...options })
+  const open = (options: Partial<AverbaOptions>) => openEngine({ store: ':memory:', ...options })
 
   test.each([
     ['prod/serpro', 'MISCONFIGURED'],
@@ -91,16 +124,15 @@ describe('opening the log refuses a name that would be mistaken for something el
   )
 
   test('other names are accepted', async () => {
-    const averba = await open({
+    await open({
       tokenService: { ...tokenService, credential: 'produção 2' },
       validationService: { ...validationService, traceHeader: 'x-request-trace-id' },
     })
-    await averba.close()
   })
 })
 
 test('an area without its service refuses every method and names the service', async () => {
-  const averba = await openAverba({ store: ':memory:' })
+  const averba = await openEngine({ store: ':memory:' })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   const calls = [
     () => averba.consents.sync({ subject }),
@@ -110,22 +142,20 @@ test('an area without its service refuses every method and names the service', a
     () => averba.subscriptions.plan(),
   ]
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'SERVICE_NOT_CONFIGURED' })
-  await averba.close()
 })
 
 test('an id that looks like a CPF is refused in every option and method', async () => {
-  const averba = await openAverba({ store: ':memory:' })
+  const averba = await openEngine({ store: ':memory:' })
   const id = 'cliente-25774435016'
   for (const ask of [{ commandId: id }, { correlationId: id }, { actor: { kind: 'person', ref: id } as const }]) {
     const enrolling = averba.consents.enrol({ cpf: '25774435016' }, ask)
     await expect(enrolling).rejects.toMatchObject({ code: 'PERSONAL_ID' })
   }
-  await averba.close()
 })
 
 test('a failing listener does not affect the append', async () => {
   const lines: unknown[] = []
-  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  const averba = await openEngine({ store: ':memory:', logger: line => void lines.push(line) })
   const announced: string[] = []
   averba.on('subject.enrolled', () => {
     throw new Error('25774435016')
@@ -144,11 +174,10 @@ test('a failing listener does not affect the append', async () => {
     { message: 'a listener failed', error: 'Error' },
     { message: 'a listener failed', error: 'TypeError' },
   ])
-  await averba.close()
 })
 
 test('a closed log refuses calls, and can be closed again', async () => {
-  const averba = await openAverba({ store: ':memory:' })
+  const averba = await openEngine({ store: ':memory:' })
   await averba.close()
   await averba.close()
   const calls = [
@@ -160,19 +189,24 @@ test('a closed log refuses calls, and can be closed again', async () => {
   for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-test('wrong options leave no file behind', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-options-'))
+test.each<Partial<AverbaOptions>>([
+  { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } },
+  { subscriptions: [{ evento: 'e', endpoint: 'http://a.exemplo.br' }] },
+])('wrong options leave no file behind: %j', async options => {
+  const folder = temporaryFolder()
   const store = join(folder, 'log.sqlite')
-  const opening = openAverba({
-    store,
-    validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' },
-  })
-  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await expect(openAverba({ store, ...options })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
   expect(readdirSync(folder)).toEqual([])
 })
 
-test('a database address as store path is refused without repeating its password', async () => {
-  const error = await openAverba({ store: 'postgres://u:p4ss@h/db' }).catch(reason => reason)
+test.each([
+  { store: 'postgres://u:p4ss@h/db' },
+  { portal: { baseUrl: 'https://u:p4ss@a.exemplo.br', authenticate: 'p4ss' } },
+  { tokenService: { url: 'p4ss', consumerKey: ['p4ss'], consumerSecret: { p4ss: 'p4ss' }, '=p4ss': 'p4ss' } },
+  { consentService: { baseUrl: 'https://a.exemplo.br', certificate: 'p4ss', ca: ['p4ss'] } },
+  { subscriptions: [{ evento: 'e', chaveSecreta: ['p4ss'], chaveAutenticacao: 7, recreate: 'p4ss' }] },
+])('an error repeats no value, which may be a secret: %j', async change => {
+  const error = await openAverba({ store: ':memory:', ...change } as unknown as AverbaOptions).catch(reason => reason)
   expect(error).toMatchObject({ code: 'MISCONFIGURED' })
   expect(inspect(error)).not.toContain('p4ss')
 })
@@ -190,17 +224,15 @@ test.each([
   ['a number', 7],
   ['a lone surrogate', 'a\ud800'],
 ])('a command id that is %s is refused', async (_, commandId) => {
-  const averba = await openAverba({ store: ':memory:' })
+  const averba = await openEngine({ store: ':memory:' })
   const enrolling = averba.consents.enrol({ cpf: '25774435016' }, { commandId } as never)
   await expect(enrolling).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await averba.close()
 })
 
 test('a failing logger does not affect callers', async () => {
   const logger = () => {
     throw new Error('disk full')
   }
-  const folder = mkdtempSync(join(tmpdir(), 'averba-logger-'))
-  const averba = await openAverba({ store: join(folder, 'log.sqlite'), logger })
-  await averba.close()
+  const folder = temporaryFolder()
+  await openEngine({ store: join(folder, 'log.sqlite'), logger })
 })

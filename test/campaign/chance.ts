@@ -1,4 +1,4 @@
-import { Random } from '../crash/random.ts'
+import { Random } from '../support/random.ts'
 import { peopleCount } from './people.ts'
 
 /** The random choices of a run. */

@@ -1,5 +1,5 @@
 import type { RecordedEvent } from '../../src/vocabulary/message.ts'
-import type { ServiceName } from '../../src/vocabulary/service-name.ts'
+import type { ServiceName } from '../../src/vocabulary/names.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 
 /** An answered command: its answer must not change. */

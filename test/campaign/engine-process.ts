@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3'
-import type { Definitions } from '../../src/averba/averba.ts'
-import { type Averba, openOn } from '../../src/averba/averba.ts'
+import { type Averba, type Definitions, openOn } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { CrashPoint, CrashPoints } from './crash-points.ts'

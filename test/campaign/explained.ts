@@ -13,25 +13,21 @@ export const explanations: readonly Explanation[] = [
     reason: 'the simulated service changes a status only as the contract allows',
   },
   {
-    names: /^consent: (\S+ -> vanished|vanished\S* -> \S+ \(consent\.appeared)/,
+    names: /^consent: (\S+ -> vanished\S*|vanished\S* -> \S+ \(consent\.appeared)/,
     reason: 'the simulated service never stops listing a consent',
   },
   {
     names:
-      /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known -> \S+ \(consent\.changeSeen|(\w+)\+changed -> \3\+known \(consent\.confirmed)\)$/,
+      /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known\S* -> \S+ \(consent\.changeSeen|(\w+)\+changed\S* -> \3\+known\S* \(consent\.confirmed)\)$/,
     reason: 'the service never returns to an earlier status, so it needs a reading concurrent with an answer',
     isSeldom: true,
   },
   {
-    names: /^consent: \w+\+(changing|uncertain) -> (NEGADO|REVOGADO|EXPIRADO)\+\1 /,
-    reason: 'the simulated service never reopens a consent, so each end is the result of our change',
-  },
-  {
-    names: /^consent: (NEGADO|REVOGADO|EXPIRADO)\+uncertain -> \1\+known /,
+    names: /^consent: \S*(\+contrary\+| -> \S*\+contrary\+)/,
     reason: 'the simulated service never answers the contrary of the request',
   },
   {
-    names: /^validation: (inconclusive|resolved|erased)\S* -> declined \(validation\.withheld\)$/,
+    names: /^validation: (inconclusive|resolved|erased)\S* -> declined\S* \(validation\.withheld\)$/,
     reason: 'it needs an engine that pauses between its last check of the consent and the record of it',
   },
   { names: /^certificate: /, reason: 'a client certificate needs a socket' },
@@ -44,12 +40,13 @@ export const explanations: readonly Explanation[] = [
     reason: 'secrets are sealed again before older keys are destroyed, so a token is stored while it is valid',
   },
   {
-    names: /^subscription: (absent|declared|registering\.\w+|active\.\w+|changing\.\w+) -> deleted\.byUs /,
+    names:
+      /^subscription: (absent|declared|registering\.\w+|registered\.active|registered\.changing\.\w+)\+\S+ -> deleted\.byUs\+/,
     reason: 'a deletion is answered before the next request',
   },
   {
     names:
-      /^subscription: (deleted\.byPortal -> deleted\.byUs|(changing|deleting)\.uncertain -> active\.healthy \(subscription\.declined)/,
+      /^subscription: (deleted\.byPortal\S* -> deleted\.byUs|registered\.(changing|deleting)\.uncertain\S* -> registered\.active\S* \(subscription\.declined)/,
     reason: 'it needs a late answer, but a paused engine that applies a plan pauses at a list',
   },
   {
@@ -57,16 +54,12 @@ export const explanations: readonly Explanation[] = [
     reason: 'the simulated portal always lists everything, and no deleted subscription comes back',
   },
   {
-    names: /^subscription: deleting\.\w+ -> deleted\.byPortal /,
+    names: /^subscription: registered\.deleting\.\S+ -> deleted\.byPortal/,
     reason: 'the simulated portal never stops listing deleted subscriptions',
   },
   {
-    names: /^notification: (failing|parked) -> received \(notification\.handled\)$/,
+    names: /^notification: stored\.(failing|parked) -> stored\.received \(notification\.handled\)$/,
     reason: 'it needs two handlers of one event, but the host has one for each',
-  },
-  {
-    names: /^portal: unread -> read \(portal\.failuresListed\)$/,
-    reason: 'every plan begins with a list of the subscriptions',
   },
 ]
 

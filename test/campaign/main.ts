@@ -19,7 +19,7 @@ const textMax = 600
 const exitCodes = { failed: 1, invalidFlags: 2 } as const
 
 const flags = readFlagsOrReport()
-if (flags === 'help') console.log(usage())
+if (flags === 'help') console.log(usage)
 else if (flags !== undefined) {
   const isGood = 'seed' in flags ? await runOne(flags) : await runMany(flags)
   if (!isGood) process.exitCode = exitCodes.failed

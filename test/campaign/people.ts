@@ -1,5 +1,5 @@
 import type { SubscriptionDeclaration } from '../../src/api/options.ts'
-import { cpfOf } from '../crash/cpf-of.ts'
+import { cpfOf } from '../support/cpf-of.ts'
 
 /** The number of data subjects of a run. */
 export const peopleCount = 12

@@ -1,5 +1,5 @@
-import type { Fault, FaultKind } from '../../src/simulation/faults/fault.ts'
-import { serviceNames } from '../../src/vocabulary/service-name.ts'
+import { type Fault, type FaultKind, faultSchema } from '../../src/simulation/faults/fault.ts'
+import { serviceNames } from '../../src/vocabulary/names.ts'
 import { drawDelayedCalls } from './calls-that-wait.ts'
 import { Chance } from './chance.ts'
 import { crashPoints } from './crash-points.ts'
@@ -90,29 +90,8 @@ const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
   [1, r => ({ do: 'jump', ms: r.of([-3_600_000, -90_000, 0, 0, 90_000, 3_600_000]) })],
 ]
 
-const callKinds = [
-  'refuse',
-  'reset',
-  'lose',
-  'delay',
-  'status',
-  'html',
-  'contentType',
-  'truncate',
-  'oversize',
-  'trickle',
-] as const
-const otherKinds = [
-  'expiredCertificate',
-  'unknownCertificate',
-  'rejectToken',
-  'duplicate',
-  'reorder',
-  'wrongSecret',
-  'clockSkew',
-] as const
 /** Every kind of fault that a plan draws from. */
-export const faultKinds: readonly FaultKind[] = [...callKinds, ...otherKinds]
+export const faultKinds: readonly FaultKind[] = faultSchema.shape.kind.options
 
 /** Draws a fault with the members of its kind. Without `service` it applies to all four. */
 function drawFault(random: Chance): Fault {

@@ -1,7 +1,6 @@
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import type { ValidationInput } from '../../src/api/validations/validations.ts'
-import type { Averba } from '../../src/averba/averba.ts'
-import { currentDefinitions, type Definitions } from '../../src/averba/averba.ts'
+import { type Averba, currentDefinitions, type Definitions } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Entropy } from '../../src/runtime/entropy.ts'
 import { createSimulators, credentials, type Simulators } from '../../src/simulation/services/create-simulators.ts'

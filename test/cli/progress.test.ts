@@ -1,14 +1,20 @@
 import { readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createProgress, createStoppableProgress } from '../../src/cli/progress.ts'
 import { backupStore } from '../../src/index.ts'
-import { makeSampleStore, newPath } from '../store/sample-store.ts'
+import { makeSampleStore } from '../support/sample-store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 
 test('a terminal shows a bar until the work is done; other outputs show nothing', () => {
   const written: string[] = []
-  const write = (text: string) => written.push(text)
-  const show = createProgress({ isTTY: true, write })
+  const stderr = (isTTY: boolean) =>
+    Object.assign(
+      new PassThrough().on('data', chunk => written.push(String(chunk))),
+      { isTTY },
+    )
+  const show = createProgress({ stderr: stderr(true) })
   for (const done of [0, 1, 250, 251, 999, 1_000]) show('consents', done, 1_000)
   expect(written).toEqual([
     '\r\x1b[K[------------------------]   0 % consents',
@@ -17,24 +23,25 @@ test('a terminal shows a bar until the work is done; other outputs show nothing'
     '\r\x1b[K',
   ])
   written.length = 0
-  createProgress({ isTTY: true, write })('backup', 0, 0)
+  createProgress({ stderr: stderr(true) })('backup', 0, 0)
   expect(written).toEqual(['\r\x1b[K'])
   written.length = 0
-  createProgress({ write })('consents', 1, 2)
+  createProgress({ stderr: stderr(false) })('consents', 1, 2)
   expect(written).toEqual([])
 })
 
 test('a copy that a signal ends leaves no file behind', async () => {
   const store = await makeSampleStore(30)
-  const to = newPath()
-  const show = createStoppableProgress({ write: () => undefined })
+  const to = temporaryStore()
+  const stopping = new AbortController()
+  const show = createStoppableProgress({ stderr: new PassThrough(), stopSignal: () => stopping.signal })
   let steps = 0
   const backing = backupStore({
     store,
     to,
     onProgress(...how) {
       steps += 1
-      if (steps === 2) process.emit('SIGTERM')
+      if (steps === 2) stopping.abort('SIGTERM')
       show(...how)
     },
   })

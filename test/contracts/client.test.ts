@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import { readConsents } from '../../src/adapters/consent/protocol.ts'
-import { readProblem } from '../../src/adapters/http/problem.ts'
+import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { readList } from '../../src/adapters/portal/protocol.ts'
@@ -14,8 +14,9 @@ import { hostToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import { storableCode } from '../../src/vocabulary/problem.ts'
-import { noKeeper } from '../adapters/token/no-keeper.ts'
+import { storableCode } from '../../src/vocabulary/outcome.ts'
+import type { Performers } from '../../src/vocabulary/performer.ts'
+import { noKeeper } from '../support/no-keeper.ts'
 
 /** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
 
@@ -28,17 +29,19 @@ const pending: PendingEffect = {
 const opened = { cpf: '25774435016', id: 'a', record, claims: { nome: 'X' } }
 
 function consentOutcomes(fetch: Fetch) {
-  const performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
+  const performers: Performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
   return Promise.all(
     Object.entries(performers).map(async ([verb, { perform }]) => [verb, await perform(pending, opened)] as const),
   )
 }
 
-const validate = (fetch: Fetch) =>
-  createValidationClient({
+const validate = (fetch: Fetch) => {
+  const performers: Performers = createValidationClient({
     ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
     tokens: hostToken('t'),
-  })['validationService.validatePerson']?.perform(pending, opened)
+  })
+  return performers['validationService.validatePerson']?.perform(pending, opened)
+}
 
 test('a 403 is declined in operations 1 to 5, with its problem', async () => {
   const outcomes = await consentOutcomes(async () =>
@@ -114,7 +117,7 @@ test('a token of any length is read, with a lifetime in seconds or without one',
 
 test('a refusal of a token request is declined only if it is about the credentials', async () => {
   const statusOf = async (status: number, body = '') => {
-    const client = createTokenClient({
+    const client: Performers = createTokenClient({
       ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
       fetch: async () => new Response(body, { status }),
       keeper: noKeeper,
@@ -148,7 +151,7 @@ test('a 429, and a 503 with Retry-After, defer a call', async () => {
 test('the headers of the portal are renewed when they are refused', async () => {
   let asked = 0
   const seen: (string | null)[] = []
-  const client = createPortalClient({
+  const client: Performers = createPortalClient({
     clock,
     baseUrl: 'https://portal.exemplo.br',
     fetch: async request => {
@@ -169,7 +172,7 @@ test('the headers of the portal are renewed when they are refused', async () => 
 
 test('any other 4xx of the portal is declined', async () => {
   for (const status of [400, 403, 404, 409, 422]) {
-    const client = createPortalClient({
+    const client: Performers = createPortalClient({
       ...{ clock, baseUrl: 'https://portal.exemplo.br', authenticate: async () => ({}) },
       fetch: async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }),
       secretsOf: async () => ({}),

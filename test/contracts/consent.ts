@@ -27,9 +27,10 @@ import {
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from '../../src/adapters/consent/wire.ts'
-import { readProblem } from '../../src/adapters/http/problem.ts'
+import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
+import type { Performers } from '../../src/vocabulary/performer.ts'
 import { cnpj, cpf, dayMs, exact, type Open, type OpenedServices, otherCnpj, secondMs } from './opened-services.ts'
 
 /** The subject whose records a test creates. The sample records belong to another. */
@@ -590,10 +591,10 @@ const controller = {
 
 /** Performs an operation as the engine does, for a missing record. */
 function perform(options: Parameters<typeof createConsentClient>[1], baseUrl: string, operation: string, of = own) {
-  const performer = createConsentClient(baseUrl, options)[`consentService.${operation}`]
+  const performers: Performers = createConsentClient(baseUrl, options)
   const pending: PendingEffect = {
     ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'pending' },
     ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, reason: '', data: { status: 'ATIVO' } },
   }
-  return performer?.perform(pending, { cpf: of, id: noRecord, record: { id: noRecord } })
+  return performers[pending.type]?.perform(pending, { cpf: of, id: noRecord, record: { id: noRecord } })
 }

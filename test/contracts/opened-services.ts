@@ -14,7 +14,7 @@ import { type Peer, serveHttps } from '../../src/simulation/served/serve.ts'
 import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
 import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
-import type { ServiceName } from '../../src/vocabulary/service-name.ts'
+import type { ServiceName } from '../../src/vocabulary/names.ts'
 import { Watch } from '../openapi/watch.ts'
 
 /** The four services, in process or over sockets. */

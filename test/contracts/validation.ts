@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { readProblem } from '../../src/adapters/http/problem.ts'
+import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
 import { readResult, writeValidatePerson } from '../../src/adapters/validation/protocol.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { Random } from '../support/random.ts'
 import { Disk } from './disk.ts'
-import { Random } from './random.ts'
 import { readTrace, type Step } from './trace.ts'
 
 const hex = (text: string) => [...Buffer.from(text)].map(byte => `\\x${byte.toString(16).padStart(2, '0')}`).join('')

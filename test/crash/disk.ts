@@ -1,4 +1,4 @@
-import type { Random } from './random.ts'
+import type { Random } from '../support/random.ts'
 import type { Step } from './trace.ts'
 
 /** The unit that a disk loses or keeps: each sector of a longer write may survive or not. */

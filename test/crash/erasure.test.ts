@@ -4,8 +4,8 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
-import { simulate } from '../../src/simulation/index.ts'
-import { newPath } from '../store/sample-store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openWorld } from '../support/world.ts'
 
 const erasureRequest = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '52998224725'
@@ -26,7 +26,7 @@ async function crashImages(store: string, work: () => Promise<void>): Promise<Im
     const bytes = ends.map(end => readFileSync(`${store}${end}`, 'latin1')).join(ends.join())
     if (bytes === last) return
     last = bytes
-    const copy = newPath()
+    const copy = temporaryStore()
     for (const end of ends) copyFileSync(`${store}${end}`, `${copy}${end}`)
     images.push({ when: `${images.length}: ${when}`, store: copy })
   }
@@ -73,8 +73,8 @@ function wrapMethod<N extends string>(
 }
 
 test('an erasure interrupted at any point has not begun, or is completed after a restart', async () => {
-  const store = newPath()
-  const first = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const first = await openWorld({ averba: { store } })
   const { samples } = first
   first.consentService.addConsent({ cpf: other })
   const subjects = []
@@ -89,7 +89,7 @@ test('an erasure interrupted at any point has not begun, or is completed after a
 
   // Opened inside, so that its statements are wrapped.
   const images = await crashImages(store, async () => {
-    const { averba, clock } = await simulate({ averba: { store, backupRetentionDays: 1 } })
+    const { averba, clock } = await openWorld({ averba: { store, backupRetentionDays: 1 } })
     await averba.subjects.erase({ subject: erased }, erasureRequest)
     await clock.advance(day)
     await averba.settle()
@@ -98,7 +98,7 @@ test('an erasure interrupted at any point has not begun, or is completed after a
   })
   const seen = { untouched: 0, interrupted: 0, complete: 0 }
   for (const { when, store: image } of images) {
-    const { averba, clock } = await simulate({ averba: { store: image, backupRetentionDays: 1 } })
+    const { averba, clock } = await openWorld({ averba: { store: image, backupRetentionDays: 1 } })
     const before = await averba.subjects.receipt(erased)
     if (!before) {
       seen.untouched += 1

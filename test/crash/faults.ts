@@ -1,10 +1,10 @@
 import { basename, join } from 'node:path'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../support/in-parallel.ts'
+import { Random } from '../support/random.ts'
 import { checkLog } from './check-log.ts'
 import { type ChildResult, startChild } from './child.ts'
 import { addFindings, hasFindings, notRunRow, type Row } from './findings.ts'
 import type { LoadOptions } from './load.ts'
-import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
 import { fileCalls, readCalls, readTraceLines, seccompFlag, straceCommand, whyTracingUnavailable } from './strace.ts'
 

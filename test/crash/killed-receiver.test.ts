@@ -1,19 +1,18 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../src/adapters/http/transport.ts'
-import { openAverba } from '../../src/index.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createAuthority } from '../../src/simulation/served/authority.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine } from '../support/world.ts'
 import { createNotification } from './notification-of.ts'
 
 const senders = 8
 
 test('a killed receiver keeps every notification that it answered 2xx, each once', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-killed-')), 'log.sqlite')
+  const store = temporaryStore()
   const authority = await createAuthority(systemClock.now())
   const { cert, key } = await authority.issueServer(['localhost'])
   const acknowledged = new Set<string>()
@@ -46,11 +45,9 @@ test('a killed receiver keeps every notification that it answered 2xx, each once
     await socket.close()
   }
   expect(acknowledged.size).toBeGreaterThanOrEqual(48)
-  const averba = await openAverba({ store })
-  const stored: string[] = []
-  for await (const { body } of averba.notifications.list()) stored.push((body as { numero: string }).numero)
+  const averba = await openEngine({ store })
+  const stored = await Array.fromAsync(averba.notifications.list(), ({ body }) => (body as { numero: string }).numero)
   expect(new Set(stored).size).toBe(stored.length)
   expect([...acknowledged].filter(number => !stored.includes(number))).toEqual([])
   expect(stored.filter(number => !sent.has(number))).toEqual([])
-  await averba.close()
 })

@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
-import { inParallel } from '../in-parallel.ts'
+import { inParallel } from '../support/in-parallel.ts'
+import { Random } from '../support/random.ts'
 import { checkEngine } from './check-engine.ts'
 import { allViews, checkLog } from './check-log.ts'
 import { type Child, startChild } from './child.ts'
 import { addFindings, type Findings, hasFindings, type Row } from './findings.ts'
 import type { LoadMessage, LoadOptions } from './load.ts'
-import { Random } from './random.ts'
 import { logName, Scratch } from './scratch.ts'
 
 /** The size of a campaign of kills. */

@@ -1,6 +1,6 @@
 /** A child process that uses the simulated services through the whole engine, until it is killed. */
 import { simulate } from '../../src/simulation/index.ts'
-import { cpfOf } from './cpf-of.ts'
+import { cpfOf } from '../support/cpf-of.ts'
 import { type LoadOptions, sendMessage } from './load.ts'
 import { createNotification, subscriptions } from './notification-of.ts'
 

@@ -342,7 +342,7 @@ export const samples: readonly Sample[] = [
       { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
       {
         type: 'portal.recoverSoon',
-        data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z' },
+        data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z', waiting: ['2026-11-20'] },
       },
       {
         type: 'portal.observeForeignFailure',

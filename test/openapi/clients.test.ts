@@ -9,7 +9,7 @@ import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { Json, PendingEffect } from '../../src/vocabulary/message.ts'
 import type { Performers } from '../../src/vocabulary/performer.ts'
-import { noKeeper } from '../adapters/token/no-keeper.ts'
+import { noKeeper } from '../support/no-keeper.ts'
 import { describedBy, operations } from './described.ts'
 import { checkRequest } from './violations.ts'
 

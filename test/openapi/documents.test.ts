@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { consentService } from '../../openapi/consent-service.ts'
 import { documents, writeDocument } from '../../openapi/documents.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { operations } from './described.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -42,7 +42,7 @@ describe('the linter', () => {
   test('reports warnings of the recommended rules as errors', async () => {
     const { components, ...document } = consentService
     const unused = { ...components.schemas, Sobra: { type: 'string' } }
-    const path = join(mkdtempSync(join(tmpdir(), 'averba-openapi-')), 'document.json')
+    const path = join(temporaryFolder(), 'document.json')
     writeFileSync(path, JSON.stringify({ ...document, components: { ...components, schemas: unused } }))
     expect(await lint(path)).toMatchObject({ rules: ['no-unused-components'], totals: { errors: 1 } })
   })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { AbsenceCheck } from '../../src/proof/absence.ts'
 import { Faults } from '../../src/proof/faults.ts'
+import { AbsenceCheck } from '../../src/proof/log-verifier.ts'
 import { parseRecorded } from '../../src/proof/recorded-header.ts'
 
 function observe(absence: AbsenceCheck, position: number, type: string, stream: string, data: object): void {

@@ -1,13 +1,14 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { parseCheckpoint, signCheckpoint } from '../../src/proof/checkpoint.ts'
 import { emptyRoot } from '../../src/proof/compact-tree.ts'
 import { toBase64 } from '../../src/proof/encoding.ts'
 import {
   createVerifierKey,
+  parseCheckpoint,
   parseNote,
   parseVerifierKey,
   type SignedNote,
+  signCheckpoint,
   signNote,
   verifyNote,
   writeVerifierKey,

@@ -2,11 +2,16 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { LogCheckpoint, verifyCheckpoint } from '@sigstore/verify/dist/tlog/checkpoint.js'
 import { verifyMerkleInclusion } from '@sigstore/verify/dist/tlog/merkle.js'
 import { describe, expect, test } from 'vitest'
-import { parseCheckpoint, signCheckpoint } from '../../src/proof/checkpoint.ts'
-import { leafHashHex, nodeHashHex } from '../../src/proof/compact-tree.ts'
+import {
+  consistencyRanges,
+  inclusionRanges,
+  isConsistent,
+  leafHashHex,
+  nodeHashHex,
+  rootOfInclusion,
+} from '../../src/proof/compact-tree.ts'
 import { fromHex } from '../../src/proof/encoding.ts'
-import { createVerifierKey, verifyNote } from '../../src/proof/note.ts'
-import { consistencyRanges, inclusionRanges, isConsistent, rootOfInclusion } from '../../src/proof/paths.ts'
+import { createVerifierKey, parseCheckpoint, signCheckpoint, verifyNote } from '../../src/proof/note.ts'
 
 /**
  * Compares our verifier with Sigstore's, which shares no code with ours: both have to accept the same proofs. Sigstore's

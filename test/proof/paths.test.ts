@@ -1,13 +1,16 @@
 import { describe, expect, test } from 'vitest'
-import { CompactTree, emptyRoot, leafHashHex, nodeHashHex } from '../../src/proof/compact-tree.ts'
 import {
+  CompactTree,
   consistencyRanges,
+  emptyRoot,
   inclusionRanges,
   isConsistent,
   type LeafRange,
+  leafHashHex,
+  nodeHashHex,
   rootOfInclusion,
   rootOfRange,
-} from '../../src/proof/paths.ts'
+} from '../../src/proof/compact-tree.ts'
 
 const leaves = Array.from({ length: 40 }, (_, i) => leafHashHex(`leaf ${i}`))
 
@@ -92,33 +95,6 @@ describe('inclusion', () => {
         expect(rootOfInclusion(leaves[index] ?? '', index, size, path)).toBe(rootOf(size))
       }
     }
-  })
-
-  test('another index or size, or an added, removed or swapped node, is rejected', () => {
-    let tried = 0
-    for (let size = 1; size <= 24; size++) {
-      for (let index = 0; index < size; index++) {
-        const leaf = leaves[index] ?? ''
-        const path = roots(inclusionRanges(index, size))
-        const wrong = (as: string, at: number, of: number, by: readonly string[]) => {
-          tried += 1
-          expect(rootOfInclusion(as, at, of, by)).not.toBe(rootOf(size))
-        }
-        for (let other = -1; other <= size + 1; other++) if (other !== index) wrong(leaf, other, size, path)
-        wrong(leaf, index, 0, path)
-        wrong(leaf, index, size, [...path, rootOf(size)])
-        wrong(leaf, index, size, [rootOf(size), ...path])
-        if (path.length > 0) wrong(leaf, index, size, path.slice(1))
-        if (path.length > 0) wrong(leaf, index, size, path.slice(0, -1))
-        for (let i = 0; i + 1 < path.length; i++) {
-          const swapped = [...path]
-          ;[swapped[i], swapped[i + 1]] = [path[i + 1] ?? '', path[i] ?? '']
-          wrong(leaf, index, size, swapped)
-        }
-        if (size > 1) wrong(leafHashHex('another'), index, size, path)
-      }
-    }
-    expect(tried).toBeGreaterThan(5_000)
   })
 
   test('a path that fits two tree sizes proves only the tree with the right root', () => {

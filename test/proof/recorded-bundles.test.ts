@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { parseCheckpoint } from '../../src/proof/checkpoint.ts'
-import { portableSha256, sha256 } from '../../src/proof/sha256.ts'
+import { portableSha256, sha256 } from '../../src/proof/encoding.ts'
+import { parseCheckpoint } from '../../src/proof/note.ts'
 import { type BundleFile, verifyBundle } from '../../src/verify.ts'
 
 const root = resolve(import.meta.dirname, '../..')

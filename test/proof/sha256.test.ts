@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { fromBase64, fromHex, toBase64, toHex } from '../../src/proof/encoding.ts'
-import { portableSha256, portableSha256Binary, sha256, sha256Binary } from '../../src/proof/sha256.ts'
+import {
+  fromBase64,
+  fromHex,
+  portableSha256,
+  portableSha256Binary,
+  sha256,
+  sha256Binary,
+  toBase64,
+  toHex,
+} from '../../src/proof/encoding.ts'
 
 const nodeSha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RFC3161Timestamp } from '@sigstore/core'
 import fc from 'fast-check'
 import { beforeAll, expect, test } from 'vitest'
-import { openAverba, verifyLog } from '../../src/index.ts'
-import { isStampOf, readTimeStamp } from '../../src/proof/time-stamp.ts'
-import { anchorBytesMax } from '../../src/proof/verify-checkpoints.ts'
+import { verifyLog } from '../../src/index.ts'
+import { anchorBytesMax, isStampOf, readTimeStamp } from '../../src/proof/verify-checkpoints.ts'
+import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine } from '../support/world.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'averba-stamps-'))
+const folder = temporaryFolder()
 const inFolder = (name: string) => join(folder, name)
 const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' })
 
@@ -84,11 +84,11 @@ test.each([
 
 test('a time stamp is compared with its checkpoint, and the verdict says what it does not prove', async () => {
   const store = inFolder('log.sqlite')
-  const averba = await openAverba({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
+  const averba = await openEngine({ store, anchor: async note => stamp(Buffer.from(note).toString()) })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.audit.checkpoint()
   await averba.close()
-  const again = await openAverba({ store })
+  const again = await openEngine({ store })
   const bundle = inFolder('bundle')
   await again.audit.export(bundle)
   await again.close()
@@ -136,8 +136,8 @@ test('a token with too many DER elements is rejected', () => {
 })
 
 test("an anchor's answer that is too long or not base64 is ignored, and is no fault of the log", async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
-  const averba = await openAverba({ store })
+  const store = temporaryStore()
+  const averba = await openEngine({ store })
   await averba.consents.enrol({ cpf: '25774435016' })
   const bundle = join(store, '..', 'bundle')
   await averba.audit.export(bundle)
@@ -168,13 +168,13 @@ test.each<[string, (note: string) => string]>([
   ['its text alone', note => note.slice(0, note.indexOf('\n\n') + 1)],
   ['the note without its last newline', note => note.trimEnd()],
 ])('a stamp of %s is reported and ignored, and does not lower the level', async (_, partOf) => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-stamps-')), 'log.sqlite')
+  const store = temporaryStore()
   const lines: unknown[] = []
   const anchor = async (note: Uint8Array) => stamp(partOf(Buffer.from(note).toString()))
-  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.close()
-  const again = await openAverba({ store })
+  const again = await openEngine({ store })
   const bundle = join(store, '..', 'bundle')
   await again.audit.export(bundle)
   await again.close()

@@ -1,25 +1,15 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../src/runtime/entropy.ts'
 import { Tree } from '../../src/store/log/tree.ts'
-import { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/store/store.ts'
 import type { Append } from '../../src/store/writing/append.ts'
 import { views } from '../../src/views/views.ts'
+import { openStore } from '../support/store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 import { checkAgainstModel, describeResult } from './model-log.ts'
 
-const open = (path: string) =>
-  Store.open({
-    path,
-    views,
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+const open = (path: string) => openStore({ path, views })
 
 /** Computes the root by the definition of RFC 6962. */
 function rootOf(leaves: readonly Buffer[]): Buffer {
@@ -43,7 +33,7 @@ async function addNewLeaves(store: Store, tree: Tree): Promise<void> {
 
 test('appends by two processes, one by one or concurrent, match a trivial model of a log', () =>
   checkAgainstModel(() => {
-    const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
+    const path = temporaryStore()
     return () => open(path)
   }, 60))
 
@@ -65,7 +55,6 @@ test('a command that waits with another one of the same id gets the receipt of t
   const made = await Promise.all([store.append(one({ n: 1 })), store.append(one({ n: 2 }))])
   expect(made.map(describeResult)).toEqual(['appended 2', 'known 2'])
   expect(await store.read({ stream: 'bench-a' })).toHaveLength(1)
-  await store.close()
 })
 
 test('of two concurrent appends that settle the same effect, one conflicts', async () => {
@@ -84,7 +73,6 @@ test('of two concurrent appends that settle the same effect, one conflicts', asy
   const ended = { type: 'bench.ended', data: {} }
   const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
   expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])
-  await store.close()
 })
 
 test('commands beyond the queue limit fail with STORE_BUSY, and facts are still accepted', async () => {
@@ -107,7 +95,6 @@ test('commands beyond the queue limit fail with STORE_BUSY, and facts are still 
   ])
   expect(await fact).toMatchObject({ status: 'appended' })
   expect(await store.append(one('c10000'))).toMatchObject({ status: 'appended' })
-  await store.close()
 })
 
 test('an append that cannot be written fails alone and does not change its neighbours', async () => {
@@ -134,7 +121,6 @@ test('an append that cannot be written fails alone and does not change its neigh
     [2, 'bench-a', { n: 1 }],
     [3, 'bench-b', { n: 2 }],
   ])
-  await store.close()
 })
 
 test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_537])(
@@ -148,7 +134,7 @@ test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_5
 )
 
 test('the tree is loaded correctly when its upper levels have more than one tile', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
+  const path = temporaryStore()
   const machine = { name: 'bench', version: 1 }
   const size = 256 * 256 + 256
   const store = await open(path)
@@ -171,11 +157,10 @@ test('the tree is loaded correctly when its upper levels have more than one tile
   const tree = new Tree()
   await addNewLeaves(again, tree)
   expect([tree.size, await again.root()]).toEqual([size, tree.root()])
-  await again.close()
 })
 
 test('a tree loaded from a log continues like one that stayed in memory', async () => {
-  const path = join(mkdtempSync(join(tmpdir(), 'averba-model-')), 'log.sqlite')
+  const path = temporaryStore()
   const roots: (string | undefined)[] = []
   const tree = new Tree()
   for (let round = 0; round < 4; round++) {

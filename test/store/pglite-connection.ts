@@ -1,13 +1,5 @@
 import { PGlite, type Transaction } from '@electric-sql/pglite'
-import {
-  type CompiledQuery,
-  DummyDriver,
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  sql,
-} from 'kysely'
+import type { CompiledQuery } from 'kysely'
 import type {
   AttemptSteps,
   CheckTables,
@@ -16,21 +8,13 @@ import type {
   StatementForEach,
   Steps,
 } from '../../src/store/database/connection.ts'
-import type { Schema } from '../../src/store/database/schema.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 
-/** Compiles queries for PostgreSQL without running them. */
-export const compiler = new Kysely<Schema>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: db => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
-})
-export const listTables = sql<{
-  name: string
-}>`select tablename as name from pg_tables where schemaname = current_schema()`.compile(compiler)
+/** Lists the tables of the schema. */
+export const listTables = {
+  sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
+  parameters: [],
+}
 
 /** A PostgreSQL database in this process. */
 export class InProcessPostgres {
@@ -54,7 +38,6 @@ export class InProcessPostgres {
 /** A connection to PostgreSQL for one process. */
 class PgliteConnection implements Connection {
   readonly dialect = 'postgres'
-  readonly compiler = compiler
   readonly listTables = listTables
   /** Changes every time, so caches are always read again: slow but correct. */
   readonly foreignWrites = { sql: 'select txid_current() as mark', parameters: [] }

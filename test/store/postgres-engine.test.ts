@@ -90,8 +90,7 @@ test('the engine works on PostgreSQL, reopens with its data and erases a person'
   const receipt = await averba.subjects.erase({ subject }, request)
   expect(receipt).toBeDefined()
   await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
-  const positions: number[] = []
-  for await (const { position } of averba.log.read()) positions.push(position)
+  const positions = await Array.fromAsync(averba.log.read(), ({ position }) => position)
   expect(positions).toEqual(positions.map((_, i) => i + 1))
   expect((await averba.figures()).position).toBe(positions.length)
   await world.close()

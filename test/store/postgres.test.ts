@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { openViews } from '../../src/store/views/views-handle.ts'
-import type { Views } from '../../src/views/views.ts'
-import { views } from '../../src/views/views.ts'
+import { type Views, views } from '../../src/views/views.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
@@ -16,7 +15,7 @@ test('appends on PostgreSQL match a trivial model of a log', () =>
   checkAgainstModel(() => {
     const place = new Place(postgres.newSchema())
     return () => place.open()
-  }, 30))
+  }, 12))
 
 test('every built-in view has its table, indexes, rows and queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })
@@ -49,5 +48,4 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
   ])
   const newest = handle.selectFrom('subjects').select(eb => eb.fn.max('synced_at').as('at'))
   expect(await newest.execute()).toEqual([{ at: null }])
-  await store.close()
 })

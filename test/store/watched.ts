@@ -10,7 +10,6 @@ export interface ConnectionHooks {
 export function withHooks(connection: Connection, { transact, read }: ConnectionHooks): Connection {
   return {
     dialect: connection.dialect,
-    compiler: connection.compiler,
     listTables: connection.listTables,
     foreignWrites: connection.foreignWrites,
     transact: steps => (transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps)),

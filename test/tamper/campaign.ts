@@ -1,9 +1,9 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { copyFileSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { AverbaError, openAverba, verifyLog } from '../../src/index.ts'
-import { eraseSamplePersons } from '../store/explained-absences.ts'
-import { makeSampleStore, newPath } from '../store/sample-store.ts'
+import { eraseSamplePersons } from '../support/explained-absences.ts'
+import { makeSampleStore } from '../support/sample-store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 import type { Mutation } from './mutations.ts'
 
 /** A tried mutation, with the checks that found it. */
@@ -28,7 +28,7 @@ export async function makeSample(notifications: number): Promise<string> {
     await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
   }
   await averba.close()
-  const other = newPath()
+  const other = temporaryStore()
   await (await openAverba({ store: other })).close()
   for (const end of ['', '.keys']) copyFileSync(`${other}${end}`, `${store}.other${end}`)
   return store
@@ -40,7 +40,7 @@ const beside = ['', '.keys', '.mark', '.older', '.older.mark', '.other', '.other
 export async function tryAll(sample: string, mutations: readonly Mutation[]): Promise<TriedMutation[]> {
   const tried: TriedMutation[] = []
   for (const mutation of mutations) {
-    const store = join(mkdtempSync(join(tmpdir(), 'averba-tamper-')), 'log.sqlite')
+    const store = temporaryStore()
     for (const end of beside) copyFileSync(`${sample}${end}`, `${store}${end}`)
     mutation.apply(store)
     tried.push({ mutation, found: await findFaults(store) })

@@ -15,7 +15,8 @@ import { dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
 import { resolveMark } from '../../src/store/checkpoints/high-water-mark.ts'
-import { newPath } from '../store/sample-store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openWorld } from '../support/world.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
@@ -37,7 +38,7 @@ function runWithFileLimit(script: string, path: string): string {
 }
 
 test('a keyring that does not fit on the disk is an error, and the existing one stays', () => {
-  const path = `${newPath()}.keys`
+  const path = `${temporaryStore()}.keys`
   const before = JSON.stringify(keyring(2))
   writeFileSync(path, before)
   const script = `
@@ -52,7 +53,7 @@ test('a keyring that does not fit on the disk is an error, and the existing one 
 })
 
 test('a mark that does not fit on the disk is an error, and the existing one stays', () => {
-  const path = newPath()
+  const path = temporaryStore()
   writeFileSync(`${path}.mark`, 'before')
   const script = `
     import { resolveMark } from './src/store/checkpoints/high-water-mark.ts'
@@ -64,13 +65,13 @@ test('a mark that does not fit on the disk is an error, and the existing one sta
 })
 
 test('an erasure destroys the epoch in the keyring that a link points to, and the link stays', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   await (await simulate({ averba: { store } })).close()
   const guarded = join(dirname(store), 'guarded', 'keyring')
   mkdirSync(dirname(guarded))
   renameSync(`${store}.keys`, guarded)
   symlinkSync('guarded/keyring', `${store}.keys`)
-  const { averba, samples, close } = await simulate({ averba: { store, backupRetentionDays: 0 } })
+  const { averba, samples, close } = await openWorld({ averba: { store, backupRetentionDays: 0 } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.subjects.erase({ subject }, request)
   await averba.settle()
@@ -82,8 +83,8 @@ test('an erasure destroys the epoch in the keyring that a link points to, and th
 })
 
 test('a file planted at the temporary path of a keyring does not change its mode or place', async () => {
-  const store = newPath()
-  const { averba, samples, close } = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const { averba, samples, close } = await openWorld({ averba: { store } })
   const elsewhere = join(dirname(store), 'elsewhere')
   writeFileSync(elsewhere, '')
   chmodSync(elsewhere, 0o666)
@@ -106,7 +107,7 @@ test('a file planted at the temporary path of a keyring does not change its mode
 })
 
 test('a mark is written through a link, even when its target does not exist yet', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const kept = join(dirname(path), 'other-disk', 'mark')
   mkdirSync(dirname(kept))
   symlinkSync('other-disk/mark', `${path}.mark`)

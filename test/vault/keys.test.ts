@@ -3,10 +3,11 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
-import { simulate } from '../../src/simulation/index.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
-import { newPath } from '../store/sample-store.ts'
+import { passTime } from '../support/pass-time.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../support/world.ts'
 
 const variable = 'AVERBA_TEST_ROOT_KEY'
 
@@ -45,10 +46,10 @@ test('a missing or malformed root key in the environment is an error that does n
 })
 
 test('a log under a root key from the environment opens only with that key', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const text = randomBytes(32).toString('base64')
   const lines: unknown[] = []
-  const made = await openAverba({ store, keys: keysFrom(text), logger: line => lines.push(line) })
+  const made = await openEngine({ store, keys: keysFrom(text), logger: line => lines.push(line) })
   const subject = await made.consents.enrol({ cpf: '25774435016' })
   await made.close()
   expect(lines).toMatchObject([{ path: `${store}.keys` }])
@@ -58,14 +59,14 @@ test('a log under a root key from the environment opens only with that key', asy
 
   expect(await tryOpening(store)).toBe('KEYS_MISSING')
   expect(await tryOpening(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
-  const again = await openAverba({ store, keys: keysFrom(text) })
+  const again = await openEngine({ store, keys: keysFrom(text) })
   expect(await again.consents.enrol({ cpf: '25774435016' })).toBe(subject)
   await again.close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
 test('a log with its own root key does not open under external keys', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   expect(await tryOpening(store)).toBe('opens')
   expect(await tryOpening(store, keysFrom(randomBytes(32).toString('base64')))).toBe('KEYS_MISMATCH')
 })
@@ -89,8 +90,8 @@ test('a key service wraps each epoch and is notified of destroyed ones; its fail
       calls.push(`destroyed ${epoch}`)
     },
   }
-  const store = newPath()
-  const world = await simulate({ averba: { store, keys: service, backupRetentionDays: 1 } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store, keys: service, backupRetentionDays: 1 } })
   const { averba, clock, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const stays = await averba.consents.enrol({ cpf: '52998224725' })
@@ -98,15 +99,13 @@ test('a key service wraps each epoch and is notified of destroyed ones; its fail
   const receipt = await averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
   expect(receipt.completed).toBeNull()
   isDown = false
-  await clock.advance(3_600_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 3_600_000)
   expect(await averba.subjects.receipt(subject)).toMatchObject({ completed: { epoch: 2, found: 0 } })
-  await clock.advance(86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 86_400_000)
   expect(calls).toContain('destroyed 1')
   valueOf(await averba.consents.sync({ subject: stays }))
   await world.close()
-  const reopened = await openAverba({ store, keys: service })
+  const reopened = await openEngine({ store, keys: service })
   expect(await reopened.consents.enrol({ cpf: '52998224725' })).toBe(stays)
   await reopened.close()
   expect(existsSync(`${store}.keys.new`)).toBe(false)

@@ -1,14 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
 import { Vault } from '../../src/vault/vault.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const newVault = () => new Vault(createKeyring(systemEntropy), systemEntropy)
-const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-keys-')), 'log.keys')
+const newPath = () => join(temporaryFolder(), 'log.keys')
 
 test('a part opens only with its own place and key', () => {
   const vault = newVault()

@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
 import { VirtualClock } from '../../src/simulation/world/virtual-clock.ts'
-import { isCnpj, parseCnpj } from '../../src/vocabulary/cnpj.ts'
-import { holdsCpf, isCpf, parseCpf, refusePersonalId } from '../../src/vocabulary/cpf.ts'
 import { toInstant } from '../../src/vocabulary/instant.ts'
+import { holdsCpf, isCnpj, isCpf, parseCnpj, parseCpf, refusePersonalId } from '../../src/vocabulary/tax-numbers.ts'
 
 describe('CPF', () => {
   test.each(['25774435016', '00000000191', '11144477735'])('%s is one', text => {

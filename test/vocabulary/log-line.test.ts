@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { type LogLine, onlyAllowed, openAverba } from '../../src/index.ts'
+import { type LogLine, onlyAllowed } from '../../src/index.ts'
+import { openEngine } from '../support/world.ts'
 
 test('unknown fields and fields of a wrong type are removed', () => {
   const line = {
@@ -27,7 +28,7 @@ test('the type allows only the known fields', () => {
 
 test('the logger of a host gets only known fields', async () => {
   const lines: LogLine[] = []
-  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  const averba = await openEngine({ store: ':memory:', logger: line => void lines.push(line) })
   averba.on('subject.enrolled', () => {
     throw Object.assign(new Error('25774435016'), { cpf: '25774435016' })
   })
@@ -38,7 +39,7 @@ test('the logger of a host gets only known fields', async () => {
 
 test('an error name that contains other text is not logged', async () => {
   const lines: unknown[] = []
-  const averba = await openAverba({ store: ':memory:', logger: line => void lines.push(line) })
+  const averba = await openEngine({ store: ':memory:', logger: line => void lines.push(line) })
   averba.on('subject.enrolled', () => {
     const error = new Error('it failed')
     error.name = `no customer with CPF 25774435016`
@@ -46,7 +47,6 @@ test('an error name that contains other text is not logged', async () => {
   })
   await averba.consents.enrol({ cpf: '25774435016' })
   expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
-  await averba.close()
 })
 
 test('a logger that throws or rejects has no effect', async () => {
@@ -55,12 +55,11 @@ test('a logger that throws or rejects has no effect', async () => {
     told += 1
     throw new Error('no disk for lines')
   }
-  const averba = await openAverba({ store: ':memory:', logger: failing })
+  const averba = await openEngine({ store: ':memory:', logger: failing })
   averba.on('subject.enrolled', () => {
     throw new Error('x')
   })
   // An unhandled rejection fails this test.
   await averba.consents.enrol({ cpf: '25774435016' })
   expect(told).toBe(1)
-  await averba.close()
 })

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { storableCode } from '../../src/vocabulary/problem.ts'
+import { storableCode } from '../../src/vocabulary/outcome.ts'
 
 const readCode = (code: string, sent: object) => storableCode({ status: 400, code }, JSON.parse(JSON.stringify(sent)))
 

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, exportBundle, verifyLog } from '../../src/index.ts'
-import { eraseSamplePersons } from '../store/explained-absences.ts'
-import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+import { eraseSamplePersons } from '../support/explained-absences.ts'
+import { copyStore, makeSampleStore } from '../support/sample-store.ts'
+import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
+import { useDatabase } from '../support/use-database.ts'
 
 interface Place {
   readonly position: number
@@ -17,7 +17,7 @@ interface Place {
 /** The output of the program in a bundle's README. */
 async function sayOf(dir: string): Promise<string> {
   const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
-  const file = join(mkdtempSync(join(tmpdir(), 'averba-absence-')), 'verify.py')
+  const file = join(temporaryFolder(), 'verify.py')
   writeFileSync(file, program)
   const ended = await promisify(execFile)('python3', [file], { cwd: dir }).catch(error => error)
   return ended.stdout
@@ -25,15 +25,15 @@ async function sayOf(dir: string): Promise<string> {
 
 /** The parts in the store. */
 function placesIn(store: string): Place[] {
-  const database = new Sqlite(store, { readonly: true })
-  const places = database.prepare('select position, name from part order by 1, 2').all() as Place[] // As selected.
-  database.close()
+  const places = useDatabase(store, database =>
+    database.prepare('select position, name from part order by 1, 2').all(),
+  ) as Place[] // As selected.
   return places
 }
 
 test('all three verifiers find each part that is deleted without an event', async () => {
   const store = await makeSampleStore(2, eraseSamplePersons)
-  const dir = `${newPath()}.bundle`
+  const dir = `${temporaryStore()}.bundle`
   await exportBundle({ store, dir })
   const whole = await verifyLog({ store: dir })
   const { checked, problems } = await diagnoseStore({ store, isDeep: true })
@@ -50,9 +50,9 @@ test('all three verifiers find each part that is deleted without an event', asyn
   for (const [i, { position, name }] of places.entries()) {
     const fault = `the part "${name}" at ${position} is missing, and no event says why`
     const copy = copyStore(store)
-    const database = new Sqlite(copy)
-    database.prepare('delete from part where position = ? and name = ?').run(position, name)
-    database.close()
+    useDatabase(copy, database =>
+      database.prepare('delete from part where position = ? and name = ?').run(position, name),
+    )
     expect((await diagnoseStore({ store: copy, isDeep: true })).problems).toEqual([`parts: ${fault}`])
     writeFileSync(
       join(dir, 'parts.ndjson'),
@@ -74,9 +74,7 @@ test('an erased owner has its original key exactly when parts were kept', async 
   const store = await makeSampleStore(2, eraseSamplePersons)
   const looked = async (change: string) => {
     const copy = copyStore(store)
-    const database = new Sqlite(copy)
-    expect(database.prepare(change).run().changes).toBe(1)
-    database.close()
+    expect(useDatabase(copy, database => database.prepare(change).run().changes)).toBe(1)
     return (await diagnoseStore({ store: copy, isDeep: true })).problems.join()
   }
   const kept = 'is_erased = 1 and epoch > 0'

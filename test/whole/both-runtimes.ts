@@ -1,15 +1,9 @@
-/**
- * One scenario for every runtime: a consent and a token over mutual TLS on a SQLite file, and the log read
- * back. Prints the results as one JSON object.
- */
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openAverba, valueOf } from '../../src/index.ts'
 import { startServices } from '../../src/simulation/index.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 
 const services = await startServices()
-const store = join(mkdtempSync(join(tmpdir(), 'averba-runtime-')), 'log.sqlite')
+const store = temporaryStore()
 const averba = await openAverba({ store, ...services.options })
 const { cpf } = services.samples
 

@@ -16,9 +16,10 @@ import { promisify } from 'node:util'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, openAverba, systemClock, valueOf } from '../../src/index.ts'
-import { simulate } from '../../src/simulation/index.ts'
 import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
-import { copyStore, makeSampleStore, newPath } from '../store/sample-store.ts'
+import { copyStore, makeSampleStore } from '../support/sample-store.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../support/world.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const index = JSON.stringify(join(root, 'src/index.ts'))
@@ -40,14 +41,14 @@ async function inChild(script: string, limitKb = 'unlimited') {
 }
 
 async function countOf(store: string): Promise<number> {
-  const averba = await openAverba({ store })
+  const averba = await openEngine({ store })
   const rows = await averba.views.selectFrom('notifications').select('notification').execute()
   await averba.close()
   return rows.length
 }
 
 test('a full disk is reported, nothing acknowledged is lost, and the log continues with room', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const full = await inChild(
     `
     const { openAverba } = await import(${index})
@@ -77,67 +78,61 @@ test('a full disk is reported, nothing acknowledged is lost, and the log continu
     error: 'STORE_UNSAFE',
   })
   expect(await countOf(store)).toBe(full.stored + 1)
-  const averba = await openAverba({ store })
+  const averba = await openEngine({ store })
   expect(await averba.consents.enrol({ cpf: '25774435016' })).toHaveLength(26)
   await averba.close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })
 
 test('a backup without room on the disk leaves no file behind', async () => {
-  const [store, backup] = [await makeSampleStore(400), newPath()]
+  const [store, backup] = [await makeSampleStore(100), temporaryStore()]
   const { code } = await inChild(
     `
     const { backupStore } = await import(${index})
     const error = await backupStore({ store: ${JSON.stringify(store)}, to: ${JSON.stringify(backup)} }).catch(error => error)
     console.log(JSON.stringify({ code: error.code }))
     `,
-    '200',
+    '100',
   )
   expect(code).toBe('STORE_UNSAFE')
   expect(existsSync(backup)).toBe(false)
   expect((await promisify(execFile)('ls', [dirname(backup)])).stdout).toBe('')
 })
 
-describe('a file or folder that this user may not write', () => {
-  /** Loads everything first, then becomes an unprivileged user: root may write everywhere. */
-  const asNobody = (store: string) =>
-    inChild(`
-      const { openAverba } = await import(${index})
-      await (await openAverba({ store: ':memory:' })).close()
-      if (process.getuid() === 0) { process.setgroups([]); process.setgid(65534); process.setuid(65534) }
-      const error = await openAverba({ store: ${JSON.stringify(store)} }).then(() => ({ code: 'opened' }), error => error)
-      console.log(JSON.stringify({ code: error.code, message: error.message, hint: error.hint }))
-    `)
-
-  test.each([
-    ['a read-only file', 0o444, 0o777],
-    ['a read-only folder', 0o666, 0o555],
-    ['both', 0o444, 0o555],
-  ])('%s', async (_, fileMode, folderMode) => {
+test('a file or folder that this user may not write is reported', async () => {
+  const modes = { file: [0o444, 0o777], folder: [0o666, 0o555], both: [0o444, 0o555] } as const
+  const existing: string[] = []
+  for (const [fileMode, folderMode] of Object.values(modes)) {
     const store = await makeSampleStore(1)
     chmodSync(store, fileMode)
     chmodSync(dirname(store), folderMode)
-    const error = await asNobody(store)
-    chmodSync(dirname(store), 0o755)
-    expect(error).toMatchObject({
-      code: 'STORE_UNSAFE',
-      hint: expect.stringMatching(/write the file and its folder/),
-    })
-    expect(error.message).toMatch(/cannot be written/)
-  })
-
-  test('a folder in which a new log would be created', async () => {
-    const store = newPath()
-    chmodSync(dirname(store), 0o555)
-    expect(await asNobody(store)).toMatchObject({ code: 'STORE_UNSAFE' })
-    chmodSync(dirname(store), 0o755)
-    expect(existsSync(store)).toBe(false)
-  })
+    existing.push(store)
+  }
+  const absent = temporaryStore()
+  chmodSync(dirname(absent), 0o555)
+  // Loads everything first, then becomes an unprivileged user: root may write everywhere.
+  const errors = await inChild(`
+    const { openAverba } = await import(${index})
+    await (await openAverba({ store: ':memory:' })).close()
+    if (process.getuid() === 0) { process.setgroups([]); process.setgid(65534); process.setuid(65534) }
+    const errors = []
+    for (const store of ${JSON.stringify([...existing, absent])}) {
+      const { code, message, hint } = await openAverba({ store }).then(() => ({ code: 'opened' }), error => error)
+      errors.push({ code, message, hint })
+    }
+    console.log(JSON.stringify(errors))
+  `)
+  for (const store of [...existing, absent]) chmodSync(dirname(store), 0o755)
+  const message = expect.stringMatching(/cannot be written/)
+  const hint = expect.stringMatching(/write the file and its folder/)
+  const refused = Object.keys(modes).map(() => ({ code: 'STORE_UNSAFE', message, hint }))
+  expect(errors).toEqual([...refused, expect.objectContaining({ code: 'STORE_UNSAFE' })])
+  expect(existsSync(absent)).toBe(false)
 })
 
 test('a file locked by another process is STORE_BUSY, and works after the lock is released', async () => {
   const store = await makeSampleStore(1)
-  const averba = await openAverba({ store })
+  const averba = await openEngine({ store })
   const script = `
     const { default: Sqlite } = await import('better-sqlite3')
     const database = new Sqlite(${JSON.stringify(store)})
@@ -161,11 +156,10 @@ test('a file locked by another process is STORE_BUSY, and works after the lock i
   child.stdin.end()
   await ended
   expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
-  await averba.close()
 })
 
 test('a notification during a lock is answered 503, and is stored once after the lock', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const evento = 'e'
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
   const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
@@ -174,7 +168,7 @@ test('a notification during a lock is answered 503, and is stored once after the
     const data = formatBrasilia(systemClock.now())
     return Response.json([{ id: 7, data, descricao: 'HTTP 503', evento, conteudo: '{"numero":"26BR1"}' }])
   }
-  const averba = await openAverba({
+  const averba = await openEngine({
     ...{ store, receiver, subscriptions: [{ evento }] },
     portal: { baseUrl: 'https://portal.exemplo.br', authenticate: async () => ({}) },
     fetch: async ({ url }) =>
@@ -195,7 +189,6 @@ test('a notification during a lock is answered 503, and is stored once after the
   const [record] = await averba.subscriptions.failures({ recover: true })
   expect(record).toMatchObject({ recovery: 'stored' })
   expect(await inbox()).toHaveLength(1)
-  await averba.close()
 })
 
 describe('what is no log is said, and left as it is', () => {
@@ -214,7 +207,7 @@ describe('what is no log is said, and left as it is', () => {
       expect.stringMatching(/STORE_UNSAFE|NOT_OURS/),
     ],
   ])('%s', async (_, make, code) => {
-    const path = newPath()
+    const path = temporaryStore()
     await make(path)
     const bytes = statSync(path).isFile() ? readFileSync(path) : undefined
     const hint = expect.any(String)
@@ -228,7 +221,7 @@ describe('what is no log is said, and left as it is', () => {
 /** Opens a damaged log: it fails with a code, or it is consistent. */
 async function lookAt(store: string): Promise<{ code: string; events: number }> {
   try {
-    const averba = await openAverba({ store })
+    const averba = await openEngine({ store })
     let events = 0
     for await (const event of averba.log.read()) expect(event.position).toBe(++events)
     await averba.close()
@@ -271,7 +264,7 @@ test('diagnoseStore reports a cut-off file whenever opening it does', async () =
     await expect(diagnoseStore({ store })).rejects.toMatchObject({ code: 'CORRUPT' })
   }
   // With any content of the last page.
-  const small = newPath()
+  const small = temporaryStore()
   await (await openAverba({ store: small })).close()
   truncateSync(small, statSync(small).size - 100)
   await expect(diagnoseStore({ store: small })).rejects.toMatchObject(isCutOff)
@@ -291,7 +284,7 @@ describe('a write-ahead log that was left by a crash', () => {
     await new Promise(() => undefined)
   `
   async function makeCrashed(isCheckpointed: boolean): Promise<string> {
-    const store = newPath()
+    const store = temporaryStore()
     const died = await inChild(dying(store, isCheckpointed)).catch(error => error)
     expect(died).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringContaining('"stored":40') })
     return store
@@ -348,10 +341,9 @@ test.each([
   ['left without its -wal', (store: string) => rmSync(`${store}-wal`)],
   ['left without its -shm', (store: string) => rmSync(`${store}-shm`)],
 ])('nothing is acknowledged after the file was %s, and health reports it', async (_, act) => {
-  const store = newPath()
+  const store = temporaryStore()
   const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
-  const world = await simulate({ store, averba: { subscriptions } })
-  const { averba, portal, samples } = world
+  const { averba, portal, samples } = await openWorld({ store, averba: { subscriptions } })
   for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
   act(store)
   const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
@@ -363,14 +355,13 @@ test.each([
   const { ready, reasons } = await averba.health()
   expect(ready).toBe(false)
   expect(reasons.join()).toContain('was moved, replaced or deleted')
-  await averba.close()
 })
 
 test('a relative store path keeps working after the process changes its working directory', async () => {
   const answer = await inChild(`
     const { openAverba } = await import(${index})
     const { basename, dirname } = await import('node:path')
-    const store = ${JSON.stringify(newPath())}
+    const store = ${JSON.stringify(temporaryStore())}
     process.chdir(dirname(store))
     const averba = await openAverba({ store: basename(store) })
     process.chdir('/')

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { openAverba } from '../../src/index.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { openEngine } from '../support/world.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const index = join(root, 'src/index.ts')
 
 test('processes that open a new file at the same time open the same log', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-opening-'))
+  const folder = temporaryFolder()
   const store = join(folder, 'log.sqlite')
   const script = `
     const { openAverba } = await import(${JSON.stringify(index)})
@@ -22,9 +22,8 @@ test('processes that open a new file at the same time open the same log', async 
   const opened = await Promise.all(Array.from({ length: 4 }, open))
   expect(new Set(opened.map(({ stdout }) => stdout.trim())).size).toBe(1)
   expect(opened.map(({ stderr }) => stderr)).toEqual(['', '', '', ''])
-  const averba = await openAverba({ store })
-  const types: string[] = []
-  for await (const event of averba.log.read()) types.push(event.type)
+  const averba = await openEngine({ store })
+  const types = await Array.fromAsync(averba.log.read(), event => event.type)
   expect(types).toEqual(['log.began', 'subject.enrolled'])
   await averba.close()
   expect(readdirSync(folder).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])

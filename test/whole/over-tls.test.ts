@@ -1,22 +1,20 @@
-import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba, valueOf } from '../../src/index.ts'
-import { startServices } from '../../src/simulation/index.ts'
+import { valueOf } from '../../src/index.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine, openServices } from '../support/world.ts'
 
 test('all fourteen operations and a notification work over real TLS', async () => {
-  const services = await startServices()
+  const services = await openServices()
   const { cpf, cnpj } = services.samples
   const evento = 'dimp-situacao-import'
   const common = {
-    store: join(mkdtempSync(join(tmpdir(), 'averba-tls-')), 'log.sqlite'),
+    store: temporaryStore(),
     ...services.options,
   }
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] }
-  const averba = await openAverba({ ...common, receiver, subscriptions: [{ evento, chaveSecreta: 'um' }] })
+  const averba = await openEngine({ ...common, receiver, subscriptions: [{ evento, chaveSecreta: 'um' }] })
 
   const subject = await averba.consents.enrol({ cpf })
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
@@ -45,15 +43,13 @@ test('all fourteen operations and a notification work over real TLS', async () =
   await averba.close()
 
   // Other secrets, then no declaration: operations 4 and 5 of the portal.
-  const changed = await openAverba({ ...common, receiver, subscriptions: [{ evento, chaveSecreta: 'dois' }] })
+  const changed = await openEngine({ ...common, receiver, subscriptions: [{ evento, chaveSecreta: 'dois' }] })
   const change = await changed.subscriptions.plan()
   expect(change.changes).toMatchObject([{ action: 'change' }])
   expect((await changed.subscriptions.apply(change)).map(outcome => outcome.status)).toEqual(['settled'])
   await changed.close()
-  const emptied = await openAverba({ ...common, receiver })
+  const emptied = await openEngine({ ...common, receiver })
   const deletion = await emptied.subscriptions.plan()
   const [deleted] = await emptied.subscriptions.apply(deletion, { deletions: 'allow' })
   expect(deleted && valueOf(deleted)).toMatchObject({ evento, state: 'deleted', deletedBy: 'us' })
-  await emptied.close()
-  await services.close()
 })

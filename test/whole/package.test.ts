@@ -1,17 +1,24 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, posix, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
+const folder = temporaryFolder()
+let tarball = ''
+
+beforeAll(async () => {
+  await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
+  tarball = readdirSync(folder)[0] ?? ''
+})
+
 test('everything that the pages of the package link to is in the package', async () => {
-  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: root })
-  const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }] // As npm prints it.
-  const packed = files.map(({ path }) => path)
+  const { stdout } = await run('tar', ['-tzf', join(folder, tarball)])
+  const packed = stdout.split('\n').map(line => line.replace(/^package\//, ''))
   const isPacked = (path: string) => packed.some(each => each === path || each.startsWith(`${path}/`))
   const pages = packed.filter(path => path.endsWith('.md'))
   expect(pages.length).toBeGreaterThan(20)
@@ -29,43 +36,27 @@ test('everything that the pages of the package link to is in the package', async
 })
 
 test('the installed package runs its commands and the code of the README, and its types compile', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-package-'))
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
-  const [tarball = ''] = readdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`]
   const { stderr } = await run('npm', install, { cwd: folder })
   // npm warns of scripts that an installation would run: the package has none.
   expect(stderr).not.toContain('averba')
 
-  const demo = await run('npx', ['--no-install', 'averba', 'demo', '--json'], { cwd: folder })
-  expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({
-    views: 'equal',
-    tokenRequests: 2,
-  })
-
+  const averba = (...args: readonly string[]) => run(join(folder, 'node_modules/.bin/averba'), args, { cwd: folder })
   cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
-  const { stdout } = await run(process.execPath, ['first-steps.ts'], { cwd: folder })
-  expect(stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
+  const [demo, steps] = await Promise.all([
+    averba('demo', '--json'),
+    run(process.execPath, ['first-steps.ts'], { cwd: folder }),
+    averba('init'),
+  ])
+  expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ views: 'equal', tokenRequests: 2 })
+  expect(steps.stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
-
-  await run('npx', ['--no-install', 'averba', 'init'], { cwd: folder })
 
   // The types compile without the pages, with a strict compiler that checks every declaration.
   const compilerOptions = {
-    ...{
-      module: 'nodenext',
-      target: 'es2024',
-      lib: ['esnext'],
-      noEmit: true,
-      allowImportingTsExtensions: true,
-    },
-    ...{
-      strict: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-      skipLibCheck: false,
-    },
+    ...{ module: 'nodenext', target: 'es2024', lib: ['esnext'], noEmit: true, allowImportingTsExtensions: true },
+    ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
     ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')] },
   }
   const ofPages = writeCodeOfPages(folder)

@@ -1,6 +1,6 @@
 /** Makes many calls, and prints the log, so that runs can be compared. */
 import { hash } from 'node:crypto'
-import { walkThroughManyCalls } from '../simulation/world/many-calls.ts'
+import { walkThroughManyCalls } from '../support/many-calls.ts'
 
 const { world, crashes } = await walkThroughManyCalls(Number(process.argv[2]))
 const events = []

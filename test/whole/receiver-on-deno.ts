@@ -1,12 +1,9 @@
-/** A receiver behind Deno.serve and node:http on a SQLite file, with a handler. Prints the results as one JSON object. */
-import { mkdtempSync } from 'node:fs'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openAverba } from '../../src/index.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 
-/** The used part of Deno's API, whose types Node does not have. */
+/** What is used of Deno: its types are not those of Node. */
 interface Deno {
   serve(
     options: { hostname: string; port: number; onListen: () => void },
@@ -17,7 +14,7 @@ const { Deno: deno } = globalThis as unknown as { Deno: Deno } // This script ru
 
 const evento = 'dimp-situacao-import'
 const averba = await openAverba({
-  store: join(mkdtempSync(join(tmpdir(), 'averba-deno-')), 'log.sqlite'),
+  store: temporaryStore(),
   subscriptions: [{ evento, chaveSecreta: 'certa' }],
   receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.1/32'] },
 })
@@ -31,7 +28,7 @@ async function post(port: number, secret = 'certa', body = '{"numero":"26BR1"}')
   return answer.status
 }
 
-/** How a host copies a request: some drop the body. */
+/** What a host makes of a request: some forget the body. */
 const hosts: Record<string, (request: Request) => Request> = {
   right: request => request,
   forgetful: ({ url, method, headers }) => new Request(url, { method, headers }),
@@ -46,7 +43,7 @@ host = 'forgetful'
 const forgotten = await post(server.addr.port, 'certa', '{"numero":"26BR2"}')
 await server.shutdown()
 
-/** Middleware in front of the listener, which leaves the body alone or reads from it. */
+/** What stands in front of the listener, and lets the body flow or reads of it. */
 const middlewares: Record<string, (incoming: IncomingMessage) => Promise<unknown> | undefined> = {
   log: incoming => void incoming.on('data', () => undefined),
   drain: incoming => void incoming.resume(),

@@ -1,64 +1,66 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Ended } from '../support/command-line.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-/** A command of averba in a process, and its output. */
-export interface RunningCommand {
+/** The arguments for Node that run the command line of these sources. */
+export const main = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]
+
+/** A command of averba as a process. */
+export interface CommandProcess {
   readonly child: ChildProcess
-  /** The lines of its standard output, in order. */
-  readonly lines: readonly string[]
-  /** Its standard error. */
-  readonly said: () => string
-  /** Resolves with the first line that contains a text. Rejects when the command ends without one. */
+  /** The first line that contains a text, now or later. Rejects when the command ends without one. */
   line(text: string): Promise<string>
-  /** Its exit code. */
-  readonly ended: Promise<number | null>
+  /** All that it wrote to its standard error. */
+  readonly err: () => string
+  /** How it ended. The code is -1 after a signal. */
+  readonly ended: Promise<Ended>
 }
 
-/** Starts a command of averba in a folder. The caller kills it. */
-export function startCommand(cwd: string, args: readonly string[], env: Record<string, string> = {}): RunningCommand {
-  const child = spawn(process.execPath, ['--conditions=averba-source', join(root, 'src/cli/main.ts'), ...args], {
-    cwd,
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+/** Starts a command of averba as a user does. Killed by whoever started it. */
+export function startAverba(args: readonly string[], cwd = root): CommandProcess {
+  const child = spawn(process.execPath, [...main, ...args], { cwd })
   const lines: string[] = []
-  let said = ''
-  let waiting: (() => void)[] = []
-  let isOver = false
-  const tell = () => {
-    const told = waiting
-    waiting = []
-    for (const each of told) each()
+  let [err, isOver] = ['', false]
+  let next = Promise.withResolvers<void>()
+  const wake = () => {
+    next.resolve()
+    next = Promise.withResolvers()
   }
   createInterface({ input: child.stdout }).on('line', line => {
     lines.push(line)
-    tell()
+    wake()
   })
   child.stderr.on('data', chunk => {
-    said += chunk
+    err += chunk
   })
-  const ended = new Promise<number | null>(done =>
+  const ended = new Promise<Ended>(done =>
     child.once('close', code => {
       isOver = true
-      done(code)
-      tell()
+      wake()
+      done({ code: code ?? -1, out: lines.map(line => `${line}\n`).join(''), err })
     }),
   )
   return {
     child,
-    lines,
-    said: () => said,
+    err: () => err,
     ended,
     async line(text) {
       for (;;) {
         const found = lines.find(line => line.includes(text))
         if (found !== undefined) return found
-        if (isOver) throw new Error(`It ended without "${text}": ${lines.join('\n')} ${said}`)
-        await new Promise<void>(told => waiting.push(told))
+        if (isOver) throw new Error(`The command ended without "${text}": ${lines.join('\n')} ${err}`)
+        await next.promise
       }
     },
   }
+}
+
+/** Runs a command of averba as a process, with nothing at its standard input. */
+export function runAverba(...args: readonly string[]): Promise<Ended> {
+  const { child, ended } = startAverba(args)
+  child.stdin?.end()
+  return ended
 }

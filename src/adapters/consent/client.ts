@@ -1,9 +1,18 @@
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { type EffectClass, effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
-import { type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
-import { problemPart, readProblem } from '../http/problem.ts'
+import type { Fact, Instant, Json, PendingEffect } from '../../vocabulary/message.ts'
 import {
+  type EffectClass,
+  effectOwner,
+  makePerformers,
+  type Performer,
+  type PerformersOf,
+} from '../../vocabulary/performer.ts'
+import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
+import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
+import {
+  type AwarenessSummary,
+  type ClearHistoryEntry,
+  type ListRecord,
   readAwareness,
   readAwarenessList,
   readChanged,
@@ -11,6 +20,7 @@ import {
   readConsents,
   readLogin,
   readLoginAddress,
+  type Summary,
   writeChangeStatus,
   writeListAwareness,
   writeListConsents,
@@ -22,33 +32,67 @@ import {
 
 type OpenedParts = Readonly<Record<string, Json>>
 
-interface ConsentOperation {
-  readonly effectClass: EffectClass
-  readonly isRoutine?: true
-  readonly write: (base: string, opened: OpenedParts, pending: PendingEffect) => Request
-  /** The fact of a success; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, pending: PendingEffect, opened: OpenedParts) => MessageWithParts | undefined
-  /** The fact that retries have ended, if something waits for the answer. */
-  readonly givenUp?: () => MessageWithParts
+/** The effects of the consent service: their data, and the facts of their outcomes. */
+export type ConsentEffects = {
+  'consentService.changeStatus': ConsentEffect<'statusChanged', Summary & { asked: string }, { status: string }>
+  'consentService.listConsents': ConsentEffect<'consentsListed', Listing<ListRecord<Summary>>, ScheduledReading>
+  'consentService.readConsent': ConsentEffect<
+    'consentRead',
+    Summary & { readonly history: readonly ClearHistoryEntry[] }
+  >
+  'consentService.listAwareness': ConsentEffect<'awarenessListed', Listing<ListRecord<AwarenessSummary>>>
+  'consentService.readAwareness': ConsentEffect<'awarenessRead', { record: string }, { record: string }>
+  'consentService.readLogin': ConsentEffect<'loginRead', NonNullable<ReturnType<typeof readLogin>>>
+  'consentService.readLoginAddress': ConsentEffect<'loginAddressRead', object>
 }
 
-const operations: Readonly<Record<string, ConsentOperation>> = {
-  changeStatus: {
+/** What a success shows (`R`), as of the time of the request, and what the call needs to know (`D`). */
+interface ConsentEffect<T extends string, R extends object, D = unknown> {
+  readonly data: D
+  readonly fact: Fact<`consentService.${T}`, R & { readonly askedAt?: Instant }> | Unanswered
+}
+
+/** The data of a reading, if it belongs to a schedule. */
+interface ScheduledReading {
+  readonly everyMs?: number
+  readonly schedule?: number
+}
+
+type Unanswered =
+  | Fact<'consentService.changeDeclined', { readonly asked: string; readonly httpStatus: number }>
+  | Fact<'consentService.readDeclined', { readonly operation?: string; readonly httpStatus: number }>
+  | Fact<'consentService.changeLost', { readonly status?: string; readonly lostAt: Instant }>
+  | Fact<'consentService.readGivenUp', object>
+
+interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fact<string, object> }> {
+  readonly effectClass: EffectClass
+  readonly isRoutine?: true
+  /** The status that a change asks for. */
+  readonly asked?: (data: E['data']) => string
+  readonly write: (base: string, opened: OpenedParts, data: E['data']) => Request
+  /** The fact of a success; `undefined` when the answer cannot be read. */
+  readonly read: (text: string, pending: PendingEffect<string, E['data']>, opened: OpenedParts) => E['fact'] | undefined
+  /** The fact that retries have ended, if something waits for the answer. */
+  readonly givenUp?: () => Unanswered
+}
+
+const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<ConsentEffects[T]> } = {
+  'consentService.changeStatus': {
     effectClass: 'probed',
-    write: (base, opened, pending) =>
-      writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), newStatus(pending)),
-    read(text, pending, opened) {
+    asked: ({ status }) => status,
+    write: (base, opened, { status }) => writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), status),
+    read(text, { data }, opened) {
       const changed = readChanged(text, recordId(opened))
-      return changed && consentFact('statusChanged', { ...changed, asked: newStatus(pending) })
+      return changed && consentFact('statusChanged', { ...changed, asked: data.status })
     },
   },
-  listConsents: {
+  'consentService.listConsents': {
     effectClass: 'read',
     isRoutine: true,
     write: (base, opened) => writeListConsents(base, partText(opened, 'cpf')),
     read: text => consentFact('consentsListed', readConsents(text)),
   },
-  readConsent: {
+  'consentService.readConsent': {
     effectClass: 'read',
     write: (base, opened) => writeReadConsent(base, partText(opened, 'cpf'), recordId(opened)),
     read(text, pending, opened) {
@@ -60,12 +104,12 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
     },
     givenUp: () => ({ type: 'consentService.readGivenUp', data: {} }),
   },
-  listAwareness: {
+  'consentService.listAwareness': {
     effectClass: 'read',
     write: (base, opened) => writeListAwareness(base, partText(opened, 'cpf')),
     read: text => consentFact('awarenessListed', readAwarenessList(text)),
   },
-  readAwareness: {
+  'consentService.readAwareness': {
     effectClass: 'read',
     write: (base, opened) => writeReadAwareness(base, partText(opened, 'cpf'), partText(opened, 'id')),
     read(text, pending, opened) {
@@ -79,12 +123,12 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
       )
     },
   },
-  readLogin: {
+  'consentService.readLogin': {
     effectClass: 'read',
     write: (base, opened) => writeReadLogin(base, partText(opened, 'cpf')),
     read: text => consentFact('loginRead', readLogin(text)),
   },
-  readLoginAddress: {
+  'consentService.readLoginAddress': {
     effectClass: 'read',
     write: (base, opened) =>
       writeReadLoginAddress(
@@ -106,19 +150,23 @@ const operations: Readonly<Record<string, ConsentOperation>> = {
 }
 
 /** Creates the performers of the consent service (document 1). */
-export function createConsentClient(baseUrl: string, options: ExchangeOptions): Performers {
-  return Object.fromEntries(
-    Object.entries(operations).map(([verb, operation]) => {
-      return [`consentService.${verb}`, toPerformer(verb, operation, baseUrl, options)]
-    }),
+export function createConsentClient(baseUrl: string, options: ExchangeOptions): PerformersOf<ConsentEffects> {
+  return makePerformers<ConsentEffects, Unanswered>(operations, type =>
+    toPerformer(type, operations[type], baseUrl, options),
   )
 }
 
-function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string, options: ExchangeOptions): Performer {
+function toPerformer<E extends ConsentEffect<string, object>>(
+  type: string,
+  operation: ConsentOperation<E>,
+  baseUrl: string,
+  options: ExchangeOptions,
+): Performer<E['data'], E['fact'] | Unanswered> {
   const { effectClass, isRoutine, givenUp } = operation
   const now = () => toInstant(options.clock.now())
-  const lost = (pending: PendingEffect): MessageWithParts => {
-    return { type: 'consentService.changeLost', data: { status: newStatus(pending), lostAt: now() } }
+  const lost = ({ data }: { readonly data: E['data'] }): Unanswered => {
+    const status = operation.asked?.(data)
+    return { type: 'consentService.changeLost', data: { ...(status !== undefined && { status }), lostAt: now() } }
   }
   return {
     effectClass,
@@ -128,18 +176,16 @@ function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string,
     async perform(pending, opened, maySend) {
       // The answer counts as of the time of the request: later changes may not be in it.
       const askedAt = now()
-      const write = () => operation.write(baseUrl, opened, pending)
+      const write = () => operation.write(baseUrl, opened, pending.data)
       const result = await sendRequest(options, effectClass, write, maySend)
-      const reader = {
+      const reader: AnswerReader<E['fact'] | Unanswered> = {
         service: 'consent service',
-        settled(text: string) {
+        settled(text) {
           const read = operation.read(text, pending, opened)
-          if (!read || !timedFacts.has(read.type)) return read
-          const data = read.data as object // As `read` makes it.
-          return { ...read, data: { ...data, askedAt } }
+          return read && timedFacts.has(read.type) ? { ...read, data: { ...read.data, askedAt } } : read
         },
-        declined: (answer: HttpAnswer) => declinedFact(verb, answer, pending),
-        isSuccess: (status: number) => status === 200,
+        declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
+        isSuccess: status => status === 200,
         lost: () => lost(pending),
       }
       return toOutcome(result, effectClass, reader, options.clock)
@@ -147,33 +193,28 @@ function toPerformer(verb: string, operation: ConsentOperation, baseUrl: string,
   }
 }
 
-function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
-  const type = verb === 'changeStatus' ? 'consentService.changeDeclined' : 'consentService.readDeclined'
-  const data =
-    verb === 'changeStatus' ? { asked: newStatus(pending) } : verb === 'readConsent' ? {} : { operation: verb }
-  const problem = problemPart(readProblem(answer.status, answer.redacted()))
-  return {
-    type,
-    data: { ...data, httpStatus: answer.status },
-    parts: { problem: { owner: effectOwner(pending), value: problem } },
-  }
+function declinedFact(type: string, answer: HttpAnswer, pending: PendingEffect, asked: string | undefined): Unanswered {
+  const { status: httpStatus } = answer
+  const problem = problemPart(readProblem(httpStatus, answer.redacted()))
+  const parts = { problem: { owner: effectOwner(pending), value: problem } }
+  if (asked !== undefined) return { type: 'consentService.changeDeclined', data: { asked, httpStatus }, parts }
+  const named = type === 'consentService.readConsent' ? {} : { operation: type.slice('consentService.'.length) }
+  return { type: 'consentService.readDeclined', data: { ...named, httpStatus }, parts }
 }
 
-function consentFact(name: string, data: object | undefined): MessageWithParts | undefined {
+function consentFact<T extends string, R extends object>(
+  name: T,
+  data: R | undefined,
+): Fact<`consentService.${T}`, R> | undefined {
   return data && { type: `consentService.${name}`, data }
 }
 
 /** The facts that record what the service showed at a time: `askedAt` is added to them. */
-const timedFacts = new Set(
+const timedFacts: ReadonlySet<string> = new Set(
   ['statusChanged', 'consentsListed', 'consentRead', 'awarenessListed', 'awarenessRead', 'loginRead'].map(
     name => `consentService.${name}`,
   ),
 )
-
-/** The status that a change asks for. */
-function newStatus({ data }: PendingEffect): string {
-  return (data as { status: string }).status // As the machine writes it.
-}
 
 function partText(opened: OpenedParts, name: string): string {
   const value = opened[name]

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseIso } from '../../vocabulary/brasilia.ts'
-import { readCnpj } from '../../vocabulary/cnpj.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing, trimEndSlashes } from '../http/listing.ts'
+import { readCnpj } from '../../vocabulary/tax-numbers.ts'
+import { type Listing, readListing, trimEndSlashes } from '../http/answer-body.ts'
 import { type CienciaDetalhada, type ConsentimentoDetalhado, statusSchema } from './wire.ts'
 
 /**

@@ -74,7 +74,7 @@ export async function loadNextCertificate(...given: Parameters<typeof loadCertif
 /** Checks what a function or a configuration gave. PEM text may also be the bytes of its file. */
 function isCertificate(certificate: unknown): certificate is Certificate {
   if (typeof certificate !== 'object' || certificate === null) return false
-  const { cert, key, pfx } = certificate as { cert?: unknown; key?: unknown; pfx?: unknown } // Checked below.
+  const { cert, key, pfx }: { cert?: unknown; key?: unknown; pfx?: unknown } = certificate
   const needed = 'pfx' in certificate ? [pfx] : [cert, key]
   return needed.every(each => typeof each === 'string' || each instanceof Uint8Array)
 }

@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContext, type SecureContextOptions } fr
 import type { Clock } from '../../runtime/clock.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import { type Certificate, loadCertificate, loadNextCertificate } from './certificate.ts'
-import { type Source, valueFrom } from './source.ts'
+import { type Source, valueFrom } from './secret.ts'
 
 /** The oldest version of TLS that the portal speaks and that is still safe (document 3, section 6). */
 const minVersion = 'TLSv1.2'

@@ -3,10 +3,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import { describeConnectionError, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
-import type { AttemptOutcome, MessageWithParts } from '../../vocabulary/message.ts'
+import type { AttemptOutcome, Fact } from '../../vocabulary/message.ts'
 import type { EffectClass, MaySend } from '../../vocabulary/performer.ts'
-import { readBoundedText } from './bounded-body.ts'
-import { redactEcho } from './redact-echo.ts'
+import { isCpf } from '../../vocabulary/tax-numbers.ts'
+import { readBoundedText } from './answer-body.ts'
 
 /** An answer whose body has been read. */
 export interface HttpAnswer {
@@ -106,14 +106,14 @@ function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: Answer
 }
 
 /** Turns the answers of an operation into facts. */
-export interface AnswerReader {
+export interface AnswerReader<F extends Fact> {
   readonly service: string
   /** The fact of a success; `undefined` when the answer cannot be read. */
-  readonly settled: (text: string) => MessageWithParts | undefined
+  readonly settled: (text: string) => F | undefined
   /** The fact that the service declined. */
-  readonly declined: (answer: HttpAnswer) => MessageWithParts
+  readonly declined: (answer: HttpAnswer) => F
   /** The fact that the outcome is unknown, with the text of the answer if there was one. */
-  readonly lost: (text?: string) => MessageWithParts
+  readonly lost: (text?: string) => F
   readonly isSuccess: (status: number) => boolean
 }
 
@@ -125,13 +125,13 @@ export interface AnswerReader {
  * - deferred: certainly not done, and worth a retry: not sent, 429, or 503 with `retry-after`.
  * - unknown: perhaps done: lost, unreadable, 408 or another 5xx. A read changes nothing, so it is deferred instead.
  */
-export function toOutcome(
+export function toOutcome<F extends Fact>(
   result: Exchange,
   effectClass: EffectClass,
-  reader: AnswerReader,
+  reader: AnswerReader<F>,
   clock: Clock,
-): AttemptOutcome {
-  const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome =>
+): AttemptOutcome<F> {
+  const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome<F> =>
     effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', reason }
       : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()) }
@@ -168,4 +168,73 @@ function retryAfterMs(answer: HttpAnswer, clock: Clock): number | undefined {
   const dated = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : dated - clock.now()
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), retryAfterMaxMs)
+}
+
+const mask = '***'
+
+/** Headers that are never credentials. Any other may be one: how a host authenticates is not known. */
+const harmlessHeaders: ReadonlySet<string> = new Set(['accept', 'content-type', 'role-type'])
+const schemes = /^(bearer|basic|digest|negotiate|token)$/i
+
+/** A shorter secret would be found in any text. */
+const secretMin = 4
+/** A shorter secret counts only as a whole word. */
+const wholeWordBelow = 8
+
+/**
+ * Returns a function that masks in an answer what its request sent: headers except harmless ones, secrets of the body,
+ * and CPFs. Gateways and portals quote in their errors what they refuse. It finds values and their words, also escaped
+ * as in JSON, XML or a URL, and a CPF with any punctuation, but no part of a value, and none shorter than four
+ * characters.
+ */
+export function redactEcho(request: Request, sensitive: readonly string[] = []): (text: string) => string {
+  const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))
+  const sent = [...headers.flatMap(([, value]) => headerSecrets(value)), ...sensitive]
+  const secrets = new Set(sent.filter(word => word.length >= secretMin && !schemes.test(word)))
+  const cpfs = new Set(`${request.url} ${sensitive.join(' ')}`.match(/(?<!\d)\d{11}(?!\d)/g)?.filter(isCpf))
+  return text => {
+    // Compiling a pattern takes milliseconds, and most refusals quote nothing.
+    const folded = text.toLowerCase().replaceAll('ſ', 's')
+    const digits = text.match(/\d/g)?.length ?? 0
+    const patterns = [
+      ...[...secrets]
+        .filter(secret => folded.includes(longestWord(secret)))
+        .toSorted((a, b) => b.length - a.length)
+        .map(secretPattern),
+      ...[...cpfs].filter(cpf => cpf.length <= digits).map(cpfPattern),
+    ]
+    return patterns.length === 0 ? text : text.replace(new RegExp(patterns.join('|'), 'giu'), mask)
+  }
+}
+
+/** A header's value, its words, and the parts of Basic credentials. */
+function headerSecrets(value: string): string[] {
+  const [, credentials = ''] = /^basic\s+(\S+)$/i.exec(value) ?? []
+  const pair = Buffer.from(credentials, 'base64').toString()
+  return [value, ...value.split(/[\s;,]+/), ...value.split(/[\s;,=]+/), pair, ...pair.split(':')]
+}
+
+/** The longest run of letters and digits: these are never escaped, so it appears in every form of the secret. */
+function longestWord(secret: string): string {
+  const words = secret.match(/[a-z0-9]+/gi) ?? []
+  return words.reduce((longest, word) => (word.length > longest.length ? word : longest), '').toLowerCase()
+}
+
+function secretPattern(secret: string): string {
+  const pattern = [...secret].map(characterPattern).join('')
+  return secret.length < wholeWordBelow ? `(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])` : pattern
+}
+
+/** Matches a character itself, also after the backslashes of JSON, or its escape in JSON, a URL or XML. */
+function characterPattern(character: string): string {
+  if (/[a-z0-9]/i.test(character)) return character
+  const code = (character.codePointAt(0) ?? 0).toString(16)
+  const inAddress = Buffer.from(character).toString('hex').replace(/../g, '%$&')
+  const others = character === ' ' ? '|\\+' : ''
+  return `(?:\\\\{0,3}\\u{${code}}|\\\\{1,3}u${code.padStart(4, '0')}|${inAddress}|&#?\\w{1,8};${others})`
+}
+
+/** Matches the digits with up to three punctuation characters, or a URL escape, in between. */
+function cpfPattern(cpf: string): string {
+  return [...cpf].join('(?:[^\\p{L}\\p{N}]{0,3}|%[0-9a-f]{2})')
 }

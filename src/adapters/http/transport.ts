@@ -11,8 +11,8 @@ import {
   loadNextCertificate,
   type UsableCertificate,
 } from '../credentials/certificate.ts'
-import { type Source, valueFrom } from '../credentials/source.ts'
-import { limitBytes, readBounded } from './bounded-body.ts'
+import { type Source, valueFrom } from '../credentials/secret.ts'
+import { limitBytes, readBounded } from './answer-body.ts'
 
 type Undici = typeof import('undici')
 

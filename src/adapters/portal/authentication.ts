@@ -1,6 +1,6 @@
 import type { Fetch } from '../../vocabulary/fetch.ts'
 import type { AttemptOutcome } from '../../vocabulary/message.ts'
-import { type Source, valueFrom } from '../credentials/source.ts'
+import { type Source, valueFrom } from '../credentials/secret.ts'
 import type { Exchange, sendRequest } from '../http/exchange.ts'
 import type { PortalLogin } from './login.ts'
 

@@ -1,13 +1,22 @@
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { AttemptOutcome, Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import type { EffectClass, Performer, Performers } from '../../vocabulary/performer.ts'
-import { storableCode } from '../../vocabulary/problem.ts'
-import { type Exchange, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
-import { problemPart, readProblem } from '../http/problem.ts'
+import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
+import { storableCode } from '../../vocabulary/outcome.ts'
+import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
+import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
+import {
+  type AnswerReader,
+  type Exchange,
+  type ExchangeOptions,
+  type HttpAnswer,
+  sendRequest,
+  toOutcome,
+} from '../http/exchange.ts'
 import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
 import {
   isDeleted,
+  type ListedFailure,
+  type ListedSubscription,
   readFailures,
   readList,
   readSubscribed,
@@ -39,22 +48,55 @@ export interface PortalClientOptions extends ExchangeOptions {
   ) => Promise<Secrets>
 }
 
-/** The data of a subscription's effects, as its machine writes it. */
-interface SubscriptionData {
+/** The effects of the portal: their data, and the facts of their outcomes. */
+export type PortalEffects = {
+  'portal.subscribe': PortalEffect<'subscribed', object, WantedSubscription>
+  'portal.changeSubscription': PortalEffect<'subscriptionChanged', object, RegisteredSubscription>
+  'portal.deleteSubscription': PortalEffect<'subscriptionDeleted', object, RegisteredSubscription>
+  'portal.listSubscriptions': PortalEffect<'subscriptionsListed', Listing<ListedSubscription>>
+  'portal.listFailures': PortalEffect<'failuresListed', Listing<ListedFailure>, FailureQuery>
+}
+
+/** What a success shows (`R`), and what the call needs to know (`D`). */
+interface PortalEffect<T extends string, R extends object, D = unknown> {
+  readonly data: D
+  readonly fact: Fact<`portal.${T}`, R> | Undone
+}
+
+interface WantedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly generation: number
-  readonly remoteId: number
+  /** The registration that a call is about: a newer one may exist by now. */
+  readonly remoteId?: number
   /** For a subscription to create: the portal had one for the event before. */
   readonly follows?: boolean
 }
 
-interface PortalOperation {
+interface RegisteredSubscription extends WantedSubscription {
+  readonly remoteId: number
+}
+
+/** Null means the portal's today. */
+interface FailureQuery {
+  readonly day: string | null
+  readonly recover: boolean
+}
+
+type Undone =
+  | Fact<'portal.declined', { readonly operation: string; readonly httpStatus: number }>
+  | Fact<'portal.lost', { readonly operation: string }>
+
+interface PortalOperation<E extends { readonly data: unknown; readonly fact: Fact }> {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
-  readonly write: (base: string, headers: Record<string, string>, pending: PendingEffect, secrets: Secrets) => Request
+  /** The subscription that a call changes. */
+  readonly subscription?: (data: E['data']) => WantedSubscription
+  /** What is recorded of a call that the portal declined. */
+  readonly ofDeclined?: (data: E['data']) => object
+  readonly write: (base: string, headers: Record<string, string>, data: E['data'], secrets: Secrets) => Request
   /** The fact of a success; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, pending: PendingEffect, begunAt: Instant) => MessageWithParts | undefined
+  readonly read: (text: string, data: E['data'], begunAt: Instant) => E['fact'] | undefined
   /** Limits the retries after an answer that is too large: the next one would be no smaller. */
   readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
@@ -64,39 +106,38 @@ const defaultFailuresBytesMax = 64 * 1_048_576
 /** Shorter than the lease of an attempt: two processes never query a slow portal at once. */
 const failuresBudgetMs = 45_000
 
-const operations: Readonly<Record<string, PortalOperation>> = {
-  subscribe: {
+const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalEffects[T]> } = {
+  'portal.subscribe': {
     effectClass: 'probed',
-    write(base, headers, pending, secrets) {
-      const { evento, endpoint } = effectData(pending)
-      return writeSubscribe(base, headers, { evento, endpoint, ...secrets })
-    },
-    read(text, pending, begunAt) {
+    subscription: data => data,
+    write: (base, headers, { evento, endpoint }, secrets) =>
+      writeSubscribe(base, headers, { evento, endpoint, ...secrets }),
+    read(text, data, begunAt) {
       const remoteId = readSubscribed(text)
       // The answer has no time: the subscription was created no earlier than this.
-      const registration = effectData(pending).follows === true && { registeredAt: begunAt }
-      const data = { remoteId, ...desiredState(pending), ...registration }
-      return remoteId === undefined ? undefined : portalFact('subscribed', data)
+      const registration = data.follows === true && { registeredAt: begunAt }
+      const subscribed = { remoteId, ...desiredState(data), ...registration }
+      return remoteId === undefined ? undefined : portalFact('subscribed', subscribed)
     },
   },
-  changeSubscription: {
+  'portal.changeSubscription': {
     effectClass: 'probed',
-    write(base, headers, pending, secrets) {
-      const { remoteId, evento, endpoint } = effectData(pending)
-      return writeChange(base, headers, remoteId, { evento, endpoint, ...secrets })
-    },
-    read(text, pending) {
+    subscription: data => data,
+    write: (base, headers, { remoteId, evento, endpoint }, secrets) =>
+      writeChange(base, headers, remoteId, { evento, endpoint, ...secrets }),
+    read(text, data) {
       // An answer of a proxy in front of the portal is not a change.
-      if (readSubscribed(text) !== effectData(pending).remoteId) return undefined
-      return portalFact('subscriptionChanged', { ...desiredState(pending), ...remoteIdOf(pending) })
+      if (readSubscribed(text) !== data.remoteId) return undefined
+      return portalFact('subscriptionChanged', { ...desiredState(data), remoteId: data.remoteId })
     },
   },
-  deleteSubscription: {
+  'portal.deleteSubscription': {
     effectClass: 'probed',
-    write: (base, headers, pending) => writeDelete(base, headers, effectData(pending).remoteId),
-    read: (text, pending) => (isDeleted(text) ? portalFact('subscriptionDeleted', remoteIdOf(pending)) : undefined),
+    subscription: data => data,
+    write: (base, headers, { remoteId }) => writeDelete(base, headers, remoteId),
+    read: (text, { remoteId }) => (isDeleted(text) ? portalFact('subscriptionDeleted', { remoteId }) : undefined),
   },
-  listSubscriptions: {
+  'portal.listSubscriptions': {
     effectClass: 'read',
     write: (base, headers) => writeList(base, headers),
     read(text) {
@@ -104,11 +145,11 @@ const operations: Readonly<Record<string, PortalOperation>> = {
       return listing && portalFact('subscriptionsListed', listing)
     },
   },
-  listFailures: {
+  'portal.listFailures': {
     effectClass: 'read',
     isRoutine: true,
-    // As the machine writes it.
-    write: (base, headers, pending) => writeFailures(base, headers, (pending.data as { day: string | null }).day),
+    ofDeclined: ({ day, recover }) => (recover && day ? { day } : {}),
+    write: (base, headers, { day }) => writeFailures(base, headers, day),
     oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
@@ -118,27 +159,30 @@ const operations: Readonly<Record<string, PortalOperation>> = {
 }
 
 /** Creates the performers of the webhook portal (document 3, section 4). */
-export function createPortalClient(options: PortalClientOptions): Performers {
+export function createPortalClient(options: PortalClientOptions): PerformersOf<PortalEffects> {
   const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
   const authenticator = createAuthenticator(options, closedTimes)
-  return Object.fromEntries(
-    Object.entries(operations).map(([verb, operation]) => {
-      return [`portal.${verb}`, toPerformer(verb, operation, options, authenticator, closedTimes)]
-    }),
+  return makePerformers<PortalEffects, Undone>(operations, type =>
+    toPerformer(type, operations[type], options, authenticator, closedTimes),
   )
 }
 
-function toPerformer(
-  verb: string,
-  operation: PortalOperation,
+function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
+  type: keyof PortalEffects,
+  operation: PortalOperation<E>,
   options: PortalClientOptions,
   authenticator: PortalAuthenticator,
   closedTimes: ClosedTimes,
-): Performer {
+): Performer<E['data'], E['fact'] | Undone> {
   const { effectClass, isRoutine } = operation
-  const lost = (pending: PendingEffect): MessageWithParts =>
-    portalFact('lost', { operation: verb, ...remoteIdOf(pending) })
-  const isFailureList = operation === operations.listFailures
+  const verb = type.slice('portal.'.length)
+  const remoteIdOf = (data: E['data']) => {
+    const { remoteId } = operation.subscription?.(data) ?? {}
+    return remoteId === undefined ? {} : { remoteId }
+  }
+  const lost = ({ data }: { readonly data: E['data'] }): Undone =>
+    portalFact('lost', { operation: verb, ...remoteIdOf(data) })
+  const isFailureList = type === 'portal.listFailures'
   const { failuresBytesMax = defaultFailuresBytesMax } = options
   const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
   const exchangeOptions = { ...options, ...(isFailureList && { limits }) }
@@ -149,24 +193,24 @@ function toPerformer(
     async perform(pending, _, maySend) {
       const closed = await closedTimes.findClosed(verb)
       if (closed) return closed
-      const secrets =
-        effectClass === 'read'
-          ? {}
-          : await options.secretsOf(effectData(pending).evento, desiredState(pending), pending.position)
+      const { data, position } = pending
+      const wanted = operation.subscription?.(data)
+      const secrets = wanted ? await options.secretsOf(wanted.evento, desiredState(wanted), position) : {}
       const sensitive = Object.values(secrets)
       const begunAt = toInstant(options.clock.now())
       const send = (headers: Record<string, string>) =>
         sendRequest(
           { ...exchangeOptions, sensitive },
           effectClass,
-          () => operation.write(options.baseUrl, headers, pending, secrets),
+          () => operation.write(options.baseUrl, headers, data, secrets),
           maySend,
         )
-      const reader = {
+      const reader: AnswerReader<E['fact'] | Undone> = {
         service: 'portal',
-        settled: (text: string) => operation.read(text, pending, begunAt),
-        declined: (answer: HttpAnswer) => declinedFact(verb, answer, pending),
-        isSuccess: (status: number) => status >= 200 && status < 300,
+        settled: text => operation.read(text, data, begunAt),
+        declined: answer =>
+          declinedFact(verb, answer, pending, { ...operation.ofDeclined?.(data), ...remoteIdOf(data) }),
+        isSuccess: status => status >= 200 && status < 300,
         lost: () => lost(pending),
       }
       const result = await authenticator.send(send)
@@ -177,7 +221,11 @@ function toPerformer(
   }
 }
 
-function limitRetries(outcome: AttemptOutcome, result: Exchange, { oversized }: PortalOperation): AttemptOutcome {
+function limitRetries<F extends Fact>(
+  outcome: AttemptOutcome<F>,
+  result: Exchange,
+  { oversized }: Pick<PortalOperation<PortalEffects['portal.listFailures']>, 'oversized'>,
+): AttemptOutcome<F> {
   const isOversized = result.status === 'lost' && result.isOversized
   if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
   return { ...outcome, ends: oversized }
@@ -208,35 +256,19 @@ function sharesInMemory(): (identity: string) => SharedText {
   }
 }
 
-function declinedFact(verb: string, answer: HttpAnswer, pending: PendingEffect): MessageWithParts {
+function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, of: object): Undone {
   const problem = readProblem(answer.status, answer.redacted())
-  const { day, recover } = pending.data as { day?: string | null; recover?: boolean } // In failure queries only.
-  const data = {
-    ...{ operation: verb, httpStatus: answer.status, code: storableCode(problem) },
-    ...(recover && day && { day }),
-    ...remoteIdOf(pending),
-  }
+  const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...of }
   return {
     ...portalFact('declined', data),
-    parts: { problem: { owner: pending.stream, value: problemPart(problem) } },
+    parts: { problem: { owner: stream, value: problemPart(problem) } },
   }
 }
 
-function portalFact(name: string, data: object): MessageWithParts {
+function portalFact<T extends string, R extends object>(name: T, data: R): Fact<`portal.${T}`, R> {
   return { type: `portal.${name}`, data }
 }
 
-function desiredState(pending: PendingEffect): { endpoint: string; generation: number } {
-  const { endpoint, generation } = effectData(pending)
+function desiredState({ endpoint, generation }: WantedSubscription): { endpoint: string; generation: number } {
   return { endpoint, generation }
-}
-
-/** The registration that a call is about: a newer one may exist by now. A creation and a read have none. */
-function remoteIdOf(pending: PendingEffect): Pick<Partial<SubscriptionData>, 'remoteId'> {
-  const { remoteId } = pending.data as Partial<SubscriptionData> // As the machines write it.
-  return remoteId === undefined ? {} : { remoteId }
-}
-
-function effectData(pending: PendingEffect): SubscriptionData {
-  return pending.data as SubscriptionData // As the subscription's machine writes it.
 }

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import { type Certificate, readLeafCertificate } from '../credentials/certificate.ts'
-import { type SecretSource, secretFrom } from '../credentials/secret.ts'
-import { type Source, valueFrom } from '../credentials/source.ts'
-import { trimEndSlashes } from '../http/listing.ts'
+import { type SecretSource, type Source, secretFrom, valueFrom } from '../credentials/secret.ts'
+import { trimEndSlashes } from '../http/answer-body.ts'
 
 /** How to log in at the portal. Not in the contract; see docs/unspecified.md. */
 export interface PortalLogin {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { parseBrasilia } from '../../vocabulary/brasilia.ts'
-import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
-import { type Listing, readListing, trimEndSlashes } from '../http/listing.ts'
+import { holdsCpf } from '../../vocabulary/tax-numbers.ts'
+import { type Listing, readListing, trimEndSlashes } from '../http/answer-body.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
 /**

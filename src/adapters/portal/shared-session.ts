@@ -2,7 +2,8 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { storableCode } from '../../vocabulary/problem.ts'
+import { storableCode } from '../../vocabulary/outcome.ts'
+import { readProblem } from '../http/answer-body.ts'
 import {
   type Exchange,
   type ExchangeOptions,
@@ -11,7 +12,6 @@ import {
   malformedRequest,
   sendRequest,
 } from '../http/exchange.ts'
-import { readProblem } from '../http/problem.ts'
 import type { AuthenticatedCall, NoSession, PortalAuthenticator } from './authentication.ts'
 import type { ClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'

@@ -19,6 +19,7 @@ type HeadField = (typeof fieldByHeader)[keyof typeof fieldByHeader]
 export type ReceivedHead = { readonly method: string } & Readonly<Record<HeadField, string>>
 
 const headerFields = Object.entries(fieldByHeader)
+const fields: ReadonlyMap<string, HeadField> = new Map(headerFields)
 
 /** Reads the head of a web request. */
 export function headOfRequest({ method, headers }: Request): ReceivedHead {
@@ -31,8 +32,7 @@ export function headOfRequest({ method, headers }: Request): ReceivedHead {
 export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
   const head = emptyHead(method)
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const header = (rawHeaders[i] ?? '').toLowerCase() as keyof typeof fieldByHeader // Or any other header.
-    const name = fieldByHeader[header]
+    const name = fields.get((rawHeaders[i] ?? '').toLowerCase())
     if (name === undefined) continue
     const value = rawHeaders[i + 1] ?? ''
     head[name] = head[name] === '' ? value : `${head[name]}, ${value}`

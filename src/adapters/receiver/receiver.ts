@@ -5,10 +5,9 @@ import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
 import { type Deadline, Deadlines } from './deadlines.ts'
-import { matchesSecrets } from './match-secrets.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, namesSeveralEvents, type ReceivedHead } from './received-head.ts'
-import { clientAddress, forwardedHops, parseRanges } from './source-ranges.ts'
+import { clientAddress, forwardedHops, matchesSecrets, parseRanges } from './sender.ts'
 
 /** A checked notification that is not stored yet. */
 export interface IncomingNotification {

@@ -4,8 +4,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Certificate } from '../credentials/certificate.ts'
+import type { Source } from '../credentials/secret.ts'
 import { ServerCertificates } from '../credentials/server-certificates.ts'
-import type { Source } from '../credentials/source.ts'
 import type { Receiver } from './receiver.ts'
 
 /** What to serve, and the limits for clients. */

@@ -1,8 +1,9 @@
 import { backoffMs, toInstant } from '../../vocabulary/instant.ts'
-import type { AttemptOutcome, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import type { Performers } from '../../vocabulary/performer.ts'
+import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
+import type { PerformersOf } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
+  type AnswerReader,
   type Exchange,
   type ExchangeOptions,
   type HttpAnswer,
@@ -10,8 +11,7 @@ import {
   sendRequest,
   toOutcome,
 } from '../http/exchange.ts'
-import { type Bearer, readToken, writeRequestToken } from './protocol.ts'
-import { refusesCredentials } from './refusal.ts'
+import { type Bearer, readToken, refusesCredentials, writeRequestToken } from './protocol.ts'
 
 /** Stores the token of one credential. */
 export interface TokenKeeper {
@@ -39,6 +39,25 @@ export interface TokenClientOptions extends ExchangeOptions {
   readonly onMisdirected?: (status: number) => void
 }
 
+/** The effect of the token service: its data, and the facts of its outcomes. */
+export type TokenEffects = {
+  'tokenService.requestToken': { readonly data: TokenRequest; readonly fact: TokenFact }
+}
+
+interface TokenRequest {
+  readonly generation: number
+  readonly need: string
+}
+
+/** The generation of a token request, and the names of the credentials that it uses. */
+type NamedRequest = ReturnType<TokenKeeper['nameCredential']> & { readonly generation: number }
+
+type TokenFact =
+  | Fact<'tokenService.issued', NamedRequest & { readonly issuedAt: Instant; readonly expiresAt: Instant }>
+  | Fact<'tokenService.repeated', NamedRequest & { readonly until: Instant }>
+  | Fact<'tokenService.credentialsRefused', NamedRequest & { readonly httpStatus: number }>
+  | Fact<'tokenService.requestLost', { readonly generation: number }>
+
 /** Assumed lifetime of a rejected token that is issued again without a lifetime. */
 const unstatedLifetimeMs = 60_000
 /** The lifetime of a token (document 2, section 8), also if the gateway states none, or a longer one. */
@@ -48,10 +67,10 @@ const misdirectedBaseMs = 60_000
 const misdirectedMaxMs = 15 * 60_000
 
 /** Creates the performer of token requests (document 2, section 4.1). */
-export function createTokenClient(options: TokenClientOptions): Performers {
-  const lost = (pending: PendingEffect) => ({
+export function createTokenClient(options: TokenClientOptions): PerformersOf<TokenEffects> {
+  const lost = ({ data: { generation } }: PendingEffect<string, TokenRequest>): TokenFact => ({
     type: 'tokenService.requestLost',
-    data: { generation: requestData(pending).generation },
+    data: { generation },
   })
   return {
     'tokenService.requestToken': {
@@ -59,32 +78,32 @@ export function createTokenClient(options: TokenClientOptions): Performers {
       // A credential of another name may belong to another contract, and its generations count other tokens.
       takes: ({ stream }) => stream === options.keeper.stream,
       lostFact: lost,
-      async perform(pending): Promise<AttemptOutcome> {
+      async perform(pending) {
         const key = await secretFrom(options.consumerKey, 'consumer key')
         const secret = await secretFrom(options.consumerSecret, 'consumer secret')
         const result = await sendRequest(options, 'idempotent', () => writeRequestToken(options.url, key, secret))
         const deferred = deferIfMisdirected(result, pending, options)
         if (deferred) return deferred
-        const { generation } = requestData(pending)
+        const { generation } = pending.data
         const asked = { generation, ...options.keeper.nameCredential(key, secret) }
         let bearer: Bearer | undefined
-        const reader = {
+        const reader: AnswerReader<TokenFact> = {
           service: 'token service',
-          settled(text: string) {
+          settled(text) {
             bearer = readToken(text)
             return bearer && issuedFact(asked, bearer, options)
           },
-          declined: ({ status }: HttpAnswer) => ({
+          declined: ({ status }) => ({
             type: 'tokenService.credentialsRefused',
             data: { ...asked, httpStatus: status },
           }),
-          isSuccess: (status: number) => status === 200,
+          isSuccess: status => status === 200,
           lost: () => lost(pending),
         }
         const outcome = toOutcome(result, 'idempotent', reader, options.clock)
         // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
-        return bearer ? keepToken({ ...requestData(pending), ...asked }, bearer, outcome, options) : outcome
+        return bearer ? keepToken({ ...pending.data, ...asked }, bearer, outcome, options) : outcome
       },
     },
   }
@@ -98,7 +117,7 @@ function deferIfMisdirected(
   result: Exchange,
   pending: PendingEffect,
   options: TokenClientOptions,
-): AttemptOutcome | undefined {
+): AttemptOutcome<TokenFact> | undefined {
   if (result.status !== 'answered') return undefined
   const { status } = result.answer
   if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
@@ -109,14 +128,7 @@ function deferIfMisdirected(
   return { status: 'deferred', reason, afterMs: backoffMs(before, misdirectedBaseMs, misdirectedMaxMs) }
 }
 
-/** The generation of a token request, and the names of the credentials that it uses. */
-type TokenRequest = ReturnType<TokenKeeper['nameCredential']> & { readonly generation: number }
-
-function requestData(pending: PendingEffect): { generation: number; need: string } {
-  return pending.data as ReturnType<typeof requestData> // As the machine writes it.
-}
-
-function issuedFact(asked: TokenRequest, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): MessageWithParts {
+function issuedFact(asked: NamedRequest, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): TokenFact {
   // A token whose lifetime is 0 is still tried.
   const lastsMs = Math.min(Math.max(ms ?? defaultLifetimeMs, 1_000), defaultLifetimeMs)
   const now = clock.now()
@@ -130,11 +142,11 @@ function issuedFact(asked: TokenRequest, { lifetimeMs: ms }: Bearer, { clock }: 
  * harm.
  */
 async function keepToken(
-  { need, ...asked }: TokenRequest & ReturnType<typeof requestData>,
+  { need, ...asked }: NamedRequest & TokenRequest,
   { value, lifetimeMs: ms }: Bearer,
-  outcome: AttemptOutcome,
+  outcome: AttemptOutcome<TokenFact>,
   { keeper, clock }: TokenClientOptions,
-): Promise<AttemptOutcome> {
+): Promise<AttemptOutcome<TokenFact>> {
   const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {
@@ -143,4 +155,29 @@ async function keepToken(
   }
   await keeper.keep({ generation, value })
   return outcome
+}
+
+/** Requests a token once and reports the result. The token is not stored. */
+export async function tryCredentials(
+  options: ExchangeOptions & {
+    readonly url: string
+    readonly consumerKey: SecretSource
+    readonly consumerSecret: SecretSource
+  },
+): Promise<{ readonly ok: boolean; readonly detail: string }> {
+  const key = await secretFrom(options.consumerKey, 'consumer key')
+  const secret = await secretFrom(options.consumerSecret, 'consumer secret')
+  const result = await sendRequest(options, 'once', () => writeRequestToken(options.url, key, secret))
+  if (result.status !== 'answered') return { ok: false, detail: result.reason }
+  const { status, text } = result.answer
+  if (status === 200) {
+    const isToken = readToken(text) !== undefined
+    return { ok: isToken, detail: isToken ? 'the gateway issued a token' : 'its answer cannot be read' }
+  }
+  return { ok: false, detail: `the gateway answered ${status}: ${credentialAdvice(result.answer)}` }
+}
+
+function credentialAdvice(answer: HttpAnswer): string {
+  if (refusesCredentials(answer)) return 'correct the consumer key and secret'
+  return isRefusal(answer.status) ? 'check tokenService.url and any proxy in front of it' : 'try again later'
 }

@@ -1,8 +1,8 @@
 import { AverbaError, recordableMessage } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { storableCode } from '../../vocabulary/problem.ts'
+import { storableCode } from '../../vocabulary/outcome.ts'
+import { readProblem } from '../http/answer-body.ts'
 import type { Exchange, HttpAnswer } from '../http/exchange.ts'
-import { readProblem } from '../http/problem.ts'
 
 /** A token to call with, or why no token can be had now. */
 export type TokenAnswer =

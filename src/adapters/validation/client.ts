@@ -1,11 +1,10 @@
-import type { AttemptOutcome, Json, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
-import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
-import { storableCode } from '../../vocabulary/problem.ts'
-import { type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
-import { problemPart, readProblem } from '../http/problem.ts'
+import type { Fact, Json, PendingEffect } from '../../vocabulary/message.ts'
+import { storableCode } from '../../vocabulary/outcome.ts'
+import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
+import { problemPart, readProblem } from '../http/answer-body.ts'
+import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
-import { environmentId } from './environment.ts'
-import { type ValidationProtocol, v2 } from './protocol.ts'
+import { environmentId, type ValidationProtocol, v2 } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
 /** The validation service, and where to get tokens for it. */
@@ -21,12 +20,33 @@ export interface ValidationClientOptions extends ExchangeOptions {
   readonly onForeign?: (effect: string) => void
 }
 
+/** The effect of the validation service: its data, and the facts of its outcomes. */
+export type ValidationEffects = {
+  'validationService.validatePerson': {
+    readonly data: ValidationCall
+    readonly fact: ValidationFact
+  }
+}
+
+interface ValidationCall {
+  /** Our id of the validation. */
+  readonly validation: string
+  readonly environment?: string
+  /** Our id of the consent that it was requested under. */
+  readonly consent?: string
+}
+
+type ValidationFact =
+  | Fact<'validationService.answered', { readonly evaluated: number; readonly environment: string }>
+  | Fact<'validationService.declined', { readonly httpStatus: number; readonly code: string | null }>
+  | Fact<'validationService.lost' | 'validationService.undone', object>
+
 const protocol: ValidationProtocol = v2
 /** How many characters of an unreadable answer are kept. */
 const unreadableMax = 16_384
 
 /** Creates the performer of validations (document 2, section 4.2). A validation may cost money, so it is sent once. */
-export function createValidationClient(options: ValidationClientOptions): Performers {
+export function createValidationClient(options: ValidationClientOptions): PerformersOf<ValidationEffects> {
   const environment = environmentId(options)
   let isForeignReported = false
   return {
@@ -36,14 +56,13 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
       undoneFact,
       // Another environment may answer with sample data, or at another price.
       takes({ id, data }) {
-        const { environment: asked = environment } = data as { environment?: string } // As the machine writes it.
-        if (asked === environment) return true
+        if ((data.environment ?? environment) === environment) return true
         if (!isForeignReported) options.onForeign?.(id)
         isForeignReported = true
         return false
       },
-      async perform(pending, opened, maySend): Promise<AttemptOutcome> {
-        const { validation } = pending.data as { validation: string } // As the machine writes it.
+      async perform(pending, opened, maySend) {
+        const { validation } = pending.data
         const claims = claimsSchema.parse(opened.claims)
         const write = (bearer: string) =>
           protocol.writeValidatePerson(options, {
@@ -58,12 +77,12 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), maySend)
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
-        const reader = {
+        const reader: AnswerReader<ValidationFact> = {
           service: 'validation service',
-          settled: (text: string) => answeredFact(text, claims, pending, environment),
-          declined: (answer: HttpAnswer) => declinedFact(answer, pending, opened.claims),
-          isSuccess: (status: number) => status === 200,
-          lost: (text?: string) => lostFact(pending, text),
+          settled: text => answeredFact(text, claims, pending, environment),
+          declined: answer => declinedFact(answer, pending, opened.claims),
+          isSuccess: status => status === 200,
+          lost: text => lostFact(pending, text),
         }
         return toOutcome(result, 'once', reader, options.clock)
       },
@@ -76,7 +95,7 @@ function answeredFact(
   claims: Claims,
   pending: PendingEffect,
   environment: string,
-): MessageWithParts | undefined {
+): ValidationFact | undefined {
   const read = protocol.readResult(text, claims)
   if (!read) return undefined
   const { unreadable, ...result } = read
@@ -87,15 +106,15 @@ function answeredFact(
 }
 
 /** The call may have been paid for: the answer is kept for the person who investigates. */
-function lostFact(pending: PendingEffect, text = ''): MessageWithParts {
-  const fact = { type: 'validationService.lost', data: {} }
+function lostFact(pending: PendingEffect, text = ''): ValidationFact {
+  const fact = { type: 'validationService.lost', data: {} } as const
   if (text === '') return fact
   const value = text.slice(0, unreadableMax).toWellFormed()
   return { ...fact, parts: { unreadable: { owner: effectOwner(pending), value } } }
 }
 
 /** The outcome was recorded as unknown, but the call did nothing: it was never sent, or may be sent later. */
-function undoneFact(pending: PendingEffect): MessageWithParts {
+function undoneFact(pending: PendingEffect): ValidationFact {
   const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
   return {
     type: 'validationService.undone',
@@ -104,7 +123,7 @@ function undoneFact(pending: PendingEffect): MessageWithParts {
   }
 }
 
-function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json): MessageWithParts {
+function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json): ValidationFact {
   const problem = readProblem(answer.status, answer.redacted())
   return {
     type: 'validationService.declined',

@@ -1,6 +1,7 @@
+import { hash } from 'node:crypto'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { trimEndSlashes } from '../http/listing.ts'
+import { trimEndSlashes } from '../http/answer-body.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
 /**
@@ -114,4 +115,18 @@ export function flattenMembers(value: object, prefix = ''): Map<string, unknown>
     else for (const [path, inner] of flattenMembers(member, `${prefix}${name}.`)) flat.set(path, inner)
   }
   return flat
+}
+
+/** Where validations are made. `knownAs` is the earlier address, if the same service has moved. */
+interface ValidationEnvironment {
+  readonly baseUrl: string
+  readonly service: string
+  readonly knownAs?: string
+}
+
+/** Identifies the environment of an answer by version, address and service: the demonstration has sample data only. */
+export function environmentId({ baseUrl, service, knownAs = baseUrl }: ValidationEnvironment): string {
+  const { origin, pathname } = new URL(knownAs)
+  const place = [v2.version, origin, trimEndSlashes(pathname), service]
+  return hash('sha256', place.join('\0'), 'hex').slice(0, 16)
 }

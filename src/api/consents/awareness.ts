@@ -1,19 +1,17 @@
-import type { AwarenessSummary, ListRecord } from '../../adapters/consent/protocol.ts'
 import type { CienciaDetalhada } from '../../adapters/consent/wire.ts'
-import type { Listing } from '../../adapters/http/listing.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { AwarenessRow } from '../../views/awareness.ts'
 import { parseIso } from '../../vocabulary/brasilia.ts'
-import { parseCnpj } from '../../vocabulary/cnpj.ts'
-import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
+import type { Instant, MessageWithParts } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import { parseCnpj } from '../../vocabulary/tax-numbers.ts'
+import { type ApiContext, readPages, recordKey } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
+import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
+import { requireAs } from '../events.ts'
 import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
-import { DeferredReadings } from './deferred-readings.ts'
-import type { FreshnessOptions } from './readings.ts'
-import { SharedReadings } from './shared-readings.ts'
+import { createSubjectReadings, type FreshnessOptions } from './readings.ts'
 
 /** A record of awareness of data processing (document 1, section 2). */
 export interface Awareness {
@@ -41,39 +39,28 @@ export interface AwarenessArea {
 
 /** Creates the `awareness` area. */
 export function createAwareness(context: ApiContext): AwarenessArea {
-  const { clock, commands, rows, store, subjects, views } = context
+  const { commands, rows, store, subjects, views } = context
 
-  const deferredReadings = new DeferredReadings(store)
-  const readings = new SharedReadings(clock, async (subject: SubjectRef) => {
+  const readings = createSubjectReadings(context, async (subject, replaced) => {
+    context.require('consentService')
     const createRequest = async () => {
-      const message = { type: 'subject.readAwareness', data: await deferredReadings.findReplaced(subject) }
+      const message = { type: 'subject.readAwareness', data: await replaced() }
       return { targets: [{ stream: streamOf('subject', subject), message }] }
     }
-    const input = { method: 'awareness.list', subject }
-    const outcome = await commands.send(input, createRequest, {}, async () => undefined)
-    deferredReadings.noteOutcome(subject, outcome)
-    return outcome
+    return commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined)
   })
 
-  async function refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null> {
-    const readAt = async () => {
-      return (await rows.find('subjects', subject, streamOf('subject', subject)))?.awareness_read_at ?? null
-    }
-    const last = await readAt()
-    if (context.isFresh(last, ageMaxMs)) return last
-    context.require('consentService')
-    valueOf(await readings.readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY))
-    return readAt()
-  }
+  const refresh = (subject: SubjectRef, ageMaxMs: number | undefined) =>
+    readings.refresh(subject, 'awareness_read_at', ageMaxMs, Number.POSITIVE_INFINITY)
 
   async function findRow(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
-    const awareness = await store.lookUp('awareness', `${subject}\0${id}`)
+    const awareness = await store.lookUp('awareness', recordKey(subject, id))
     if (awareness === undefined) return undefined
     return rows.find('awareness', awareness, streamOf('subject', subject))
   }
 
   async function toAwareness(row: AwarenessRow, readAt: Instant | null): Promise<Awareness> {
-    const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
+    const record = await requireAs(store, 'record', row.record)
     const sealedCnpj = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
     return { id: record.id, dataHora: row.created_at, cnpjUsuario: row.controller ?? sealedCnpj, readAt }
   }
@@ -117,23 +104,21 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       if (hasVanished && row.detail === null) return undefined
       const isFresh = row.detail !== null && context.isFresh(row.described_at, ageMaxMs)
       const described = isFresh || hasVanished ? row : await readDetail(row, id)
-      const detail = (await store.open(described.detail ?? '')) as Partial<CienciaDetalhada> // As the service sent it.
+      const detail = await requireAs(store, 'awareness', described.detail ?? '')
       const awareness = await toAwareness(described, described.described_at)
       return { ...detail, ...awareness, dataHora: parseIso(detail.dataHora) ?? awareness.dataHora }
     },
   }
 }
 
-type AwarenessList = Listing<ListRecord<AwarenessSummary>> & { readonly askedAt?: Instant }
-
 /** Addresses each listed record to the subject's stream, whose machine knows which ones it has seen. */
 export async function routeAwareness(
   context: ApiContext,
-  pending: PendingEffect,
-  fact: MessageWithParts,
+  pending: PendingUntil<'consentService.awarenessListed'>,
+  fact: OutcomeFact<'consentService.awarenessListed'>,
   since: number,
 ): Promise<DecisionRequest> {
-  const { items, unreadable, askedAt } = fact.data as AwarenessList // As the client reads it.
+  const { items, unreadable, askedAt } = fact.data
   const owner = pending.stream
   const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
@@ -143,7 +128,7 @@ export async function routeAwareness(
   const seen = new Set<string>()
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
     if (isErased) break
-    const key = `${subject}\0${id}`
+    const key = recordKey(subject, id)
     const known = await context.store.lookUp('awareness', key)
     const awareness = known ?? context.createId()
     if (known === undefined) {
@@ -171,16 +156,11 @@ export async function routeAwareness(
 /** Our ids of the records in the last list. Reads the log, because a stopped view may be out of date. */
 async function readListedRecords({ store }: ApiContext, stream: string): Promise<readonly string[]> {
   const listed = new Set<string>()
-  const types = ['subject.awarenessAppeared', 'subject.awarenessVanished']
-  for (let after = 0; ; ) {
-    const events = await store.read({ stream, types, after })
-    for (const { type, data } of events) {
-      const { record } = data as { record: string } // As the machine writes both.
-      if (type === 'subject.awarenessAppeared') listed.add(record)
-      else listed.delete(record)
+  const types = ['subject.awarenessAppeared', 'subject.awarenessVanished'] as const
+  for await (const page of readPages(store, { stream, types }))
+    for (const { type, data } of page) {
+      if (type === 'subject.awarenessAppeared') listed.add(data.record)
+      else listed.delete(data.record)
     }
-    const last = events.at(-1)
-    if (!last) return [...listed]
-    after = last.position
-  }
+  return [...listed]
 }

@@ -1,12 +1,11 @@
 import type { StandingReason } from '../../machines/consent/standing.ts'
-import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { logPageRows } from '../../store/log/read.ts'
-import type { Store } from '../../store/store.ts'
 import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { RecordedOf } from '../../vocabulary/view.ts'
+import { findStream, recordKey } from '../api-context.ts'
+import { isBy, type LogStore, type Recorded } from '../events.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 import { type ConsentRecorded, evaluateAt } from './timeline.ts'
 
@@ -17,7 +16,7 @@ export interface ConsentHistory {
   readonly events: readonly ConsentRecorded[]
   /** The newest event of its stream; it may be a use. */
   readonly last: ConsentRecorded | undefined
-  readonly synced: RecordedOf<Extract<SubjectEvent, { type: 'subject.synced' }>> | undefined
+  readonly synced: Recorded<'subject.synced'> | undefined
 }
 
 interface ConsentHistoryOptions {
@@ -28,13 +27,12 @@ interface ConsentHistoryOptions {
 
 /** Reads what the log holds about a consent, by its id at the service, up to and including a position. */
 export async function readConsentHistory(
-  store: Pick<Store, 'read' | 'lookUp'>,
+  store: Pick<LogStore, 'read' | 'lookUp'>,
   subject: SubjectRef,
   id: string,
   options: ConsentHistoryOptions = {},
 ): Promise<ConsentHistory> {
-  const consent = await store.lookUp('consent', `${subject}\0${id}`)
-  const stream = consent === undefined ? undefined : streamOf('consent', consent)
+  const stream = await findStream(store, 'consent', recordKey(subject, id))
   if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
   const { events, last } = await readConsentEvents(store, stream, options)
   const [first] = events
@@ -48,19 +46,19 @@ export async function readConsentHistory(
 
 /** Reads the events of a consent's stream up to a position, and the newest one. */
 export async function readConsentEvents(
-  store: Pick<Store, 'read'>,
+  store: Pick<LogStore, 'read'>,
   stream: string,
   { until = Number.MAX_SAFE_INTEGER, withUses = false }: ConsentHistoryOptions = {},
 ): Promise<Pick<ConsentHistory, 'events' | 'last'>> {
   const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
-  const newest = (await store.read({ stream, after, backward: true, limit: 1 })) as ConsentRecorded[] // Its own stream.
+  const [last] = await store.read({ stream, after, backward: true, limit: 1 })
   const filter = { stream, ...(!withUses && { exceptTypes: useTypes }) }
   const events: ConsentRecorded[] = []
   for (;;) {
     const page = await store.read({ ...filter, after: events.at(-1)?.position ?? 0 })
-    const known = page.filter(({ position }) => position <= until)
-    events.push(...(known as ConsentRecorded[])) // As above.
-    if (known.length < logPageRows) return { events, last: newest[0] }
+    const known = page.filter(event => isBy(event, 'consent')).filter(({ position }) => position <= until)
+    events.push(...known)
+    if (known.length < logPageRows) return { events, last: last && isBy(last, 'consent') ? last : undefined }
   }
 }
 
@@ -68,20 +66,14 @@ const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.u
 
 /** The last complete list after a position. A partial list may lack the consent. */
 async function readLastSynced(
-  store: Pick<Store, 'read'>,
+  store: Pick<LogStore, 'read'>,
   subject: SubjectRef,
   since: number,
   until = Number.MAX_SAFE_INTEGER,
 ): Promise<ConsentHistory['synced']> {
-  const filter = {
-    stream: streamOf('subject', subject),
-    types: ['subject.synced'],
-    backward: true,
-    limit: 50,
-  }
+  const filter = { stream: streamOf('subject', subject), types: ['subject.synced'], backward: true, limit: 50 } as const
   for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
-    // Of this type alone.
-    const page = (await store.read({ ...filter, after: before })) as NonNullable<ConsentHistory['synced']>[]
+    const page = await store.read({ ...filter, after: before })
     const found = page.find(({ position, data }) => position > since && !data.isPartial)
     const last = page.at(-1)
     if (found || !last || last.position <= since) return found

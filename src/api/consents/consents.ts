@@ -3,17 +3,18 @@ import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
 import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
-import { parseCnpj, readCnpj } from '../../vocabulary/cnpj.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import { parseCnpj, readCnpj } from '../../vocabulary/tax-numbers.ts'
+import { type ApiContext, findStream, recordKey } from '../api-context.ts'
 import { checkAge, checkOneOf, eventMismatch } from '../arguments.ts'
-import type { RecordSelector, SubjectRef, SubjectSelector } from '../subject-directory.ts'
+import { requireAs } from '../events.ts'
+import { type RecordSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
+import { checkEvidence, type DecisionEvidence } from './changes.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
-import { checkEvidence, type DecisionEvidence } from './evidence.ts'
 import { createConsentReadings, type FreshnessOptions, type SyncResult } from './readings.ts'
 import { createStandings, type Standings } from './standings.ts'
 
@@ -106,7 +107,7 @@ export function createConsents(context: ApiContext): Consents {
   }
 
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
-    const record = (await store.open(row.record)) as { id: string; cnpjUsuario?: unknown } // Sealed with its id.
+    const record = await requireAs(store, 'record', row.record)
     const text = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
     // The row holds a valid CNPJ only. A valid CNPJ that is not in the row is one that the service no longer returns.
     const invalidCnpj = text !== null && readCnpj(text) === undefined ? text : null
@@ -121,10 +122,9 @@ export function createConsents(context: ApiContext): Consents {
     }
   }
 
-  async function findStream(selector: RecordSelector): Promise<{ subject: SubjectRef; stream: string | undefined }> {
+  async function findConsent(selector: RecordSelector): Promise<{ subject: SubjectRef; stream: string | undefined }> {
     const subject = await subjects.find(selector)
-    const consent = await store.lookUp('consent', `${subject}\0${selector.id}`)
-    return { subject, stream: consent === undefined ? undefined : streamOf('consent', consent) }
+    return { subject, stream: await findStream(store, 'consent', recordKey(subject, selector.id)) }
   }
 
   async function findRow(stream: string): Promise<ConsentRow> {
@@ -140,7 +140,7 @@ export function createConsents(context: ApiContext): Consents {
   ): Promise<Outcome<Consent>> {
     context.require('consentService')
     const why = checkEvidence({ reason, evidence })
-    const { subject, stream } = await findStream(selector)
+    const { subject, stream } = await findConsent(selector)
     if (stream === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
         hint: 'Call consents.sync first',
@@ -200,9 +200,9 @@ export function createConsents(context: ApiContext): Consents {
     async get(selector) {
       const { ageMaxMs } = selector
       checkAge(ageMaxMs)
-      const { subject, stream: known } = await findStream(selector)
+      const { subject, stream: known } = await findConsent(selector)
       if (known === undefined) await refresh(subject, ageMaxMs)
-      const stream = known ?? (await findStream(selector)).stream
+      const stream = known ?? (await findConsent(selector)).stream
       if (stream === undefined) return undefined
       const row = await findRow(stream)
       const hasVanished = row.knowledge === 'vanished'
@@ -211,14 +211,15 @@ export function createConsents(context: ApiContext): Consents {
       if (hasVanished && !hasDetail) return undefined
       const isFresh = hasDetail && context.isFresh(row.described_at, ageMaxMs)
       const described = isFresh || hasVanished ? row : await readDetail(row)
-      const detail = (await store.open(described.detail ?? '')) as Partial<ConsentimentoDetalhado> // As it was sent.
+      const detail = await requireAs(store, 'consent', described.detail ?? '')
       const { idTemplatePdc, categoria, usuario, finalidade, titular, historico } = detail
-      const members = { idTemplatePdc, categoria, usuario, finalidade, titular }
       return {
         ...(await toConsent(described, described.described_at)),
-        ...(Object.fromEntries(
-          Object.entries(members).filter(([, value]) => value !== undefined),
-        ) as Partial<DetailMembers>), // The same members.
+        ...(idTemplatePdc !== undefined && { idTemplatePdc }),
+        ...(categoria !== undefined && { categoria }),
+        ...(usuario !== undefined && { usuario }),
+        ...(finalidade !== undefined && { finalidade }),
+        ...(titular !== undefined && { titular }),
         historico: readHistoryEntries(historico).filter(entry => entry !== undefined),
       }
     },
@@ -226,8 +227,7 @@ export function createConsents(context: ApiContext): Consents {
       const row = isStreamOf('consent', stream) ? await rows.find('consents', stream) : undefined
       if (!row) throw eventMismatch('consent')
       if (row.knowledge === 'erased') return undefined
-      // As the machine writes it.
-      return { subject: row.subject as SubjectRef, ...(await toConsent(row, row.changed_at)) }
+      return { subject: toSubjectRef(row.subject), ...(await toConsent(row, row.changed_at)) }
     },
     approve: (selector, why) => requestChange('approve', selector, why),
     deny: (selector, why) => requestChange('deny', selector, why),

@@ -1,11 +1,15 @@
-import { type Cpf, parseCpf } from '../../vocabulary/cpf.ts'
+import type { SyncAgain } from '../../machines/subject/messages.ts'
+import { randomUpTo } from '../../runtime/entropy.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
+import type { MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkSyncEveryMs } from '../arguments.ts'
+import { isEffect, type OutcomeFact, type PendingOf } from '../effect-types.ts'
 import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
-import { logLatePlan, planSync, type SyncPlan } from './sync-plan.ts'
-import { findScheduledReadings, scheduleSync } from './sync-schedule.ts'
+import { logLatePlan, planSync, type SyncPlan } from './freshness.ts'
 
 /** A person to enrol. */
 export interface Enrollee {
@@ -123,4 +127,53 @@ async function* yieldEnrolled(enrolling: Promise<SubjectRef>[], count: number): 
   const refs = await Promise.all(enrolling.slice(0, count))
   enrolling.splice(0, count)
   yield* refs
+}
+
+/**
+ * The message that schedules readings from now on, or ends them with null. `effects` are the unsent readings of the
+ * former schedule, which are cancelled.
+ */
+function scheduleSync(
+  context: ApiContext,
+  everyMs: number | null,
+  effects: readonly string[],
+  { isDefault = false } = {},
+): MessageWithParts {
+  const ends = { ...(effects.length > 0 && { effects }), ...(isDefault && { isDefault }) }
+  return everyMs === null
+    ? { type: 'subject.unschedule', data: { ...ends } }
+    : { type: 'subject.schedule', data: { everyMs, dueAt: toInstant(context.clock.now()), ...ends } }
+}
+
+/** The unsent readings of a subject's schedule. A reading under way finishes by itself. */
+async function findScheduledReadings({ store }: ApiContext, subject: string): Promise<string[]> {
+  const unsent = await store.effects({
+    stream: streamOf('subject', subject),
+    states: ['pending', 'deferred', 'parked'],
+  })
+  const readings = unsent.filter(each => isEffect(each, 'consentService.listConsents'))
+  return readings.filter(({ data }) => data.schedule !== undefined).map(each => each.id)
+}
+
+/**
+ * When the next reading of a schedule is due. Counted from now, so that one reading makes up for all missed while no
+ * process ran; with 10 % of jitter, so that subjects enrolled together drift apart.
+ */
+export function nextSync(
+  context: ApiContext,
+  { data: { everyMs, schedule } }: PendingOf<'consentService.listConsents'>,
+): { again?: SyncAgain } {
+  if (everyMs === undefined || schedule === undefined) return {}
+  const waitMs = Math.round(everyMs * 0.9) + randomUpTo(context.entropy, Math.round(everyMs * 0.2))
+  return { again: { schedule, dueAt: toInstant(context.clock.now() + waitMs) } }
+}
+
+/** Adds the next reading to a declined one: the schedule continues. */
+export function addNextSync(
+  context: ApiContext,
+  pending: PendingEffect,
+  fact: OutcomeFact<'consentService.readDeclined'>,
+): MessageWithParts {
+  if (!isEffect(pending, 'consentService.listConsents')) return fact
+  return { ...fact, data: { ...fact.data, ...nextSync(context, pending) } }
 }

@@ -1,9 +1,10 @@
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { Figures } from '../figures.ts'
 import type { CheckResult } from '../health-check.ts'
-import { planSync } from './sync-plan.ts'
-import { countActiveUnmade } from './unmade-changes.ts'
+import type { Figures } from '../module.ts'
+import { countActiveUnmade } from './changes.ts'
 
 /** Checks how fresh consents are kept, and which consents are still active although we asked for their end. */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
@@ -41,4 +42,70 @@ export function newestReading(views: ApiContext['views']) {
 export function oldestReading(views: ApiContext['views']) {
   const waiting = views.selectFrom('subjects').select('awaiting_since').where('awaiting_since', 'is not', null)
   return waiting.orderBy('awaiting_since').limit(1)
+}
+
+/** How fresh consents can be kept. */
+export interface SyncPlan {
+  /** Every subject can be read as often as configured, and no reading is overdue. */
+  readonly ok: boolean
+  /** The same as text, for a health check. */
+  readonly detail: string
+  /** Data subjects whose consents are read on a schedule. */
+  readonly subjects: number
+  /** How many of them have waited for a reading for over three intervals, for any reason. */
+  readonly overdue: number
+  /** The requests that this takes, one per reading. Readings of changed consents come on top. */
+  readonly neededPerSecond: number
+  /** The option `consentService.requestsPerSecond`; null without a limit. */
+  readonly requestsPerSecond: number | null
+  /** For each configured interval, the interval that can be kept when all wait alike. */
+  readonly intervals: readonly {
+    readonly syncEveryMs: number
+    readonly subjects: number
+    readonly keptMs: number
+  }[]
+}
+
+/** Computes the plan from the current subjects. */
+export async function planSync(context: ApiContext): Promise<SyncPlan> {
+  const rows = await context.views
+    .selectFrom('subjects')
+    .select(['sync_every_ms', eb => eb.fn.countAll<number>().as('subjects')])
+    .where('sync_every_ms', 'is not', null)
+    .groupBy('sync_every_ms')
+    .orderBy('sync_every_ms')
+    .execute()
+  const goals = rows.map(row => ({
+    syncEveryMs: Number(row.sync_every_ms),
+    subjects: Number(row.subjects),
+  }))
+  const subjects = goals.reduce((sum, each) => sum + each.subjects, 0)
+  const neededPerSecond = goals.reduce((sum, each) => sum + (each.subjects * 1_000) / each.syncEveryMs, 0)
+  const requestsPerSecond = context.options.consentService?.requestsPerSecond ?? null
+  const delayFactor = requestsPerSecond === null ? 1 : Math.max(1, neededPerSecond / requestsPerSecond)
+  const intervals = goals.map(each => ({ ...each, keptMs: Math.ceil(each.syncEveryMs * delayFactor) }))
+  const overdue = Number(
+    (await overdueReadings(context.views, toInstant(context.clock.now())).executeTakeFirst())?.count ?? 0,
+  )
+  const needed = neededPerSecond.toFixed(2)
+  const troubles = [
+    delayFactor > 1 &&
+      `${subjects} data subjects take ${needed} requests a second, and ${requestsPerSecond} are allowed: ` +
+        `readings take ${delayFactor.toFixed(1)} times the configured interval`,
+    overdue > 0 && `${overdue} of ${subjects} data subjects have not been read for over three intervals`,
+  ].filter(each => each !== false)
+  const ok = troubles.length === 0
+  const detail = ok ? `${subjects} data subjects can be read as often as configured` : troubles.join('; ')
+  return { ok, detail, subjects, overdue, neededPerSecond, requestsPerSecond, intervals }
+}
+
+/** Logs a plan that cannot be kept. */
+export function logLatePlan({ log }: Pick<ApiContext, 'log'>, { ok, detail }: SyncPlan): void {
+  if (!ok) log({ message: 'consents cannot be read as often as configured', detail })
+}
+
+/** Counts data subjects whose reading is overdue, by one index look-up. */
+export function overdueReadings(views: ApiContext['views'], now: Instant) {
+  const overdue = views.selectFrom('subjects').where('overdue_at', '<=', now)
+  return overdue.select(eb => eb.fn.countAll<number>().as('count'))
 }

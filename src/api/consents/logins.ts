@@ -5,9 +5,8 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
-import type { SubjectSelector } from '../subject-directory.ts'
-import { DeferredReadings } from './deferred-readings.ts'
-import type { FreshnessOptions } from './readings.ts'
+import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
+import { createSubjectReadings, type FreshnessOptions } from './readings.ts'
 
 /** Whether a data subject is logged in at the national login (document 1, section 2). */
 export interface LoginState {
@@ -36,22 +35,22 @@ export interface Logins {
 /** Creates the `logins` area. */
 export function createLogins(context: ApiContext): Logins {
   const { commands, rows, store, subjects } = context
-  const deferredReadings = new DeferredReadings(store)
+  const findRow = (subject: SubjectRef) => rows.find('logins', subject, streamOf('subject', subject))
+  const readings = createSubjectReadings(context, async (subject, replaced) => {
+    const createRequest = async () => {
+      const message = { type: 'subject.readLogin', data: await replaced() }
+      return { targets: [{ stream: streamOf('subject', subject), message }] }
+    }
+    return commands.send({ method: 'logins.state', subject }, createRequest, {}, () => findRow(subject))
+  })
   return {
     async state(selector) {
       checkAge(selector.ageMaxMs)
       const subject = await subjects.find(selector)
-      const findRow = () => rows.find('logins', subject, streamOf('subject', subject))
-      let row = await findRow()
+      let row = await findRow(subject)
       if (!row || selector.ageMaxMs === undefined || !context.isFresh(row.read_at, selector.ageMaxMs)) {
         context.require('consentService')
-        const createRequest = async () => {
-          const message = { type: 'subject.readLogin', data: await deferredReadings.findReplaced(subject) }
-          return { targets: [{ stream: streamOf('subject', subject), message }] }
-        }
-        const outcome = await commands.send({ method: 'logins.state', subject }, createRequest, {}, findRow)
-        deferredReadings.noteOutcome(subject, outcome)
-        row = valueOf(outcome)
+        row = valueOf(await readings.read(subject))
       }
       if (!row) throw new TypeError('A login state was read and its view has no row')
       const isOver = row.expires_at !== null && row.expires_at <= toInstant(context.clock.now())

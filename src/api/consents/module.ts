@@ -1,19 +1,16 @@
 import { createConsentClient } from '../../adapters/consent/client.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
-import type { Performers } from '../../vocabulary/performer.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, recordKey } from '../api-context.ts'
 import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import { daily, type Module } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
+import { guardChanges, logUnmadeChanges } from './changes.ts'
 import { type Consents, createConsents } from './consents.ts'
-import { checkFreshness, readReadingFigures } from './freshness.ts'
-import { guardChanges } from './guard-changes.ts'
+import { addNextSync } from './enrolments.ts'
+import { checkFreshness, logLatePlan, planSync, readReadingFigures } from './freshness.ts'
 import { expireConsents, lapsesUntil } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
-import { logLatePlan, planSync } from './sync-plan.ts'
-import { addNextSync } from './sync-schedule.ts'
-import { logUnmadeChanges } from './unmade-changes.ts'
 
 /** The areas of the consent service (document 1). */
 export interface ConsentMethods {
@@ -58,11 +55,11 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
     indexRows: () => ({
       'consent.appeared': async ({ data }, open) => {
         const { consent, subject } = data
-        return indexRow('consent', remoteIdIn(await open('record')), consent, id => `${subject}\0${id}`)
+        return indexRow('consent', remoteIdIn(await open('record')), consent, id => recordKey(subject ?? '', id))
       },
       'subject.awarenessAppeared': async ({ data }, open) => {
         const { record, subject } = data
-        return indexRow('awareness', remoteIdIn(await open('record')), record, id => `${subject}\0${id}`)
+        return indexRow('awareness', remoteIdIn(await open('record')), record, id => recordKey(subject ?? '', id))
       },
     }),
   }
@@ -71,7 +68,7 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
 function createPerformers(
   context: ApiContext,
   { baseUrl, ca, certificate }: NonNullable<ApiContext['options']['consentService']>,
-): Performers {
+): Module['performers'] & {} {
   const { clock, http } = context
   const fetch = http.open('consentService', { ca, certificate })
   return guardChanges(context, createConsentClient(baseUrl, { clock, fetch }))

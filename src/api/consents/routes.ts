@@ -1,23 +1,22 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ListRecord, readId, type Summary } from '../../adapters/consent/protocol.ts'
-import type { Listing } from '../../adapters/http/listing.ts'
+import type { Listing } from '../../adapters/http/answer-body.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
-import type { Instant, MessageWithParts, PendingEffect } from '../../vocabulary/message.ts'
+import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
-import type { ApiContext } from '../api-context.ts'
-import { nextSync } from './sync-schedule.ts'
-
-type ConsentList = Listing<ListRecord<Summary>> & { readonly askedAt?: Instant }
+import { type ApiContext, findStream, recordKey } from '../api-context.ts'
+import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
+import { nextSync } from './enrolments.ts'
 
 /** Addresses each listed consent to its own stream, and sends `consent.miss` to the missing ones. */
 export async function routeConsents(
   context: ApiContext,
-  pending: PendingEffect,
-  fact: MessageWithParts,
+  pending: PendingUntil<'consentService.consentsListed'>,
+  fact: OutcomeFact<'consentService.consentsListed'>,
   since: number,
 ): Promise<DecisionRequest> {
-  const { items, unreadable, askedAt } = fact.data as ConsentList // As the client reads it.
+  const { items, unreadable, askedAt } = fact.data
   const owner = pending.stream
   const again = nextSync(context, pending)
   const when = askedAt !== undefined && { askedAt }
@@ -30,7 +29,7 @@ export async function routeConsents(
   const seen = new Set<string>()
   const { byId, unclear, hasUnnamed } = groupById({ items, unreadable })
   for (const [id, { summary, record }] of byId) {
-    const key = `${subject}\0${id}`
+    const key = recordKey(subject, id)
     const known = await context.store.lookUp('consent', key)
     const consent = known ?? context.createId()
     const stream = streamOf('consent', consent)
@@ -43,9 +42,8 @@ export async function routeConsents(
     targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }
   for (const id of unclear) {
-    const known = await context.store.lookUp('consent', `${subject}\0${id}`)
-    if (known === undefined) continue
-    const stream = streamOf('consent', known)
+    const stream = await findStream(context.store, 'consent', recordKey(subject, id))
+    if (stream === undefined) continue
     seen.add(stream)
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
@@ -61,7 +59,7 @@ export async function routeConsents(
 }
 
 /** The records of a list by id. An id that occurs twice with different content counts as unreadable. */
-function groupById({ items, unreadable }: Pick<ConsentList, 'items' | 'unreadable'>) {
+function groupById({ items, unreadable }: Listing<ListRecord<Summary>>) {
   const byId = new Map<string, ListRecord<Summary>>()
   const unclear = new Set<string>()
   for (const item of items) {

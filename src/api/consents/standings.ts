@@ -1,16 +1,14 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { UseQuestion } from '../../machines/consent/events.ts'
-import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
-import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
-import { streamOf } from '../../vocabulary/names.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import { checkKnownNames, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import type { RecordedOf } from '../../vocabulary/view.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkAge, checkBasis } from '../arguments.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
+import type { Recorded } from '../events.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
   askedAtOf,
@@ -22,7 +20,7 @@ import {
   standingFrom,
 } from './consent-events.ts'
 import type { ConsentReadings, FreshnessOptions } from './readings.ts'
-import { type ConsentRecorded, evaluateAt } from './timeline.ts'
+import { evaluateAt } from './timeline.ts'
 
 /** Whether consents are effective, and uses of data under them. */
 export interface Standings {
@@ -212,8 +210,8 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
   }
 }
 
-function standingOfUse(event: RecordedEvent | undefined): Standing {
-  const recorded = event as ConsentRecorded | RecordedOf<SubjectEvent> | undefined // `use` makes only these.
+/** What `use` recorded. */
+function standingOfUse(recorded: Recorded | undefined): Standing {
   switch (recorded?.type) {
     case 'consent.used': {
       const { readAt, until } = recorded.data

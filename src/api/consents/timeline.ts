@@ -1,16 +1,15 @@
 import { heldOf } from '../../machines/consent/chart.ts'
 import { consentMachine } from '../../machines/consent/consent.ts'
-import type { ConsentEvent } from '../../machines/consent/events.ts'
-import { type History, isContradicted, statusBy } from '../../machines/consent/history.ts'
+import { isMove } from '../../machines/consent/moves.ts'
 import { judge, type KnownConsent, type StandingReason } from '../../machines/consent/standing.ts'
-import type { ConsentStatus, RequestableStatus } from '../../machines/consent/status.ts'
+import { type ConsentStatus, type History, type RequestableStatus, statusBy } from '../../machines/consent/status.ts'
 import type { MachineState } from '../../machines/definition/machine.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { RecordedOf } from '../../vocabulary/view.ts'
+import type { Recorded, RecordedBy } from '../events.ts'
 
 /** An event of a consent's stream. */
-export type ConsentRecorded = RecordedOf<ConsentEvent>
+export type ConsentRecorded = RecordedBy<'consent'>
 
 /** A question about a consent: the instant `at`, by what was known at `knownAt`. */
 export interface TimelineQuestion {
@@ -44,8 +43,6 @@ interface RecordedExpiry {
 
 interface ReadHistory extends History {
   readonly readAt: Instant
-  /** It may be older than the known one, which decides whether the consent is contradicted. */
-  readonly isOld: boolean
 }
 
 type ConsentState = Parameters<typeof heldOf>[0]
@@ -65,14 +62,14 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
   const expiries: RecordedExpiry[] = []
   const histories: ReadHistory[] = []
   for (const event of events) {
-    const doubted = [held.asked && askedAt, held.shown && shownAt].filter(each => each !== null)
+    const doubted = [held.asked && askedAt, held.isUncertain && shownAt].filter(each => each !== null && each !== false)
     changes.push(...statusChangesBy(event, doubted, changes.at(-1)))
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
     // A repeated denial or revocation keeps the doubt that began with the first.
     if (event.type === 'consent.changeRequested' && !(endsConsent(held.asked) && endsConsent(event.data.status)))
       askedAt = event.at
-    if (event.type === 'consent.changeSeen' && held.shown === null) shownAt = event.at
+    if (!held.isUncertain) shownAt = event.at
     state = consentMachine.evolve(state, event)
     held = heldOf(state as ConsentState) // As above.
     if (event.type === 'consent.described') histories.unshift(toReadHistory(event))
@@ -81,6 +78,7 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
   readAt = latest(readAt, syncedAt)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
+  const isShown = shownAt !== null && at >= shownAt
   const status = statusAt(changes, histories, at)
   if (status === 'unknown') return { reason: 'uncertain', readAt, expiresAt }
   const known: KnownConsent = {
@@ -88,11 +86,10 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
     since: null,
     expiresAt: expiryAt(expiries, at),
     isVanished: status === 'vanished',
-    shown: shownAt !== null && at >= shownAt ? held.shown : null,
+    isUncertain: held.isUncertain && isShown,
+    shown: isShown ? held.shown : null,
     asked: isAsked ? held.asked : null,
-    isDoubtful: isAsked && held.isDoubtful,
-    // Before it was read, the history itself answers.
-    isContradicted: isContradicted(held) && at > (histories.find(each => !each.isOld)?.readAt ?? ''),
+    change: isAsked ? held.change : 'none',
     readAt,
   }
   return { reason: judge(known, asked), readAt, expiresAt }
@@ -111,26 +108,13 @@ function statusChangesBy(
   doubted: readonly Instant[],
   before: StatusChange | undefined,
 ): StatusChange[] {
-  switch (event.type) {
-    case 'consent.appeared':
-      return [{ status: event.data.status, from: event.at, event }]
-    case 'consent.vanished':
-      return [{ status: 'vanished', from: earliest(event.at, ...doubted), event }]
-    case 'consent.approved':
-    case 'consent.denied':
-    case 'consent.revoked':
-    case 'consent.expired':
-    case 'consent.conflicted': {
-      const { status, since } = event.data
-      if (status === 'ATIVO') {
-        const isDated = since !== undefined && !(before && hadEnded(before, since, event))
-        return [{ status, from: isDated ? since : event.at, event }]
-      }
-      return [{ status, from: earliest(since ?? event.at, event.at, ...doubted), event }]
-    }
-    default:
-      return []
-  }
+  if (event.type === 'consent.appeared') return [{ status: event.data.status, from: event.at, event }]
+  if (event.type === 'consent.vanished') return [{ status: 'vanished', from: earliest(event.at, ...doubted), event }]
+  if (!isMove(event)) return []
+  const { status, since } = event.data
+  if (status !== 'ATIVO') return [{ status, from: earliest(since ?? event.at, event.at, ...doubted), event }]
+  const isDated = since !== undefined && !(before && hadEnded(before, since, event))
+  return [{ status, from: isDated ? since : event.at, event }]
 }
 
 /** Reports whether an earlier reading showed an end by an instant. Events of one reading have consecutive versions. */
@@ -156,9 +140,9 @@ function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
 
-function toReadHistory({ at, data }: RecordedOf<Extract<ConsentEvent, { type: 'consent.described' }>>): ReadHistory {
-  const { history, status, askedAt = at, isOld = false } = data
-  return { history, historyStatus: status, readAt: askedAt, isOld }
+function toReadHistory({ at, data }: Recorded<'consent.described'>): ReadHistory {
+  const { history, status, askedAt = at } = data
+  return { history, historyStatus: status, readAt: askedAt }
 }
 
 function statusAt(
@@ -179,19 +163,7 @@ function statusAt(
 }
 
 /** When the reading behind an event was requested. For a list, that is when the list was requested. */
-function readAtOf({ type, at, data }: ConsentRecorded): Instant | undefined {
-  switch (type) {
-    case 'consent.described':
-    case 'consent.appeared':
-      return data.askedAt ?? at
-    case 'consent.confirmed':
-    case 'consent.approved':
-    case 'consent.denied':
-    case 'consent.revoked':
-    case 'consent.expired':
-    case 'consent.conflicted':
-      return data.askedAt
-    default:
-      return undefined
-  }
+function readAtOf(event: ConsentRecorded): Instant | undefined {
+  if (event.type === 'consent.described' || event.type === 'consent.appeared') return event.data.askedAt ?? event.at
+  return event.type === 'consent.confirmed' || isMove(event) ? event.data.askedAt : undefined
 }

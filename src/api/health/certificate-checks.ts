@@ -1,5 +1,5 @@
 import { type Certificate, loadCertificate } from '../../adapters/credentials/certificate.ts'
-import { type Source, valueFrom } from '../../adapters/credentials/source.ts'
+import { type Source, valueFrom } from '../../adapters/credentials/secret.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'

@@ -1,16 +1,17 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { SecretSource } from '../../adapters/credentials/secret.ts'
-import { valueFrom } from '../../adapters/credentials/source.ts'
+import { type SecretSource, valueFrom } from '../../adapters/credentials/secret.ts'
 import { openSocket } from '../../adapters/http/transport.ts'
-import { tryCredentials } from '../../adapters/token/try-credentials.ts'
-import { diagnoseStore } from '../../operations/diagnose.ts'
+import { tryCredentials } from '../../adapters/token/client.ts'
+import { diagnoseStore } from '../../operations/upkeep.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
+import { db } from '../../store/database/schema.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
+import { upcasters } from '../../store/log/header.ts'
 import { readPage } from '../../store/log/read.ts'
-import { upcasters } from '../../store/log/upcasters.ts'
+import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
@@ -139,7 +140,7 @@ function missingStore(store: string): HealthCheck {
 async function checkNotifications(store: string): Promise<CheckResult> {
   const snapshot = await Snapshot.open(store)
   try {
-    const counted = snapshot.run(() => rows<{ trouble: string; count: number }>({ sql: countTroubled, parameters: [] }))
+    const counted = snapshot.run(() => rows(countTroubled()))
     const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
     return checkHandlers({ failing: of('failing'), parked: of('parked') })
   } finally {
@@ -157,8 +158,11 @@ async function checkPortal({ store, portal }: HostOptions): Promise<undefined> {
   }
 }
 
-const countTroubled = `select trouble, count(*) as count from notifications where trouble is not null
-  group by trouble`
+function countTroubled() {
+  const notifications = db.$extendTables<Pick<Views, 'notifications'>>().selectFrom('notifications')
+  const query = notifications.select(({ fn }) => ['trouble', fn.countAll<number>().as('count')])
+  return query.where('trouble', 'is not', null).groupBy('trouble')
+}
 
 /** SQLite creates files next to the store, so the folder must be writable too. */
 function checkAccess(store: string): CheckResult {

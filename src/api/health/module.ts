@@ -1,8 +1,10 @@
 import { runSequentially } from '../../runtime/event-loop.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import type { ApiContext } from '../api-context.ts'
+import { type HealthCheck, localChecks, tlsChecks } from '../health-check.ts'
 import { daily, type Module } from '../module.ts'
-import { certificatesIn, watchCertificate } from './certificate-checks.ts'
-import { checkHealth, type Health, type HealthOptions } from './health.ts'
+import { certificatesIn, checkCertificates, watchCertificate } from './certificate-checks.ts'
+import { reachServices } from './reach-services.ts'
 
 /** The health method. */
 export interface HealthMethods {
@@ -16,5 +18,59 @@ export function createHealthModule(context: ApiContext, others: readonly Module[
   return {
     methods: { health: options => checkHealth(context, others, options) },
     jobs: [{ name: 'certificates', runDue: daily(context.clock, () => runSequentially(...watches)) }],
+  }
+}
+
+/** The state of averba. */
+export interface Health {
+  /**
+   * It can accept work: store, keyring and views are ok, and no certificate has expired or is missing. Another process
+   * would not help against any other problem.
+   */
+  readonly ready: boolean
+  /** Why it is not ready. */
+  readonly reasons: readonly string[]
+  readonly checks: readonly HealthCheck[]
+}
+
+/** Which checks to run. */
+export interface HealthOptions {
+  /** Only these checks. Default: all checks that contact no service. */
+  readonly only?: readonly HealthCheck['name'][]
+  /** Also connects to each service and sends a `HEAD /`, none of its operations. */
+  readonly reach?: boolean
+}
+
+const vital: ReadonlySet<string> = new Set(['store', 'writing', 'keyring', 'views'])
+
+function isCertificate(name: string): boolean {
+  return tlsChecks.some(each => each === name)
+}
+
+/** A certificate that ends soon still works; an unusable one has no `daysLeft`. */
+function preventsWork({ name, ok, daysLeft }: HealthCheck): boolean {
+  return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
+}
+
+/** Runs the checks. Never throws. */
+async function checkHealth(
+  { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
+  modules: readonly Module[],
+  { only, reach = false }: HealthOptions = {},
+): Promise<Health> {
+  const checks: HealthCheck[] = []
+  for (const name of localChecks) {
+    if (only && !only.includes(name)) continue
+    const check = modules.find(each => each.checks?.[name])?.checks?.[name]
+    const result = await check?.().catch((error: unknown) => ({ ok: false, detail: describeError(error) }))
+    if (result) checks.push({ name, ...result })
+  }
+  if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))
+  if (reach) checks.push(...(await reachServices(options, clock)))
+  const blocking = checks.filter(preventsWork)
+  return {
+    ready: blocking.length === 0,
+    reasons: blocking.map(each => `${each.name}: ${each.detail}`),
+    checks,
   }
 }

@@ -2,7 +2,7 @@ import type { SocketOptions } from '../../adapters/http/transport.ts'
 import { type ReachResult, tryReach } from '../../adapters/http/try-reach.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
-import type { ServiceName } from '../../vocabulary/service-name.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
 import type { HealthCheck } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 import { portalCertificateOf } from './certificate-checks.ts'
@@ -30,7 +30,7 @@ interface ServiceTarget extends Omit<SocketOptions, 'clock'> {
 function listTargets(options: HostOptions): ServiceTarget[] {
   const { consentService, tokenService, validationService, portal } = options
   const portalCertificate = portalCertificateOf(options)
-  const ca = (service: { readonly ca?: string }) => service.ca !== undefined && { ca: service.ca }
+  const ca = (service: { readonly ca?: string | undefined }) => service.ca !== undefined && { ca: service.ca }
   const targets: ServiceTarget[] = []
   if (consentService) {
     const { baseUrl: address, certificate } = consentService

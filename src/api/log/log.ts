@@ -1,14 +1,23 @@
-import type { FollowHandler } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
-import { logPageRows } from '../../store/log/read.ts'
-import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, readPages } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
-import type { Events, Recorded } from '../events.ts'
+import type { Events, LogStore, Recorded } from '../events.ts'
+
+/** Which events to read, and in which order. */
+interface EventFilter<T extends keyof Events = keyof Events> {
+  /** A position: reads the events that come next in the order of reading. */
+  after?: number
+  types?: readonly T[]
+  /** The machine whose streams are read, such as `consent`. */
+  kind?: string
+  stream?: string
+  /** A version of the stream: reads from it on, or, backward, from it down. */
+  fromVersion?: number
+  backward?: boolean
+}
 
 /** The event log. */
 export interface Log {
@@ -51,25 +60,13 @@ export interface Log {
    * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
    * has no stream, or a type is unknown: not recorded by this version, and in no event of the log
    */
-  read(filter?: {
-    /** A position: reads the events that come next in the order of reading. */
-    after?: number
-    types?: readonly (keyof Events)[]
-    /** The machine whose streams are read, such as `consent`. */
-    kind?: string
-    stream?: string
-    /** A version of the stream: reads from it on, or, backward, from it down. */
-    fromVersion?: number
-    backward?: boolean
-  }): AsyncIterable<Recorded>
+  read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
 }
 
 /** Whether a value is an event type. Any other value could hold personal data, and is not logged. */
 function isEventType(type: unknown): type is string {
   return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
 }
-
-type EventFilter = Parameters<Log['read']>[0] & {}
 
 /** The verb of the error and the log message, by what an operator does with a parked follower. */
 const resumeActions = {
@@ -108,7 +105,7 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
     },
     follow(name, types, handler, time) {
       checkId(name, 'name of a follower')
-      followers.follow(name, types, handler as FollowHandler, time) // It receives only events of its types.
+      followers.follow(name, types, handler, time)
       for (const type of types.filter(each => !knownTypes.has(each))) {
         const named = isEventType(type) && { detail: type }
         log({
@@ -152,7 +149,7 @@ function checkVersion({ stream, fromVersion }: EventFilter): void {
 }
 
 /** A misspelt type would silently find nothing. A type of another version is known if an event has it. */
-async function checkTypes(store: Store, knownTypes: ReadonlySet<string>, types: readonly string[]): Promise<void> {
+async function checkTypes(store: LogStore, knownTypes: ReadonlySet<string>, types: readonly string[]): Promise<void> {
   for (const type of types) {
     if (knownTypes.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
     throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
@@ -161,21 +158,12 @@ async function checkTypes(store: Store, knownTypes: ReadonlySet<string>, types: 
   }
 }
 
-async function* readLog(
-  store: Store,
+async function* readLog<T extends keyof Events>(
+  store: LogStore,
   knownTypes: ReadonlySet<string>,
-  filter: EventFilter = {},
-): AsyncIterable<Recorded> {
+  filter: EventFilter<T> = {},
+): AsyncIterable<Recorded<T>> {
   const { backward = false } = filter
   await checkTypes(store, knownTypes, filter.types ?? [])
-  let after = filter.after
-  for (;;) {
-    const page = await store.read({ ...filter, ...(after !== undefined && { after }), backward })
-    for (const event of page) yield event as Recorded // Only machines write to the log.
-    const last = page.at(-1)
-    // A partial page is the last. Waiting for an empty one could last forever while other processes append.
-    if (!last || page.length < logPageRows) return
-    after = last.position
-    await yieldToEventLoop()
-  }
+  for await (const page of readPages(store, { ...filter, backward })) yield* page
 }

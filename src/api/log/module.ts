@@ -1,12 +1,17 @@
+import { statSync } from 'node:fs'
 import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
+import { endOfLog } from '../../store/log/read.ts'
+import { describeLostErasures } from '../../store/owners/keyring-faults.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
+import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
+import { keyringPath, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { DueItem, Module } from '../module.ts'
+import { checkPending, type HealthChecks } from '../health-check.ts'
+import type { DueItem, Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
-import { logChecks } from './log-checks.ts'
-import { readLogFigures } from './log-figures.ts'
 
 /** The areas of the log and of its pending calls. */
 export interface LogMethods {
@@ -31,4 +36,91 @@ function toDue(pending: PendingEffect): DueItem {
 
 function isRecurring({ data }: PendingEffect): boolean {
   return typeof data === 'object' && data !== null && 'everyMs' in data
+}
+
+/** Checks of the log's own file and process. */
+function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
+  return {
+    async store() {
+      const last = await store.readLast()
+      return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
+    },
+    async writing() {
+      await store.trial.run(store.secrets.leases)
+      return { ok: true, detail: 'it can be written' }
+    },
+    async keyring() {
+      const path = keyringPath(options.store)
+      if (options.store === ':memory:' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
+        return { ok: true, detail: store.vault.keyring.id }
+      return {
+        ok: false,
+        detail: 'its file is missing or empty: restore it, because the log cannot be opened again without it',
+      }
+    },
+    async times() {
+      const at = (await store.readLast())?.at ?? toInstant(clock.now())
+      if (fromInstant(at) - clock.now() <= clockSkewMaxMs) return { ok: true, detail: 'no event is ahead of the clock' }
+      const consequence = 'events recorded until then get that time, and retention counts its days from it'
+      return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${consequence}` }
+    },
+    async erasures() {
+      const lost = describeLostErasures(await store.owners.lostErasures())
+      return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
+    },
+    async views() {
+      const stopped = (await store.viewProgress()).filter(each => !each.isRunning)
+      if (stopped.length === 0) return { ok: true, detail: 'all views run' }
+      const each = stopped.map(({ view, reason }) => `${view} has stopped: ${reason}`).join('; ')
+      return { ok: false, detail: `${each}: run or rebuild recovers what it can` }
+    },
+    async effects() {
+      return checkPending(await store.countPending(), await engine.listLeftToOthers())
+    },
+    async followers() {
+      const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
+      const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
+      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
+      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'no follower is parked' }
+      return { ok: false, detail: [...waiting, ...troubled].join('; ') }
+    },
+  }
+}
+
+type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
+
+/** The current numbers of the ledger, the views and the followers. */
+async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
+  const position = await store.reader.read(endOfLog)
+  const followed = await followers.list()
+  const behind = (at: number) => Math.max(0, position - at)
+  return {
+    position,
+    effects: sumFigures(
+      (await store.countPending()).map(({ type, state, count }) => ({
+        service: serviceNames.find(name => name === serviceOf(type)) ?? 'other',
+        effectClass: engine.classOf(type) ?? 'other',
+        state,
+        count,
+      })),
+    ),
+    underWay: engine.inFlight,
+    views: (await store.viewProgress()).map(({ view, isRunning, position: at }) => {
+      return { view, behind: behind(at), isRunning }
+    }),
+    followers: {
+      count: followed.length,
+      parked: followed.filter(each => each.isParked).length,
+      behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
+    },
+  }
+}
+
+function sumFigures(figures: readonly PendingFigure[]): PendingFigure[] {
+  const sums = new Map<string, PendingFigure>()
+  for (const figure of figures) {
+    const key = `${figure.service} ${figure.effectClass} ${figure.state}`
+    sums.set(key, { ...figure, count: figure.count + (sums.get(key)?.count ?? 0) })
+  }
+  return [...sums.values()]
 }

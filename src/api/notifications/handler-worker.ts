@@ -1,17 +1,23 @@
 import { damageOrThrow, type Followers } from '../../engine/following/followers.ts'
-import type { HandlerFailure } from '../../engine/following/handler-call.ts'
-import { arrivals, bodyMissing, type NotificationEvent } from '../../machines/notification.ts'
+import { callInTime, type HandlerCall, type HandlerFailure } from '../../engine/following/handler-call.ts'
+import { arrivals, bodyMissing, type HandlerState, handlingsAfter } from '../../machines/notification.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import type { Json } from '../../vocabulary/message.ts'
 import { followerName, idOfStream } from '../../vocabulary/names.ts'
-import type { ApiContext } from '../api-context.ts'
-import { callHandler, type RegisteredHandler } from './call-handler.ts'
-import { isBodyMissing, type Notification, openNotification } from './notification.ts'
-import { readClearNotification } from './read-notification.ts'
+import { type ApiContext, readPages } from '../api-context.ts'
+import { isBy, type LogStore, type RecordedBy } from '../events.ts'
+import {
+  bodyAddress,
+  type ClearNotification,
+  isBodyMissing,
+  type Notification,
+  openNotification,
+} from './notification.ts'
 
 /** What a worker needs. */
 export interface WorkerParts {
@@ -48,7 +54,7 @@ interface WorkerState {
   damage?: AverbaError
 }
 
-const followedTypes = [...arrivals, 'notification.replayed']
+const followedTypes = [...arrivals, 'notification.replayed'] as const
 const attemptsMax = 12
 const backoffBaseMs = 1_000
 const backoffMaxMs = 15 * 60_000
@@ -137,12 +143,9 @@ export class HandlerWorker {
       return true
     }
     const { events, end } = page
-    // Only the machine of notifications makes events of these types.
-    for (const event of events as (RecordedEvent & NotificationEvent)[]) {
+    for (const event of events) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
-      // Data is always an object, and an `evento` in it is always a text.
-      if (!('evento' in (event.data as object)) || !isFor) continue
-      if ((event.data as { evento: string }).evento !== evento || pending.has(event.stream)) continue
+      if (!isFor || event.data.evento !== evento || pending.has(event.stream)) continue
       pending.set(event.stream, { position: event.position, dueAt: 0 })
     }
     state.cursor = events.at(-1)?.position ?? Math.max(cursor, end)
@@ -286,4 +289,88 @@ export class HandlerWorker {
 function openFailure(error: unknown): string {
   if (error instanceof AverbaError && storeErrors.has(error.code)) throw error
   return errorName(error)
+}
+
+/**
+ * Reads the clear data of a notification from its stream, and the version of the last event that concerns the handler.
+ */
+async function readClearNotification(
+  store: Pick<LogStore, 'read'>,
+  stream: string,
+  { evento, name }: Pick<RegisteredHandler, 'evento' | 'name'>,
+): Promise<{ clear: ClearNotification; version: number }> {
+  let handlers: readonly HandlerState[] = []
+  let [copies, version] = [1, 0]
+  let first: RecordedBy<'notification'> | undefined
+  for await (const page of readPages(store, { stream }))
+    for (const event of page.filter(each => isBy(each, 'notification'))) {
+      first ??= event
+      if (event.type === 'notification.copied') copies += 1
+      handlers = handlingsAfter(handlers, event)
+      if (concernsHandler(name, event)) version = event.version
+    }
+  if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
+  const clear = { stream, evento, copies, at: first.at, handlers, body: bodyAddress(first) }
+  return first.type === 'notification.recovered'
+    ? { clear: { ...clear, origin: 'recovered', failedAt: first.data.failedAt }, version }
+    : { clear: { ...clear, origin: 'delivered', failedAt: null }, version }
+}
+
+function concernsHandler(handler: string, event: RecordedBy<'notification'>): boolean {
+  switch (event.type) {
+    case 'notification.handled':
+    case 'notification.failed':
+    case 'notification.parked':
+      return event.data.handler === handler
+    case 'notification.replayed':
+      return event.data.handlers.includes(handler)
+    default:
+      return false
+  }
+}
+
+/** A registered handler with its options. */
+export interface RegisteredHandler {
+  readonly evento: string
+  readonly name: string
+  handle(notification: Notification, call: HandlerCall): Promise<void>
+  readonly timeoutMs: number
+  readonly schema: { parse(body: unknown): unknown } | undefined
+  /** Notifications with the same key are handled in order. */
+  readonly key: ((notification: Notification) => string) | undefined
+}
+
+/** Parses the body with the schema and calls the handler. Returns why that failed, without any content of the body. */
+async function callHandler(
+  clock: Clock,
+  { schema, handle, timeoutMs }: RegisteredHandler,
+  notification: Notification,
+): Promise<string | undefined> {
+  let { body } = notification
+  try {
+    if (schema) body = schema.parse(body) as Json // The host's schema returns what the host's handler expects.
+  } catch (error) {
+    return schemaFailure(error)
+  }
+  return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call))
+}
+
+/** The issue codes of zod. Other texts of its errors, paths included, may quote the value. */
+const zodIssueCodes = new Set([
+  ...['invalid_type', 'too_big', 'too_small', 'invalid_format', 'not_multiple_of', 'unrecognized_keys'],
+  ...['invalid_union', 'invalid_key', 'invalid_element', 'invalid_value', 'custom'],
+])
+
+function schemaFailure(error: unknown): string {
+  const found = new Set<string>()
+  try {
+    const issues = typeof error === 'object' && error !== null && 'issues' in error ? error.issues : []
+    for (const issue of Array.isArray(issues) ? issues : []) {
+      const { code } = issue
+      if (zodIssueCodes.has(code)) found.add(code)
+    }
+  } catch {
+    // A thrown value may have a throwing getter: no issue is reported then.
+  }
+  return `the body does not fit its schema${found.size > 0 ? `: ${[...found].join(', ')}` : ''}`
 }

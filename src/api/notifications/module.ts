@@ -1,8 +1,7 @@
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { HandlerTroubles } from '../figures.ts'
 import { checkHandlers } from '../health-check.ts'
-import type { Module } from '../module.ts'
+import type { HandlerTroubles, Module } from '../module.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 
 /** The inbox (document 3). */

@@ -4,6 +4,8 @@ import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import { openAs } from '../events.ts'
+import type { SealedBody } from '../sealed-parts.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -61,14 +63,6 @@ export interface ClearNotification {
 /** The same content for the same recipient within this time is a copy. */
 export const copyWindowMs = 10 * 60_000
 
-/** The sealed part of a notification. */
-export type SealedBody = {
-  /** The bytes as received, in base64. */
-  readonly bytes: string
-  /** The recipient as the portal named it, and the event, whose clear copy is redacted if it contains a CPF. */
-  readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
-}
-
 /** Builds the part to seal; only a delivered notification has a recipient. */
 export function toSealedBody(body: Uint8Array, recipient?: SealedBody['recipient']): SealedBody {
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
@@ -78,9 +72,9 @@ export function toSealedBody(body: Uint8Array, recipient?: SealedBody['recipient
 export async function openNotification(
   { store }: Pick<ApiContext, 'store'>,
   { stream, body, origin, failedAt, ...clear }: ClearNotification,
-  open: (address: PartAddress) => Promise<Json | undefined> = address => store.open(address),
+  open: (address: PartAddress) => Promise<SealedBody | undefined> = address => openAs(store, 'body', address),
 ): Promise<Notification> {
-  const sealed = (await open(body)) as SealedBody | undefined // As `sealedBody` made it.
+  const sealed = await open(body)
   const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
   const named = sealed?.recipient
   const stored = {
@@ -130,5 +124,5 @@ export function isBodyMissing({ body, raw }: Notification): boolean {
 function parseBody(raw: Buffer): Json {
   const text = raw.toString()
   const value = parseJson(text)
-  return value === undefined ? text : (value as Json) // From JSON.parse.
+  return value === undefined ? text : value
 }

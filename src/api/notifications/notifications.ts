@@ -13,8 +13,7 @@ import { followerName, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
-import type { RegisteredHandler } from './call-handler.ts'
-import { HandlerWorker } from './handler-worker.ts'
+import { HandlerWorker, type RegisteredHandler } from './handler-worker.ts'
 import { bodyAddress, isBodyDestroyed, type Notification, openListedNotification } from './notification.ts'
 
 /** The options of a handler. */

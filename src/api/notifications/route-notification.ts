@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
 import type { IncomingNotification } from '../../adapters/receiver/receiver.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
-import { isCnpj } from '../../vocabulary/cnpj.ts'
-import { holdsCpf, isCpf } from '../../vocabulary/cpf.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import type { ApiContext } from '../api-context.ts'
+import { holdsCpf, isCnpj, isCpf } from '../../vocabulary/tax-numbers.ts'
+import { type ApiContext, findStream } from '../api-context.ts'
 import { copyWindowMs, toSealedBody } from './notification.ts'
 
 const redactedEvento = 'sem-nome'
@@ -72,6 +71,5 @@ async function sealingOwner(
     const digest = Buffer.from(context.store.digest('orgao', id)).toString('hex', 0, 10)
     return { owner: `organisation-${digest}`, targets: [] }
   }
-  const subscription = await context.store.lookUp('subscription', evento)
-  return { owner: subscription === undefined ? stream : streamOf('subscription', subscription), targets: [] }
+  return { owner: (await findStream(context.store, 'subscription', evento)) ?? stream, targets: [] }
 }

@@ -1,15 +1,13 @@
-import type { ConsentReport, ReportedAnswer } from '../../pages/consent-report.ts'
-import { getLanguageWords } from '../../pages/describe.ts'
-import type { Language } from '../../pages/language.ts'
-import type { LanguageWords } from '../../pages/words.ts'
-import { parseCheckpoint } from '../../proof/checkpoint.ts'
-import { createVerifierKey, writeVerifierKey } from '../../proof/note.ts'
+import type { ConsentReport, ReportedAnswer } from '../../pages/consent-page.ts'
+import type { Language } from '../../pages/labels.ts'
+import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
+import { createVerifierKey, parseCheckpoint, writeVerifierKey } from '../../proof/note.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { type InclusionProof, proveInclusion } from '../../store/checkpoints/prove.ts'
 import type { Store } from '../../store/store.ts'
-import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/consent-events.ts'
@@ -30,10 +28,8 @@ export interface ConsentQuestion {
 
 /**
  * Reports whether a consent was effective, with its events and the proof that they are in the log. Signs a checkpoint,
- * unless the newest one covers the whole log.
- *
- * @throws {AverbaError} `NOT_FOUND` when the subject is not enrolled, or no reading has shown the consent;
- * `INVALID_CPF`, `INVALID_INPUT`
+ * unless the newest one covers the whole log. Throws `NOT_FOUND` when the subject is not enrolled, or no reading has
+ * shown the consent; `INVALID_CPF`, `INVALID_INPUT`.
  */
 export async function proveConsent(
   context: ApiContext,
@@ -95,8 +91,8 @@ function eventsReliedOn({ events, synced }: ConsentHistory) {
 }
 
 function controllerOf({ events }: ConsentHistory): string | null {
-  const event = events.findLast(({ type }) => type === 'consent.appeared' || type === 'consent.amended')
-  return (event?.data as { controller: string | null } | undefined)?.controller ?? null // Both events have it.
+  const event = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
+  return event?.data.controller ?? null
 }
 
 function toReportedAnswer(

@@ -1,9 +1,9 @@
-import type { ErasureCompleted, ErasureRequest, ErasureSummary } from '../../machines/subject/erasure.ts'
+import type { ErasureCompleted } from '../../machines/subject/erasure.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
-import type { Store } from '../../store/store.ts'
-import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
+import type { LogStore } from '../events.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
 /**
@@ -48,31 +48,34 @@ const limits =
   'opens what a backup holds of the person. A backup from before the erasure always keeps its index: with a keyring of ' +
   'the log, it leads from the CPF to the ref, and so to what the log says about the ref in clear.'
 
-const types = ['subject.erasureRequested', 'subject.erased', 'subject.erasureCompleted', 'subject.epochsDestroyed']
+const types = [
+  'subject.erasureRequested',
+  'subject.erased',
+  'subject.erasureCompleted',
+  'subject.epochsDestroyed',
+] as const
 
 /** Builds the receipt of the newest erasure of a subject from the log; `undefined` when there was none. */
-export async function readReceipt(store: Store, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
+export async function readReceipt(store: LogStore, subject: SubjectRef): Promise<ErasureReceipt | undefined> {
   const stream = streamOf('subject', subject)
   const all = await store.read({ stream, types })
   const from = all.findLastIndex(event => event.type === 'subject.erasureRequested')
   if (from === -1) return undefined
   const events = all.slice(from)
-  // As the machine writes them.
-  const find = <D>(type: string) => events.find(event => event.type === type) as RecordedEvent<string, D> | undefined
-  const request = find<ErasureRequest>('subject.erasureRequested')
-  const erased = find<ErasureSummary>('subject.erased')
+  const request = events.find(event => event.type === 'subject.erasureRequested')
+  const erased = events.find(event => event.type === 'subject.erased')
   if (!request || !erased) return undefined
-  const completed = find<ErasureCompleted>('subject.erasureCompleted')
+  const completed = events.find(event => event.type === 'subject.erasureCompleted')
+  const epochs = events.find(event => event.type === 'subject.epochsDestroyed')
   const { requester, legalBasis, keeps } = request.data
   const parts = await store.owners.namedParts(subject)
   const first = await store.readAt(1)
-  const { origin = '' } = (first?.data ?? {}) as { origin?: string } // The first event of every log.
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
   const destroyed = parts.filter(part => part.position < erased.position && !kept.has(partPlaceKey(part)))
   return {
     format: 'averba erasure 1',
-    log: origin,
+    log: first?.type === 'log.began' ? first.data.origin : '',
     ...{ subject, requester, legalBasis, keeps },
     erasedAt: erased.at,
     destroyed: {
@@ -83,13 +86,13 @@ export async function readReceipt(store: Store, subject: SubjectRef): Promise<Er
       calls: erased.cancels ?? [],
     },
     completed: completed ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) } : null,
-    epochsDestroyedAt: isKeyKept ? null : (find('subject.epochsDestroyed')?.at ?? null),
+    epochsDestroyedAt: isKeyKept ? null : (epochs?.at ?? null),
     events: await Promise.all(events.map(event => readProvenEvent(store, event.position))),
     limits,
   }
 }
 
-async function readProvenEvent(store: Store, position: number): Promise<ProvenEvent> {
+async function readProvenEvent(store: Pick<LogStore, 'owners'>, position: number): Promise<ProvenEvent> {
   const found = await store.owners.leafAt(position)
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }

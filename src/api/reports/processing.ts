@@ -1,10 +1,9 @@
-import { describeEvent, describeKind, getLanguageWords } from '../../pages/describe.ts'
-import type { Language } from '../../pages/language.ts'
-import type { ProcessingKind, ProcessingOperation, ProcessingReport } from '../../pages/processing-report.ts'
-import { findDataSource } from '../../pages/source-of.ts'
-import type { LanguageWords } from '../../pages/words.ts'
+import { describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
+import type { Language, ProcessingKind } from '../../pages/labels.ts'
+import type { ProcessingOperation, ProcessingReport } from '../../pages/processing-page.ts'
+import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { endOfLog, positionBefore } from '../../store/log/position-before.ts'
+import { endOfLog, positionBefore } from '../../store/log/read.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -50,9 +49,8 @@ export async function* readProcessing(
 }
 
 /**
- * Collects the operations of a period in one report.
- *
- * @throws {AverbaError} `INVALID_INPUT` when there are more of them than one text can hold
+ * Collects the operations of a period in one report. Throws `INVALID_INPUT` when there are more of them than one text
+ * can hold.
  */
 export async function gatherProcessingReport(
   context: ApiContext,

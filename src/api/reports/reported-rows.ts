@@ -1,4 +1,3 @@
-import type { SubjectEvent } from '../../machines/subject/messages.ts'
 import type {
   ReportedConsent,
   ReportedNotification,
@@ -9,12 +8,11 @@ import type { LanguageWords } from '../../pages/words.ts'
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
-import type { RecordedOf, View } from '../../vocabulary/view.ts'
-import type { ConsentRecorded } from '../consents/timeline.ts'
+import type { View } from '../../vocabulary/view.ts'
+import type { Recorded } from '../events.ts'
 
 /** The consents in the events, in their last known state. */
-export function reportedConsents(events: readonly RecordedEvent[]): ReportedConsent[] {
+export function reportedConsents(events: readonly Recorded[]): ReportedConsent[] {
   const countOf = (type: string, stream: string) =>
     events.filter(event => event.type === type && event.stream === stream).length
   return [...foldRows(consents, events)].map(([stream, row]) => ({
@@ -30,9 +28,8 @@ export function reportedConsents(events: readonly RecordedEvent[]): ReportedCons
 }
 
 /** The uses of data in the events, allowed and refused, in order. */
-export function reportedUses(events: readonly RecordedEvent[], words: LanguageWords): ReportedUse[] {
-  const known = events as readonly (ConsentRecorded | RecordedOf<SubjectEvent>)[] // Others fall through.
-  return known
+export function reportedUses(events: readonly Recorded[], words: LanguageWords): ReportedUse[] {
+  return events
     .flatMap((event): ReportedUse[] => {
       const { position, at, stream, basis = null, actor = null } = event
       const common = { position, at, basis, actor }
@@ -55,7 +52,7 @@ export function reportedUses(events: readonly RecordedEvent[], words: LanguageWo
 }
 
 /** The validations in the events, in their last known state. */
-export function reportedValidations(events: readonly RecordedEvent[], words: LanguageWords): ReportedValidation[] {
+export function reportedValidations(events: readonly Recorded[], words: LanguageWords): ReportedValidation[] {
   return [...foldRows(validations, events)].map(([stream, row]) => ({
     id: row.id,
     requestedAt: row.requested_at,
@@ -69,20 +66,19 @@ export function reportedValidations(events: readonly RecordedEvent[], words: Lan
 /** The caller of a withheld validation sees `declined`, but averba ended it, not the service. */
 function describeValidationOutcome(
   { state, validation }: ValidationRow,
-  events: readonly RecordedEvent[],
+  events: readonly Recorded[],
   { validationStates, callEndings }: LanguageWords,
 ): string {
   const ended = events.findLast(({ stream, type }) => stream === validation && endTypes.has(type))
   if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
-  const { sentBefore } = ended.data as { sentBefore?: true } // As the machine writes it.
-  return callEndings[sentBefore ? `${withheld}, sent before` : withheld]
+  return callEndings[ended.data.sentBefore ? `${withheld}, sent before` : withheld]
 }
 
 const withheld = 'validation.withheld'
 const endTypes: ReadonlySet<string> = new Set([withheld, 'validation.declined'])
 
 /** The notifications in the events, in their last known state. */
-export function reportedNotifications(events: readonly RecordedEvent[]): ReportedNotification[] {
+export function reportedNotifications(events: readonly Recorded[]): ReportedNotification[] {
   return [...foldRows(notifications, events)].map(([stream, row]) => ({
     notification: stream,
     evento: row.evento,
@@ -93,7 +89,7 @@ export function reportedNotifications(events: readonly RecordedEvent[]): Reporte
 }
 
 /** The rows of a view over these events alone, so that the result is the same at every call. */
-function foldRows<Row extends object>(view: View<Row>, events: readonly RecordedEvent[]): Map<string, Row> {
+function foldRows<Row extends object>(view: View<Row>, events: readonly Recorded[]): Map<string, Row> {
   const rows = new Map<string, Row>()
   for (const event of events) {
     const key = view.key(event)

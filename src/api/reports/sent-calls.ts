@@ -1,9 +1,9 @@
 import { mayHaveBeenSent, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
-import type { Store } from '../../store/store.ts'
-import type { Effect, RecordedEvent } from '../../vocabulary/message.ts'
-import { isStreamOf, parseEffectId } from '../../vocabulary/names.ts'
-import { serviceNames, serviceOf } from '../../vocabulary/service-name.ts'
+import type { Effect } from '../../vocabulary/message.ts'
+import { isStreamOf, parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
+import { readPages } from '../api-context.ts'
+import type { LogStore, Recorded } from '../events.ts'
 
 /** A call that sent, or may have sent, personal data. */
 export interface SentCall {
@@ -12,14 +12,11 @@ export interface SentCall {
   readonly partNames: readonly string[]
   readonly owners: readonly string[]
   /** The event that requested the call. */
-  readonly requestedBy: RecordedEvent
+  readonly requestedBy: Recorded
 }
 
 /** The minimum number of events kept in memory; older ones are read again. */
 const cachedEventsMin = 5_000
-
-/** Events that end a call that was not sent, or not sent again. */
-const withheldTypes: ReadonlySet<string> = new Set(['validation.withheld', 'consent.changeWithheld'])
 
 /** The services that receive personal data: all but the token service. */
 const recipients: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
@@ -29,17 +26,17 @@ const recipients: ReadonlySet<string> = new Set(serviceNames.filter(name => name
  * calls and calls that certainly did nothing sent none.
  */
 export class SentCalls {
-  readonly #store: Store
+  readonly #store: LogStore
   /** The requesting events of calls that have not ended, since the reading began. */
-  readonly #requests = new GenerationalCache<string, RecordedEvent>(cachedEventsMin)
+  readonly #requests = new GenerationalCache<string, Recorded>(cachedEventsMin)
   readonly #inDoubt = new Set<string>()
 
-  constructor(store: Store) {
+  constructor(store: LogStore) {
     this.#store = store
   }
 
   /** The calls that this event shows to have been sent. */
-  async findSent(event: RecordedEvent): Promise<SentCall[]> {
+  async findSent(event: Recorded): Promise<SentCall[]> {
     for (const [n, effect] of (event.effects ?? []).entries())
       if (sharesPersonalData(effect)) this.#requests.set(`${event.id}/${n}`, event)
     const sent: SentCall[] = []
@@ -54,7 +51,8 @@ export class SentCalls {
   }
 
   /** The ids of these calls. A call whose lost answer still comes is counted once. */
-  async #sentIds({ type, settles, cancels = [], data, position }: RecordedEvent): Promise<string[]> {
+  async #sentIds(event: Recorded): Promise<string[]> {
+    const { settles, cancels = [], position } = event
     const sent: string[] = []
     for (const id of cancels) {
       const isCounted = this.#inDoubt.delete(id) || (await this.#wasInDoubt(id, position))
@@ -62,8 +60,7 @@ export class SentCalls {
     }
     if (!settles || this.#inDoubt.delete(settles.effect)) return sent
     if (settles.as !== 'unknown' && (await this.#wasInDoubt(settles.effect, position))) return sent
-    const { sentBefore } = data as { sentBefore?: true } // As the machines write it, where they do.
-    if (withheldTypes.has(type) && !sentBefore) return sent
+    if (isWithheld(event) && !event.data.sentBefore) return sent
     if (settles.as === 'unknown') this.#inDoubt.add(settles.effect)
     return [...sent, settles.effect]
   }
@@ -72,15 +69,13 @@ export class SentCalls {
   async #wasInDoubt(id: string, position: number): Promise<boolean> {
     if (this.#requests.get(id)) return false
     const [stream] = parseEffectId(id)
-    for (let after = 0; ; ) {
-      const page = await this.#store.read({ stream, after })
-      const isLost = ({ settles, position: at }: RecordedEvent) =>
-        at < position && settles?.effect === id && settles.as === 'unknown'
+    const isLost = ({ settles, position: at }: Recorded) =>
+      at < position && settles?.effect === id && settles.as === 'unknown'
+    for await (const page of readPages(this.#store, { stream })) {
       if (page.some(isLost)) return true
-      const last = page.at(-1)
-      if (!last || last.position >= position) return false
-      after = last.position
+      if (page.some(event => event.position >= position)) return false
     }
+    return false
   }
 
   /** Whether a cancelled call was sent: the process that made the attempt did not know of the cancellation. */
@@ -90,18 +85,23 @@ export class SentCalls {
     return mayHaveBeenSent(await readTrace(this.#store, { id, position: request.position }))
   }
 
-  async #readRequest(id: string): Promise<RecordedEvent | undefined> {
+  async #readRequest(id: string): Promise<Recorded | undefined> {
     const [stream, fromVersion] = parseEffectId(id)
     const [request] = await this.#store.read({ stream, fromVersion, limit: 1 })
     return request
   }
 }
 
+/** Whether the event ends a call that was not sent, or not sent again. */
+function isWithheld(event: Recorded): event is Recorded<'validation.withheld' | 'consent.changeWithheld'> {
+  return event.type === 'validation.withheld' || event.type === 'consent.changeWithheld'
+}
+
 function sharesPersonalData({ type, opens = {} }: Effect): boolean {
   return recipients.has(serviceOf(type)) && Object.keys(opens).length > 0
 }
 
-function toSentCall({ type, opens = {} }: Effect, request: RecordedEvent): SentCall {
+function toSentCall({ type, opens = {} }: Effect, request: Recorded): SentCall {
   const owners = Object.values(opens).flatMap(address => {
     if (!address.startsWith('./')) return isStreamOf('subject', address) ? address.split('/', 1) : []
     return (request.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))

@@ -1,7 +1,6 @@
 import { isAttempt, mayHaveBeenSent, summarizeTrace } from '../../engine/performing/attempt-trace.ts'
-import { describeCall, describeEvent, describeKind, getLanguageWords } from '../../pages/describe.ts'
-import type { Language } from '../../pages/language.ts'
-import { findDataSource } from '../../pages/source-of.ts'
+import { describeCall, describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
+import type { Language, PageOptions } from '../../pages/labels.ts'
 import type {
   ActorCount,
   HeldKind,
@@ -12,22 +11,22 @@ import type {
   TimelineEntry,
   UnderBasis,
 } from '../../pages/subject-report.ts'
-import type { LanguageWords } from '../../pages/words.ts'
+import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-search.ts'
-import type { Store } from '../../store/store.ts'
-import { parseCpf } from '../../vocabulary/cpf.ts'
-import { effectStates, type PendingEffect, type RecordedEvent } from '../../vocabulary/message.ts'
+import { effectStates, type PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../vocabulary/names.ts'
-import type { ApiContext } from '../api-context.ts'
+import { parseCpf } from '../../vocabulary/tax-numbers.ts'
+import { type ApiContext, readPages } from '../api-context.ts'
+import { checkPageOptions } from '../arguments.ts'
+import type { LogStore, Recorded } from '../events.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 import { reportedConsents, reportedNotifications, reportedUses, reportedValidations } from './reported-rows.ts'
 
 /**
  * Collects what the log holds about a data subject, or what is left of an erased one. Names sealed data by kind only.
- *
- * @throws {AverbaError} `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`
+ * Throws `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`.
  */
 export async function gatherSubjectReport(
   { store, subjects }: ApiContext,
@@ -45,7 +44,7 @@ export async function gatherSubjectReport(
   const retained = await readRetentionEvents(store, subject, own.events, until)
   const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')
-  const origin = (enrolled?.data as { origin?: string } | undefined)?.origin ?? '' // As the machine writes it.
+  const origin = enrolled?.data.origin ?? ''
   return {
     format: 'averba subject report 1',
     language,
@@ -67,21 +66,31 @@ export async function gatherSubjectReport(
   }
 }
 
+/** Gathers a report and writes it in the format and language of the options: JSON, or one HTML page. */
+export async function writeReport<R>(
+  page: PageOptions | undefined,
+  gather: (language: Language) => Promise<R>,
+  writePage: (report: R) => string,
+): Promise<string> {
+  const { format, language } = checkPageOptions(page)
+  const report = await gather(language)
+  return format === 'html' ? writePage(report) : `${JSON.stringify(report, null, 2)}\n`
+}
+
 /** Masks a CPF except its middle. */
 export function maskCpf(cpf: string): string {
   return `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`
 }
 
 /** Identifies the log and the last position that was read. */
-export async function readReportedLog(store: Store, position: number): Promise<ReportedLog> {
+export async function readReportedLog(store: LogStore, position: number): Promise<ReportedLog> {
   const [first, last] = [await store.readAt(1), await store.readAt(position)]
-  const data = first?.data as { origin: string } | undefined // The first event of every log.
-  return { origin: data?.origin ?? '', position, at: last?.at ?? '' }
+  return { origin: first?.type === 'log.began' ? first.data.origin : '', position, at: last?.at ?? '' }
 }
 
 /** The streams about the subject, with their events, among all that name it. */
-async function readOwnStreams(store: Store, subject: SubjectRef, streams: readonly string[], until: number) {
-  const found: { stream: string; events: RecordedEvent[] }[] = []
+async function readOwnStreams(store: LogStore, subject: SubjectRef, streams: readonly string[], until: number) {
+  const found: { stream: string; events: Recorded[] }[] = []
   for (const stream of streams) {
     // An actor for many people is named in many streams.
     const [first] = await store.read({ stream, limit: 1 })
@@ -91,22 +100,20 @@ async function readOwnStreams(store: Store, subject: SubjectRef, streams: readon
   return { streams: found.map(({ stream }) => stream), events: found.flatMap(({ events }) => events) }
 }
 
-async function readStreams(store: Store, streams: readonly string[], until: number): Promise<RecordedEvent[]> {
-  const events: RecordedEvent[] = []
+async function readStreams(store: LogStore, streams: readonly string[], until: number): Promise<Recorded[]> {
+  const events: Recorded[] = []
   for (const stream of streams) {
-    for (let after = 0; ; ) {
-      const page = await store.read({ stream, after })
-      events.push(...page.filter(event => event.position <= until))
-      const last = page.at(-1)
-      if (!last || last.position > until) break
-      after = last.position
+    for await (const page of readPages(store, { stream })) {
+      const known = page.filter(event => event.position <= until)
+      events.push(...known)
+      if (known.length < page.length) break
     }
     await yieldToEventLoop()
   }
   return events
 }
 
-async function readErasure(store: Store, subject: SubjectRef): Promise<ReportedErasure | null> {
+async function readErasure(store: LogStore, subject: SubjectRef): Promise<ReportedErasure | null> {
   const receipt = await readReceipt(store, subject)
   if (!receipt) return null
   const { requester, legalBasis, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
@@ -123,29 +130,26 @@ async function readErasure(store: Store, subject: SubjectRef): Promise<ReportedE
 
 /** The events by which retention destroyed parts of the subject. They do not name it. */
 async function readRetentionEvents(
-  store: Store,
+  store: LogStore,
   subject: SubjectRef,
-  events: readonly RecordedEvent[],
+  events: readonly Recorded[],
   until: number,
-): Promise<RecordedEvent[]> {
+): Promise<Recorded[]> {
   const isTheirs = ({ owner }: { owner: string }) => owner === streamOf('subject', subject)
   const own = new Set(
     events.flatMap(({ position, parts = [] }) => parts.filter(isTheirs).map(({ name }) => `${position}/${name}`)),
   )
-  const found: RecordedEvent[] = []
-  for (let after = 0; after < until; ) {
-    const page = await store.read({ types: ['retention.applied'], after })
+  const found: Recorded[] = []
+  for await (const page of readPages(store, { types: ['retention.applied'] })) {
     for (const event of page) {
-      const { parts } = event.data as { parts: readonly string[] } // As the machine writes it.
-      if (event.position <= until && parts.some(part => own.has(part))) found.push(event)
+      if (event.position > until) return found
+      if (event.data.parts.some(part => own.has(part))) found.push(event)
     }
-    after = page.at(-1)?.position ?? until
-    await yieldToEventLoop()
   }
   return found
 }
 
-async function readCalls(store: Store, streams: readonly string[], until: number): Promise<PendingEffect[]> {
+async function readCalls(store: LogStore, streams: readonly string[], until: number): Promise<PendingEffect[]> {
   const calls: PendingEffect[] = []
   for (const stream of streams) {
     calls.push(...(await store.effects({ stream, states: effectStates })))
@@ -161,9 +165,9 @@ function compareIds(one: string, other: string): number {
 }
 
 async function countHeldKinds(
-  store: Store,
+  store: LogStore,
   subject: SubjectRef,
-  events: readonly RecordedEvent[],
+  events: readonly Recorded[],
   words: LanguageWords,
 ): Promise<HeldKind[]> {
   const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
@@ -194,30 +198,27 @@ async function countHeldKinds(
   return [...found.values()]
 }
 
-function countBases(events: readonly RecordedEvent[]): UnderBasis[] {
-  const keyOf = ({ basis }: RecordedEvent) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
+function countBases(events: readonly Recorded[]): UnderBasis[] {
+  const keyOf = ({ basis }: Recorded) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
   return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
 }
 
-function countActors(events: readonly RecordedEvent[]): ActorCount[] {
-  const keyOf = ({ actor }: RecordedEvent) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
+function countActors(events: readonly Recorded[]): ActorCount[] {
+  const keyOf = ({ actor }: Recorded) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
   return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
 }
 
-function groupEvents(events: readonly RecordedEvent[], keyOf: (event: RecordedEvent) => string) {
-  const groups = new Map<string, { one: RecordedEvent; events: number; first: string; last: string }>()
-  for (const event of events) {
-    const before = groups.get(keyOf(event))
-    const { one = event, events: count = 0, first = event.at } = before ?? {}
-    groups.set(keyOf(event), { one, events: count + 1, first, last: event.at })
-  }
-  return [...groups.values()]
+function groupEvents(all: readonly Recorded[], keyOf: (event: Recorded) => string) {
+  return [...Map.groupBy(all, keyOf).values()].flatMap(events => {
+    const [one, last] = [events[0], events.at(-1)]
+    return one && last ? [{ one, events: events.length, first: one.at, last: last.at }] : []
+  })
 }
 
 /** Reports each call: its outcome is in the ledger, and the time of its end in the log. */
 function reportCalls(
   calls: readonly PendingEffect[],
-  events: readonly RecordedEvent[],
+  events: readonly Recorded[],
   words: LanguageWords,
 ): ReportedCall[] {
   const byPosition = new Map(events.map(event => [event.position, event]))
@@ -248,13 +249,13 @@ function reportCalls(
   })
 }
 
-function wasSent(id: string, events: readonly RecordedEvent[]): boolean {
+function wasSent(id: string, events: readonly Recorded[]): boolean {
   const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)
   return mayHaveBeenSent(summarizeTrace(attempts))
 }
 
 /** Converts an event to an entry of a timeline. */
-export function toEntry(event: RecordedEvent, words: LanguageWords): TimelineEntry {
+export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {
   const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
   return {
     ...{ position, at, type, stream },

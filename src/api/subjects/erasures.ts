@@ -3,16 +3,19 @@ import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { formatPartList } from '../../proof/erasure.ts'
 import type { NamedPart, PersonSurvey } from '../../store/owners/survey.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
-import { parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import { dayMs, toInstant } from '../../vocabulary/instant.ts'
+import type { AttemptOutcome, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part-kinds.ts'
+import type { Performer, PerformersOf } from '../../vocabulary/performer.ts'
+import { parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
+import type { KeyEffects, KeyFact, PendingOf } from '../effect-types.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
-import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
+import { checkSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
 
 /** Who requests an erasure, on what basis, and what is kept. */
 export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
@@ -66,7 +69,7 @@ export function createErasures(context: ApiContext): Erasures {
     if ('cpf' in selector) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined
       const before = isEnrolled || commandId === undefined ? undefined : await findErasedEvent(commandId)
-      if (before) return idOfStream(before.stream) as SubjectRef // The event is on its stream.
+      if (before) return toSubjectRef(idOfStream(before.stream))
       return subjects.find(selector)
     }
     const state = await store.owners.stateOf(streamOf('subject', selector.subject))
@@ -177,4 +180,69 @@ function isRemaining({ ending }: NamedPart): boolean {
 function readEndings({ keyEnding }: PersonSurvey, destroyed: readonly NamedPart[], keepsKey: boolean): string[] {
   const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
   return [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
+}
+
+const defaultRetentionDays = 30
+
+/** The largest file that is rewritten: writers wait meanwhile, for seconds. */
+const rewriteBytesMax = 256 * 1024 ** 2
+
+/** The work of an erasure after its own transaction. Each step may be repeated. */
+export function createKeyPerformers(context: ApiContext): PerformersOf<KeyEffects> {
+  return {
+    'keys.rotate': toPerformer(pending => rotateKeys(context, pending)),
+    'keys.destroyEpochs': toPerformer(pending => destroyEpochs(context, pending)),
+  }
+}
+
+function toPerformer<D>(perform: Performer<D, KeyFact>['perform']): Performer<D, KeyFact> {
+  return {
+    effectClass: 'idempotent',
+    isLocal: true,
+    perform,
+    lostFact: () => ({ type: 'keys.lost', data: {} }),
+  }
+}
+
+/** Rewraps all other keys, empties the journal, and searches the file for the destroyed bytes. */
+async function rotateKeys(
+  { store, clock, options }: ApiContext,
+  pending: PendingEffect,
+): Promise<AttemptOutcome<KeyFact>> {
+  const erased = await store.readAt(pending.position)
+  const summary = erased?.type === 'subject.erased' ? erased.data : { endings: [], parts: 0, isPartial: false }
+  const { endings, parts, isPartial } = summary
+  const subject = idOfStream(pending.stream)
+  const rotated = await store.owners.rotate(pending.position, erased && { subject, at: erased.at, keepsKey: isPartial })
+  const journalInUse = { status: 'deferred', reason: 'a reader still uses the journal of the file' } as const
+  if (!(await store.owners.emptyJournal())) return journalInUse
+  const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
+  let searched = await store.owners.searchFile(pieces)
+  // Parts that cannot be searched for count as found.
+  let unsearched = Math.max(0, parts - pieces.length)
+  if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
+    await store.owners.rewrite()
+    if (!(await store.owners.emptyJournal())) return journalInUse
+    searched = await store.owners.searchFile(pieces)
+    unsearched = 0
+  }
+  const { bytes, found } = searched
+  const { backupRetentionDays = defaultRetentionDays } = options
+  const data = {
+    ...rotated,
+    searchedBytes: bytes,
+    searchedFor: endings.length,
+    found,
+    unsearched,
+    copiesOpenUntil: toInstant(clock.now() + backupRetentionDays * dayMs),
+  }
+  return { status: 'settled', fact: { type: 'keys.rotated', data } }
+}
+
+async function destroyEpochs(
+  { store }: ApiContext,
+  { data: { epochs } }: Pick<PendingOf<'keys.destroyEpochs'>, 'data'>,
+): Promise<AttemptOutcome<KeyFact>> {
+  await store.owners.destroyEpochs(epochs)
+  return { status: 'settled', fact: { type: 'keys.epochsDestroyed', data: { epochs } } }
 }

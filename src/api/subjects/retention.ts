@@ -2,8 +2,7 @@ import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { hasPendingHandler } from '../../store/ledger/follower-table.ts'
 import { logPageRows } from '../../store/log/read.ts'
-import type { AgedPage, AgedPart } from '../../store/owners/aged-parts.ts'
-import { partPlaceKey } from '../../store/parts/parts.ts'
+import { type AgedPage, type AgedPart, partPlaceKey } from '../../store/parts/parts.ts'
 import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { parseIso } from '../../vocabulary/brasilia.ts'
@@ -11,10 +10,14 @@ import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
+import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, readPages } from '../api-context.ts'
+import { checkId } from '../arguments.ts'
+import { isEffect } from '../effect-types.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
 import type { RetentionRule } from '../options.ts'
+import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 
 /** After how long a failed run is repeated, unless the failure is temporary. */
 const retryMs = 3_600_000
@@ -121,31 +124,23 @@ export class Retention {
       types: ['portal.recoveryRequested'],
     })
     if (!last) return undefined
-    const { day } = last.data as { day: string } // As the portal's machine writes it.
-    const readings = pending.filter(each => each.type === 'portal.listFailures')
-    // Its day is unknown, so it may be any day for which the portal keeps records.
-    if (readings.some(each => each.isDamaged)) return Number.NEGATIVE_INFINITY
-    const open = readings.map(each => each.data as { day?: string | null }) // As the machine writes it.
+    const { day } = last.data
+    // The day of a damaged one is unknown, so it may be any day for which the portal keeps records.
+    if (pending.some(each => each.type === 'portal.listFailures' && each.isDamaged)) return Number.NEGATIVE_INFINITY
+    const readings = pending.filter(each => isEffect(each, 'portal.listFailures'))
     const declined = await this.#declinedSince(last.position)
     // The day of a reading was not over when it was requested.
-    const [first = day] = [day, ...open.flatMap(each => each.day ?? []), ...declined].sort()
+    const [first = day] = [day, ...readings.flatMap(({ data }) => data.day ?? []), ...declined].sort()
     return fromInstant(parseIso(`${first}T00:00:00`) ?? '')
   }
 
   /** The days whose reading the portal declined since the last daily reading. The next one reads them again. */
   async #declinedSince(position: number): Promise<string[]> {
     const days: string[] = []
-    for (let after = position; ; ) {
-      const page = await this.#context.store.read({
-        stream: portalStream,
-        types: ['portal.readDeclined'],
-        after,
-      })
-      days.push(...page.flatMap(({ data }) => (data as { day?: string }).day ?? [])) // As the machine writes it.
-      const end = page.at(-1)
-      if (!end) return days
-      after = end.position
-    }
+    const declined = { stream: portalStream, types: ['portal.readDeclined'], after: position } as const
+    for await (const page of readPages(this.#context.store, declined))
+      days.push(...page.flatMap(({ data }) => data.day ?? []))
+    return days
   }
 
   /** Every subject on a schedule has a pending call, so there may be very many. */
@@ -215,18 +210,14 @@ export class Retention {
   }
 
   async #isHeld(owner: string): Promise<boolean> {
-    const types = ['subject.held', 'subject.released']
-    const holds = new Set<unknown>()
-    for (let after = 0; ; ) {
-      const page = await this.#context.store.read({ stream: owner, types, after })
-      for (const { type, data, position } of page) {
-        const { reason } = data as { reason: string } // As the machine writes it.
-        if (type === 'subject.held') holds.add(reason)
-        else holds.delete(reason)
-        after = position
+    const types = ['subject.held', 'subject.released'] as const
+    const holds = new Set<string>()
+    for await (const page of readPages(this.#context.store, { stream: owner, types }))
+      for (const { type, data } of page) {
+        if (type === 'subject.held') holds.add(data.reason)
+        else holds.delete(data.reason)
       }
-      if (page.length === 0) return holds.size > 0
-    }
+    return holds.size > 0
   }
 }
 
@@ -242,4 +233,49 @@ function findOpenedParts(pending: readonly PendingEffect[]): (part: AgedPart) =>
 
 function partAddress({ stream, version, name }: AgedPart): string {
   return `${stream}/${version}/${name}`
+}
+
+/** Holds, which suspend retention. */
+export interface Holds {
+  /**
+   * Keeps the data of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until every
+   * reason is released. A requested erasure still destroys the data; what its `keep` names can be held too, by the
+   * subject's ref.
+   *
+   * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
+   */
+  hold(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
+  /** Ends the hold for this reason only. Throws as `hold` does, and `NOT_FOUND` for an unknown reason. */
+  release(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
+}
+
+/** Creates the holds of the `subjects` area. */
+export function createHolds({ commands, subjects }: ApiContext): Holds {
+  /** An erased subject may have kept parts; the machine refuses one without any. */
+  async function findHoldable(selector: SubjectSelector): Promise<SubjectRef> {
+    checkSelector(selector)
+    const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
+    return isErased ? selector.subject : subjects.find(selector)
+  }
+
+  async function recordHold(
+    verb: 'hold' | 'release',
+    selector: SubjectSelector,
+    reason: string,
+    commandOptions: CommandOptions = {},
+  ): Promise<void> {
+    checkId(reason, 'reason')
+    const subject = await findHoldable(selector)
+    const message = { type: `subject.${verb}`, data: { reason } }
+    await commands.record(
+      { method: `subjects.${verb}`, subject, reason },
+      async () => ({ targets: [{ stream: streamOf('subject', subject), message }] }),
+      commandOptions,
+    )
+  }
+
+  return {
+    hold: (selector, reason, commandOptions) => recordHold('hold', selector, reason, commandOptions),
+    release: (selector, reason, commandOptions) => recordHold('release', selector, reason, commandOptions),
+  }
 }

@@ -54,11 +54,7 @@ export function createReveals(context: ApiContext): Reveals {
   return { reveal: (row, options) => engine.admit(() => reveal(row, options)) }
 }
 
-/**
- * Checks the actor and the purpose of a request for sealed data.
- *
- * @throws {AverbaError} `INVALID_INPUT`, `PERSONAL_ID`
- */
+/** Checks the actor and the purpose of a request for sealed data. Throws `INVALID_INPUT`, `PERSONAL_ID`. */
 export function checkRevealRequest({ actor, purpose }: { actor: Actor; purpose: string }): void {
   if (typeof actor !== 'object' || actor === null) throw invalidReveal('Give the actor')
   checkActor(actor)

@@ -1,11 +1,10 @@
-import type { ListedFailures } from '../../machines/portal.ts'
 import { findThreat } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { Recorded } from '../events.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { readUnreadableIds, subscriptionRows } from './routes.ts'
@@ -31,7 +30,7 @@ export class SubscriptionAlerts {
   readonly #declarations: DeclaredSubscriptions
   readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
   #loggedKeys: ReadonlySet<string> = new Set()
-  #failureReadings: readonly RecordedEvent[] = []
+  #failureReadings: readonly Recorded<'portal.failuresListed'>[] = []
 
   constructor(context: ApiContext, declarations: DeclaredSubscriptions, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
     this.#context = context
@@ -85,7 +84,7 @@ export class SubscriptionAlerts {
   }
 
   /** Finds what was not read for too long; something never read counts from the first request. */
-  async #findStaleReadings(listed: RecordedEvent | undefined, now: number): Promise<SubscriptionAlert[]> {
+  async #findStaleReadings(listed: Recorded<'portal.listed'> | undefined, now: number): Promise<SubscriptionAlert[]> {
     const [first] = await this.#context.store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
     const readings = await this.#readings()
@@ -97,8 +96,8 @@ export class SubscriptionAlerts {
   }
 
   /** The readings of failures, the newest first, cached until there is a newer one. */
-  async #readings(): Promise<readonly RecordedEvent[]> {
-    const types = ['portal.failuresListed']
+  async #readings(): Promise<readonly Recorded<'portal.failuresListed'>[]> {
+    const types = ['portal.failuresListed'] as const
     const newest = await this.#readLast('portal.failuresListed')
     if (newest && newest.id !== this.#failureReadings[0]?.id) {
       const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
@@ -107,7 +106,7 @@ export class SubscriptionAlerts {
     return this.#failureReadings
   }
 
-  #readLast(type: 'portal.listed' | 'portal.failuresListed'): Promise<RecordedEvent | undefined> {
+  #readLast<T extends 'portal.listed' | 'portal.failuresListed'>(type: T): Promise<Recorded<T> | undefined> {
     return this.#context.store.readLast({ stream: portalStream, types: [type] })
   }
 }
@@ -151,11 +150,7 @@ function driftAlerts(evento: string, what: string): SubscriptionAlert[] {
   return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
 }
 
-function stalenessAlerts(
-  what: 'subscriptions' | 'failure records',
-  last: RecordedEvent,
-  now: number,
-): SubscriptionAlert[] {
+function stalenessAlerts(what: 'subscriptions' | 'failure records', last: Recorded, now: number): SubscriptionAlert[] {
   const ageMs = now - fromInstant(last.at)
   if (ageMs <= readingAgeMaxMs) return []
   const message = 'the portal was not read for over two days: the state of the subscriptions is unknown'
@@ -165,10 +160,9 @@ function stalenessAlerts(
 }
 
 /** The events with unreadable records, by the newest reading of each day: a later reading may be complete. */
-function unreadableRecordAlerts(readings: readonly RecordedEvent[]): SubscriptionAlert[] {
+function unreadableRecordAlerts(readings: readonly Recorded<'portal.failuresListed'>[]): SubscriptionAlert[] {
   const days = new Set<string | null>()
-  const unread = readings.flatMap(({ data }) => {
-    const reading = data as Pick<ListedFailures, 'day' | 'unread'> // As the portal's machine writes it.
+  const unread = readings.flatMap(({ data: reading }) => {
     if (days.has(reading.day)) return []
     days.add(reading.day)
     return reading.unread ?? []

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto'
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
-import { holdsCredentials, type Secrets } from '../../adapters/portal/protocol.ts'
+import type { Secrets } from '../../adapters/portal/protocol.ts'
 import { limits } from '../../adapters/portal/wire.ts'
 import type { HeldEndpoint } from '../../machines/subscription/messages.ts'
-import { holdsCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { subscriptionError } from '../check-declarations.ts'
 import type { HostOptions, SubscriptionDeclaration } from '../options.ts'
 import type { SecretGenerations } from './secrets/generations.ts'
 
@@ -26,7 +26,7 @@ const masterCharactersMin = 32
 /** How many generations after the current one are tried to recognise the secrets of another log of ours. */
 const generationsTried = 20
 
-/** The subscriptions that the host declares, checked against the limits of document 3, section 8. */
+/** The subscriptions that the host declares, as `checkDeclarations` has checked them. */
 export class DeclaredSubscriptions {
   readonly #declared = new Map<string, EndpointDeclaration>()
   readonly #master: SecretSource | undefined
@@ -36,17 +36,11 @@ export class DeclaredSubscriptions {
   }
   #onSourcesRead: OnSourcesRead = async () => undefined
 
-  /** @throws {AverbaError} `MISCONFIGURED` */
   constructor({ subscriptions = [], receiver }: Pick<HostOptions, 'subscriptions' | 'receiver'>) {
     this.#master = receiver?.secretFrom
     for (const declared of subscriptions) {
-      const { evento } = declared
-      const endpoint = declared.endpoint ?? receiver?.publicUrl ?? ''
-      checkHoldsNoCpf(evento, endpoint)
-      checkEvento(evento)
-      checkEndpoint(evento, endpoint)
-      if (this.#declared.has(evento)) throw subscriptionError(evento, 'it is declared twice')
-      this.#declared.set(evento, { ...declared, endpoint })
+      const { endpoint = receiver?.publicUrl ?? '' } = declared
+      this.#declared.set(declared.evento, { ...declared, endpoint })
     }
   }
 
@@ -151,35 +145,4 @@ function deriveSecret(master: string, evento: string, { endpoint, generation }: 
   }
   const about = JSON.stringify(['averba chaveSecreta v1', evento, endpoint, generation])
   return createHmac('sha256', master).update(about).digest('base64url')
-}
-
-/** Both are in clear in the log, and a row of the portal's list with a CPF in either of them is not read. */
-function checkHoldsNoCpf(evento: string, endpoint: string): void {
-  for (const [name, text] of Object.entries({ evento, endpoint })) {
-    if (!holdsCpf(text)) continue
-    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} contains what looks like a CPF`, {
-      hint: 'Use another name or path in subscriptions or receiver.publicUrl: it is stored in clear for ever',
-    })
-  }
-}
-
-function checkEvento(evento: string): void {
-  if (evento.length > 0 && evento.length <= limits.evento) return
-  throw subscriptionError(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
-}
-
-/** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
-function checkEndpoint(evento: string, endpoint: string): void {
-  const url = URL.parse(endpoint)
-  if (endpoint.length > limits.endpoint)
-    throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
-  if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
-  if (holdsCredentials(endpoint)) throw subscriptionError(evento, 'its endpoint contains a user name or a password')
-  if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
-}
-
-function subscriptionError(evento: string, what: string): AverbaError {
-  return new AverbaError('MISCONFIGURED', `Cannot subscribe to "${evento}": ${what}`, {
-    hint: 'Correct the options subscriptions or receiver.publicUrl',
-  })
 }

@@ -1,18 +1,23 @@
-import { KeyedLock } from '../../runtime/keyed-lock.ts'
+import { hash } from 'node:crypto'
+import { createPortalClient, type PortalEffects } from '../../adapters/portal/client.ts'
+import type { LoginShare } from '../../adapters/portal/shared-session.ts'
+import type { SharedText } from '../../adapters/portal/shared-text.ts'
+import { KeyedLock } from '../../runtime/locks.ts'
 import { portalStream } from '../../vocabulary/names.ts'
+import type { PerformersOf } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { Recorded } from '../events.ts'
 import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
+import type { HostOptions } from '../options.ts'
 import { SubscriptionAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { recordFailures } from './failures/recovery.ts'
 import { RecoverySchedule } from './failures/recovery-schedule.ts'
-import { createPortalPerformers } from './performers.ts'
-import { checkPortalAddress } from './portal-address.ts'
+import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { AcceptedSecrets } from './secrets/accepted.ts'
-import { listDueDeletions } from './subscription.ts'
-import { createSubscriptions, type Subscriptions } from './subscriptions.ts'
+import { createSubscriptions, listDueDeletions, type Subscriptions } from './subscriptions.ts'
 
 /** The area of the foreign-trade portal (document 3). */
 export interface SubscriptionMethods {
@@ -65,10 +70,11 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     due: async () => [...schedule.next(), ...(await listDueDeletions(context))],
     indexRows: () => {
       const failures = new Map<string, string>()
-      const ofRecord = ({ data }: { data: { failure?: string; remoteId?: unknown } }) => {
-        const { failure = '', remoteId } = data
+      const ofRecord = ({
+        data: { failure, remoteId },
+      }: Recorded<'subscription.failing' | 'portal.foreignFailure'>) => {
         // Indexed even if our record was destroyed: the portal may list it again.
-        const id = remoteIdIn({ id: remoteId as string }) // Checked there.
+        const id = remoteIdIn({ id: remoteId })
         if (id !== undefined) failures.set(failure, id)
         return indexRow('failure', id, failure)
       }
@@ -77,8 +83,59 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
         'subscription.failing': ofRecord,
         'portal.foreignFailure': ofRecord,
         'subscription.failureRecovered': ({ data }) =>
-          indexRow('recovery', failures.get(data.failure ?? ''), data.notification),
+          indexRow('recovery', failures.get(data.failure), data.notification),
       }
     },
   }
+}
+
+/** Creates the performers of the portal's calls. With a login, connections present its certificate. */
+function createPortalPerformers(
+  context: ApiContext,
+  declarations: DeclaredSubscriptions,
+  portal: NonNullable<HostOptions['portal']>,
+): PerformersOf<PortalEffects> {
+  const { baseUrl, authenticate, ca, failuresBytesMax } = portal
+  const login = typeof authenticate === 'object' ? authenticate : undefined
+  const sessionOf = (identity: string) => sharedName(context, 'portal-session', baseUrl, identity)
+  const client = createPortalClient({
+    baseUrl,
+    authenticate,
+    clock: context.clock,
+    fetch: context.http.open('portal', { ca, certificate: login?.certificate }),
+    secretsOf: declarations.secretsOf.bind(declarations),
+    closedTimes: shareText(context, `portal-closed-${shortHash(baseUrl)}`),
+    ...(failuresBytesMax !== undefined && { failuresBytesMax }),
+    ...(login && {
+      shareOf: identity => shareText(context, sessionOf(identity)),
+      logins: shareLogins(context, sharedName(context, 'portal-login', baseUrl, login.roleType), sessionOf),
+    }),
+  })
+  return guardByPortalAddress(context.store, portal, client)
+}
+
+/** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */
+function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
+  return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
+}
+
+function shareLogins(context: ApiContext, name: string, digestIdentity: LoginShare['digestIdentity']): LoginShare {
+  const { leases } = context.store.secrets
+  return {
+    ...shareText(context, name),
+    takeLease: () => leases.take(name),
+    releaseLease: () => leases.release(name),
+    digestIdentity,
+  }
+}
+
+function shareText({ store: { secrets } }: ApiContext, name: string): SharedText {
+  return {
+    find: async () => (await secrets.find(name))?.value,
+    change: make => secrets.change(name, make),
+  }
+}
+
+function shortHash(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
 }

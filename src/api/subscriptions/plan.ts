@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import type { Instant } from '../../vocabulary/message.ts'
 import { printable } from '../../vocabulary/printable.ts'
+import type { ListedAtPortal } from '../sealed-parts.ts'
 
 /** A change that one subscription needs, and why. */
 export interface PlannedChange {
@@ -23,19 +23,6 @@ export interface Plan {
   /** The portal's ids of rows that cannot be read; null when the id cannot be read either. */
   readonly unreadable: readonly (number | null)[]
   toString(): string
-}
-
-/** A subscription as listed by the portal, with a keyed digest instead of its secrets. */
-export type ListedAtPortal = {
-  readonly remoteId: number
-  readonly evento: string
-  readonly endpoint: string
-  readonly secrets: string
-  /** The generation of its secrets; null when they are not ours. */
-  readonly generation: number | null
-  readonly isDeleted: boolean
-  readonly lastSuccessAt: Instant | null
-  readonly registeredAt: Instant | null
 }
 
 /** A declared subscription, as input of a plan. */

@@ -1,8 +1,9 @@
-import { trimEndSlashes } from '../../adapters/http/listing.ts'
-import type { Store } from '../../store/store.ts'
+import { trimEndSlashes } from '../../adapters/http/answer-body.ts'
+import type { PortalEffects } from '../../adapters/portal/client.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { portalStream } from '../../vocabulary/names.ts'
-import type { Performers } from '../../vocabulary/performer.ts'
+import { makePerformers, type PerformersOf } from '../../vocabulary/performer.ts'
+import type { LogStore } from '../events.ts'
 import type { HostOptions } from '../options.ts'
 
 type PortalOptions = NonNullable<HostOptions['portal']>
@@ -17,35 +18,33 @@ export function addressData(portal: PortalOptions | undefined): { address?: stri
   return portal ? { address: portalAddressOf(portal) } : {}
 }
 
-const addressedTypes = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested']
+const addressedTypes = ['portal.listRequested', 'portal.failuresRequested', 'portal.recoveryRequested'] as const
 
 /** The address of the portal that a log belongs to, from its first request; `undefined` before. */
-async function portalAddressIn(store: Pick<Store, 'read'>): Promise<string | undefined> {
+async function portalAddressIn(store: Pick<LogStore, 'read'>): Promise<string | undefined> {
   const [first] = await store.read({ stream: portalStream, types: addressedTypes, limit: 1 })
-  const { address } = (first?.data ?? {}) as { address?: string } // As the portal's machine writes it.
-  return address
+  return first?.data.address
 }
 
 /** Performs no call when the log has come to belong to another portal since it was opened. */
 export function guardByPortalAddress(
-  store: Pick<Store, 'read'>,
+  store: Pick<LogStore, 'read'>,
   portal: PortalOptions,
-  performers: Performers,
-): Performers {
+  performers: PerformersOf<PortalEffects>,
+): PerformersOf<PortalEffects> {
   let known: string | undefined // It never changes.
   const takes = async () => {
     known ??= await portalAddressIn(store)
     return known === undefined || known === portalAddressOf(portal)
   }
-  return Object.fromEntries(Object.entries(performers).map(([type, performer]) => [type, { ...performer, takes }]))
+  return makePerformers<PortalEffects>(performers, type => ({ ...performers[type], takes }))
 }
 
-/**
- * Checks that the configured portal is the one that a log belongs to.
- *
- * @throws {AverbaError} `MISCONFIGURED`
- */
-export async function checkPortalAddress(store: Pick<Store, 'read'>, portal: PortalOptions | undefined): Promise<void> {
+/** Checks that the configured portal is the one that a log belongs to. Throws `MISCONFIGURED`. */
+export async function checkPortalAddress(
+  store: Pick<LogStore, 'read'>,
+  portal: PortalOptions | undefined,
+): Promise<void> {
   if (!portal) return
   const address = await portalAddressIn(store).catch((error: unknown) => {
     // A log with this event damaged is opened all the same; it makes no call to the portal.

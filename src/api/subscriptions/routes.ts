@@ -1,4 +1,3 @@
-import type { Listing } from '../../adapters/http/listing.ts'
 import {
   holdsCredentials,
   type ListedSubscription,
@@ -9,11 +8,14 @@ import type { AddressedMessage, DecisionRequest } from '../../engine/recording/d
 import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Json, MessageWithParts } from '../../vocabulary/message.ts'
+import type { Fact, Json } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { OutcomeFact } from '../effect-types.ts'
+import type { Recorded } from '../events.ts'
+import type { ListedAtPortal } from '../sealed-parts.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import type { ListedAtPortal } from './plan.ts'
+import type {} from './plan.ts'
 
 /** A keyed digest of a pair of secrets: comparable, and useless without the keyring. */
 export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
@@ -27,29 +29,24 @@ export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAut
 export async function routeSubscriptions(
   context: ApiContext,
   declarations: DeclaredSubscriptions,
-  fact: MessageWithParts,
+  fact: OutcomeFact<'portal.subscriptionsListed'>,
   since: number,
 ): Promise<{ request: DecisionRequest; withOurSecrets: string[] }> {
-  const { items, unreadable } = fact.data as Listing<ListedSubscription> // As the client reads it.
+  const { items, unreadable } = fact.data
   const list = items.map(each => withoutFuture(each, context.clock.now()))
   const rows = await subscriptionRows(context)
+  const { observe, adopt } = createListMessages(context, declarations)
   const targets: AddressedMessage[] = []
   const withOurSecrets: string[] = []
   for (const row of rows) {
     const listed = list.find(each => each.remoteId === row.remote_id)
-    const message = listed
-      ? await createObservation(context, declarations, row, listed)
-      : await createAdoption(context, declarations, row, list)
-    const { generation } = message.data as { generation?: number | null } // Only in readings.
-    if (typeof generation === 'number') withOurSecrets.push(row.evento)
+    const message = listed ? await observe(row, listed) : await adopt(row, list)
+    if (message.type !== 'subscription.miss' && message.data.generation !== null) withOurSecrets.push(row.evento)
     const isUnsure = message.type === 'subscription.miss' && unreadable.some(record => mayBeRow(row, record, rows))
     if (!isUnsure) targets.push({ stream: row.subscription, message, since })
     // A deleted one may be listed again: a list can be incomplete.
     const former = list.find(each => each.remoteId === row.former_id)
-    if (former) {
-      const again = await createObservation(context, declarations, row, former)
-      targets.push({ stream: row.subscription, message: again, since })
-    }
+    if (former) targets.push({ stream: row.subscription, message: await observe(row, former), since })
   }
   const plain = await Promise.all(
     list.map(async (each): Promise<ListedAtPortal> => {
@@ -101,10 +98,9 @@ function mayBeRow(row: SubscriptionRow, record: Json, rows: readonly Subscriptio
 /** The portal's ids of the unreadable rows of a list; null when the id cannot be read either. */
 export async function readUnreadableIds(
   { store }: Pick<ApiContext, 'store'>,
-  { id, data }: { id: string; data: unknown },
+  { id, data }: { id: string; data: Recorded<'portal.listed'>['data'] },
 ): Promise<(number | null)[]> {
-  const { unreadable } = data as { unreadable: number } // As in portal.listed.
-  const records = unreadable === 0 ? undefined : await store.open(`${id}/unreadable`)
+  const records = data.unreadable === 0 ? undefined : await store.open(`${id}/unreadable`)
   return Array.isArray(records) ? records.map(each => readUnreadable(each).remoteId) : []
 }
 
@@ -129,53 +125,44 @@ function withoutPassword(text: string): string {
   return url ? Object.assign(url, { username: '', password: '' }).href : text
 }
 
-async function createObservation(
-  context: ApiContext,
-  declarations: DeclaredSubscriptions,
-  row: SubscriptionRow,
-  listed: ListedSubscription,
-): Promise<MessageWithParts> {
-  const { reason } = listed
-  return {
-    type: 'subscription.observe',
-    data: await toReading(context, declarations, row, listed),
-    ...(reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }),
+/** Creates the messages to our subscriptions about what a list shows. */
+function createListMessages({ clock }: ApiContext, declarations: DeclaredSubscriptions) {
+  /** The reading of a listed subscription, with the generation of its secrets. */
+  async function toReading({ evento }: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
+    const { remoteId, evento: shown, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
+    // For an event that is no longer declared, the secrets are unknown.
+    const generation = declarations.isDeclared(evento)
+      ? await declarations.generationIn(evento, listed)
+      : await declarations.generationOf(evento)
+    const times = { deletedAt, lastSuccessAt, registeredAt, readAt: toInstant(clock.now()) }
+    return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
   }
-}
 
-/**
- * Finds a registration whose answer was lost, by event and endpoint, or reports that it is missing. Its secrets may
- * differ, if the host has changed them meanwhile; that counts as drift.
- */
-async function createAdoption(
-  context: ApiContext,
-  declarations: DeclaredSubscriptions,
-  row: SubscriptionRow,
-  list: readonly ListedSubscription[],
-): Promise<MessageWithParts> {
-  const alike = list.filter(each => {
-    const isAlike = each.evento === row.evento && each.endpoint === row.endpoint && !each.isDeleted
-    return row.state === 'registering' && isAlike
-  })
-  const readings = await Promise.all(alike.map(each => toReading(context, declarations, row, each)))
-  const same = readings.find(each => each.generation !== null) ?? readings[0]
-  return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
-}
+  async function observe(
+    row: SubscriptionRow,
+    listed: ListedSubscription,
+  ): Promise<Fact<'subscription.observe', SubscriptionReading>> {
+    const { reason } = listed
+    const parts = reason !== null && { parts: { reason: { owner: row.subscription, value: reason } } }
+    return { type: 'subscription.observe', data: await toReading(row, listed), ...parts }
+  }
 
-/** The reading of a listed subscription, with the generation of its secrets. */
-async function toReading(
-  context: ApiContext,
-  declarations: DeclaredSubscriptions,
-  { evento }: SubscriptionRow,
-  listed: ListedSubscription,
-): Promise<SubscriptionReading> {
-  const { remoteId, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
-  // For an event that is no longer declared, the secrets are unknown.
-  const generation = declarations.isDeclared(evento)
-    ? await declarations.generationIn(evento, listed)
-    : await declarations.generationOf(evento)
-  const readAt = toInstant(context.clock.now())
-  const { evento: shown } = listed
-  const times = { deletedAt, lastSuccessAt, registeredAt, readAt }
-  return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
+  /**
+   * Finds a registration whose answer was lost, by event and endpoint, or reports that it is missing. Its secrets may
+   * differ, if the host has changed them meanwhile; that counts as drift.
+   */
+  async function adopt(
+    row: SubscriptionRow,
+    list: readonly ListedSubscription[],
+  ): Promise<Fact<'subscription.adopt', SubscriptionReading> | Fact<'subscription.miss', object>> {
+    const { evento, endpoint, state } = row
+    const alike = list.filter(
+      each => state === 'registering' && each.evento === evento && each.endpoint === endpoint && !each.isDeleted,
+    )
+    const readings = await Promise.all(alike.map(each => toReading(row, each)))
+    const same = readings.find(each => each.generation !== null) ?? readings[0]
+    return same ? { type: 'subscription.adopt', data: same } : { type: 'subscription.miss', data: {} }
+  }
+
+  return { observe, adopt }
 }

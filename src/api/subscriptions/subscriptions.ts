@@ -1,17 +1,21 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import { deletionAfter, wholeDaysUntil } from '../../machines/subscription/health.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import type { Instant, Json } from '../../vocabulary/message.ts'
 import { portalStream, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, findStream } from '../api-context.ts'
+import { ofType, requireAs } from '../events.ts'
+import type { DueItem } from '../module.ts'
+import type { ListedAtPortal } from '../sealed-parts.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { createFailures, type Failures, requestPastFailures } from './failures/failures.ts'
-import { type ListedAtPortal, makePlan, type Plan, type PlannedChange } from './plan.ts'
+import { makePlan, type Plan, type PlannedChange } from './plan.ts'
 import { addressData } from './portal-address.ts'
 import { readUnreadableIds, secretsDigest, subscriptionRows } from './routes.ts'
-import { type Subscription, toSubscription } from './subscription.ts'
 
 /** What `apply` may do besides creating, adopting and changing our subscriptions. */
 export interface ApplyOptions {
@@ -71,8 +75,8 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
       },
       {},
       async ended => ({
-        listed: (await store.open(`${ended.id}/list`)) as ListedAtPortal[], // As sealed by routeSubscriptions.
-        unreadable: await readUnreadableIds(context, ended),
+        listed: await requireAs(store, 'list', `${ended.id}/list`),
+        unreadable: await readUnreadableIds(context, ofType(ended, 'portal.listed')),
       }),
     )
   }
@@ -95,8 +99,8 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
 
   /** The stream of an event's subscription, with the message that declares it if it is new. */
   async function declareIfNew(evento: string, endpoint: string): Promise<DecisionRequest & { stream: string }> {
-    const known = await store.lookUp('subscription', evento)
-    if (known !== undefined) return { stream: streamOf('subscription', known), targets: [] }
+    const known = await findStream(store, 'subscription', evento)
+    if (known !== undefined) return { stream: known, targets: [] }
     const subscription = context.createId()
     const stream = streamOf('subscription', subscription)
     const message = { type: 'subscription.declare', data: { subscription, evento, endpoint } }
@@ -164,8 +168,8 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
   }
 
   async function readSubscription(evento: string): Promise<Subscription> {
-    const known = await store.lookUp('subscription', evento)
-    const row = known === undefined ? undefined : await rows.find('subscriptions', streamOf('subscription', known))
+    const stream = await findStream(store, 'subscription', evento)
+    const row = stream === undefined ? undefined : await rows.find('subscriptions', stream)
     if (!row) throw new TypeError(`The subscription to "${evento}" is not in its view`)
     return openSubscription(row)
   }
@@ -223,4 +227,69 @@ function toDeclined(error: unknown): Outcome<Subscription> {
   if (!(error instanceof AverbaError) || !['REFUSED', 'CONFLICT', 'MISCONFIGURED'].includes(error.code)) throw error
   const problem = { status: 0, code: error.code, title: error.message }
   return { position: 0, effect: '', replayed: false, status: 'declined', problem }
+}
+
+/** A subscription at the portal (document 3, section 2), without its secrets. */
+export interface Subscription {
+  /** The portal's id; null while it has none. */
+  readonly id: number | null
+  readonly evento: string
+  /** The event that the portal last listed; another one if it was changed there. */
+  readonly eventoAtPortal: string
+  readonly endpoint: string
+  /** False when the portal last listed secrets that are not ours. */
+  readonly areSecretsOurs: boolean
+  /** The generation of its secrets; `rotate` raises it. */
+  readonly generation: number
+  readonly state: SubscriptionRow['state']
+  readonly health: SubscriptionRow['health']
+  /** Known failed deliveries since its registration or last recovery. */
+  readonly failures: number
+  /** The first known error since the last success, and the whole days with only errors since then. */
+  readonly failingSince: Instant | null
+  readonly daysOfErrors: number
+  /** When the portal will delete it unless a delivery succeeds, and the whole days until then. */
+  readonly deletionAt: Instant | null
+  readonly daysLeft: number | null
+  readonly deletedBy: 'us' | 'portal' | null
+  readonly dataExclusao: Instant | null
+  readonly motivoExclusao: string | null
+}
+
+/** Builds a subscription from its row; `reason` is the opened reason of the portal. */
+function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
+  const { evento, endpoint, state, health, failures, generation } = row
+  const failingSince = state === 'deleted' ? null : row.failing_since
+  const deletionAt = failingSince === null ? null : deletionAfter(failingSince)
+  return {
+    id: row.remote_id,
+    evento,
+    eventoAtPortal: row.evento_at_portal,
+    endpoint,
+    areSecretsOurs: row.secrets_are_ours === 1,
+    generation,
+    state,
+    health,
+    failures,
+    failingSince,
+    daysOfErrors: failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),
+    deletionAt,
+    daysLeft: deletionAt === null ? null : wholeDaysUntil(deletionAt, toInstant(now)),
+    deletedBy: row.deleted_by,
+    dataExclusao: row.deleted_at,
+    motivoExclusao: typeof reason === 'string' ? reason : null,
+  }
+}
+
+/** Lists the coming deletions, counted from the first known error since the last success. */
+export async function listDueDeletions({ views }: ApiContext): Promise<DueItem[]> {
+  const failing = await views
+    .selectFrom('subscriptions')
+    .select(['subscription', 'failing_since'])
+    .where('remote_id', 'is not', null)
+    .where('failing_since', 'is not', null)
+    .execute()
+  return failing.flatMap(({ subscription: id, failing_since: since }) =>
+    since === null ? [] : [{ what: 'deletion', at: deletionAfter(since), id } as const],
+  )
 }

@@ -1,13 +1,11 @@
 import { createTokenClient } from '../../adapters/token/client.ts'
 import { createValidationClient } from '../../adapters/validation/client.ts'
-import type { Performers } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { Standings } from '../consents/standings.ts'
 import type { Module } from '../module.ts'
 import { guardByNamedConsents } from './named-consents.ts'
 import { indexValidated, routeAnswer } from './reuse.ts'
-import { checkToken } from './token-check.ts'
-import { hostToken, Tokens } from './tokens.ts'
+import { checkToken, hostToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 
 /** The area of the validation service (document 2). */
@@ -38,7 +36,7 @@ export function createValidationModule(
 function createPerformers(
   context: ApiContext,
   validationService: NonNullable<ApiContext['options']['validationService']>,
-): Performers {
+): Module['performers'] & {} {
   const { clock, http, log } = context
   const { tokenService } = context.options
   const { bearer, ca } = validationService

@@ -1,27 +1,26 @@
+import type { ValidationEffects } from '../../adapters/validation/client.ts'
 import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import type { Cpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Basis, PendingEffect } from '../../vocabulary/message.ts'
+import type { Basis } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import { effectOwner, type Performers } from '../../vocabulary/performer.ts'
-import type { ApiContext } from '../api-context.ts'
+import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
+import type { Cpf } from '../../vocabulary/tax-numbers.ts'
+import { type ApiContext, recordKey } from '../api-context.ts'
 import { checkBasis } from '../arguments.ts'
 import { readConsentEvents } from '../consents/consent-events.ts'
 import type { FreshnessOptions } from '../consents/readings.ts'
 import type { Standings } from '../consents/standings.ts'
 import { evaluateAt } from '../consents/timeline.ts'
+import type { EffectTypes, PendingOf, WithheldValidation } from '../effect-types.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 
-/** The consent that a validation names, with its data subject and basis. */
-interface NamedConsent extends FreshnessOptions {
-  /** The host's id of the validation. */
-  readonly validation: string
-  readonly subject: SubjectRef
-  /** The service's id of the consent. */
+/** The consent that a validation names, by the host's id of the validation. */
+interface NamedUse {
   readonly id: string
+  readonly which: RecordSelector & FreshnessOptions
   readonly basis: Basis
 }
 
@@ -33,16 +32,16 @@ export interface NamedConsentIds {
 
 /**
  * Uses the consent that a validation names, which must be of the validated person. Returns `undefined` when the same
- * validation was requested before with the same consent.
- *
- * @throws {AverbaError} `COMMAND_REUSED` when it was requested before with another consent or none
+ * validation was requested before with the same consent. Throws `COMMAND_REUSED` when it was requested before with
+ * another consent or none.
  */
 export async function useNamedConsent(
   context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
-  { id, cpf, which, basis }: { id: string; cpf: Cpf; which: RecordSelector & FreshnessOptions; basis: Basis },
+  { cpf, ...named }: NamedUse & { readonly cpf: Cpf },
   commandOptions: Omit<CommandOptions, 'basis' | 'commandId'>,
 ): Promise<NamedConsentIds | undefined> {
+  const { id, which } = named
   if (await context.store.receipt(id)) {
     await checkSameConsent(context, id, which)
     return undefined
@@ -50,17 +49,12 @@ export async function useNamedConsent(
   const { subject } = await context.subjects.prepareSubject(cpf, 'validation')
   if ((await context.subjects.find(which)) !== subject)
     throw new AverbaError('INVALID_INPUT', 'Cannot use the consent: it belongs to another person')
-  const { ageMaxMs } = which
-  const fresh = ageMaxMs !== undefined && { ageMaxMs }
-  const consent = { validation: id, subject, id: which.id, ...fresh, basis }
-  return { subject, consent: await useConsent(context, standings, consent, commandOptions) }
+  return { subject, consent: await useOnce(context, standings, { ...named, subject }, commandOptions) }
 }
 
 /**
  * Checks that a validation was not requested before with another consent or none. A reused answer is not checked: it
- * was not sent and needs no consent.
- *
- * @throws {AverbaError} `COMMAND_REUSED`
+ * was not sent and needs no consent. Throws `COMMAND_REUSED`.
  */
 export async function checkSameConsent(
   { store, subjects }: ApiContext,
@@ -70,9 +64,9 @@ export async function checkSameConsent(
   const receipt = await store.receipt(id)
   const event = receipt && (await store.readAt(receipt.position))
   if (event?.type !== 'validation.requested') return
-  const { subject, consent } = event.data as { subject: SubjectRef; consent?: string } // As the machine writes it.
+  const { subject, consent } = event.data
   if (await subjects.isErased(streamOf('subject', subject))) return
-  const named = await store.lookUp('consent', `${await subjects.find(selector)}\0${selector.id}`)
+  const named = await store.lookUp('consent', recordKey(await subjects.find(selector), selector.id))
   if (consent !== undefined && consent === named) return
   throw new AverbaError('COMMAND_REUSED', 'Cannot validate: this id was used without this consent', {
     hint: 'Use a new id for a validation under this consent',
@@ -83,24 +77,26 @@ export async function checkSameConsent(
  * Uses a consent for a validation and returns our id of it. The use is recorded once, even when the validation is
  * requested several times at once. A use that was refused, or whose consent is no longer effective, is decided again.
  */
-async function useConsent(
+async function useOnce(
   { store }: ApiContext,
   { use, standing }: Pick<Standings, 'use' | 'standing'>,
-  { validation, subject, id, ageMaxMs, basis }: NamedConsent,
+  { id: validation, subject, which, basis }: NamedUse & { readonly subject: SubjectRef },
   commandOptions: Omit<CommandOptions, 'basis' | 'commandId'>,
 ): Promise<string> {
   checkBasis(basis)
   const { purpose, legalBasis } = basis
-  const which = { subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }
+  const { id, ageMaxMs } = which
+  const consent = { subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }
   for (let after = 0; ; ) {
     const name = { validation, subject, id, age: String(ageMaxMs ?? ''), purpose, legalBasis, after }
     const commandId = `use-${toLetters(store.digest('use', canonicalJson(name)))}`
     const before = await store.receipt(commandId)
     const position =
-      before?.position ?? (await use(which, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
+      before?.position ??
+      (await use(consent, { ...commandOptions, basis: { purpose, legalBasis }, commandId })).position
     const used = await store.readAt(position)
     const isUsed = used?.type === 'consent.used'
-    if (isUsed && (!before || (await standing(which)).effective)) return idOfStream(used.stream)
+    if (isUsed && (!before || (await standing(consent)).effective)) return idOfStream(used.stream)
     after = position
   }
 }
@@ -109,19 +105,21 @@ async function useConsent(
  * Sends calls that name a consent only while it is effective by the log, checked right before each request. A withheld
  * call was certainly not made and is declined for good, since an ended consent does not become effective again.
  */
-export function guardByNamedConsents(context: Pick<ApiContext, 'store' | 'clock'>, performers: Performers): Performers {
-  const guarded = Object.entries(performers).map(([type, performer]) => {
-    return [type, guardEffect(context.store, performer, pending => withholdCall(context, pending))] as const
-  })
-  return Object.fromEntries(guarded)
+export function guardByNamedConsents(
+  context: Pick<ApiContext, 'store' | 'clock'>,
+  { [validatePerson]: performer }: PerformersOf<ValidationEffects>,
+): PerformersOf<Pick<EffectTypes, typeof validatePerson>> {
+  return { [validatePerson]: guardEffect(context.store, performer, pending => withholdCall(context, pending)) }
 }
+
+const validatePerson = 'validationService.validatePerson'
 
 /** Returns what ends a call whose consent is not effective; `undefined` when it is, or when none is named. */
 async function withholdCall(
   { store, clock }: Pick<ApiContext, 'store' | 'clock'>,
-  pending: PendingEffect,
-): Promise<EndWithheldCall | undefined> {
-  const { consent } = pending.data as { consent?: string } // As the machine writes it.
+  pending: Pick<PendingOf<typeof validatePerson>, 'data' | 'stream' | 'opens'>,
+): Promise<EndWithheldCall<WithheldValidation> | undefined> {
+  const { consent } = pending.data
   if (consent === undefined) return undefined
   const { events, last } = await readConsentEvents(store, streamOf('consent', consent))
   // The system's clock may have been set back: not before the last event.
@@ -131,11 +129,8 @@ async function withholdCall(
   return sentBefore => {
     const data = { reason, at, position: last?.position ?? 0, ...(sentBefore && { sentBefore }) }
     const value = { ...notEffectiveProblem, title: sentBefore ? notResentTitle : neverSentTitle }
-    const fact = {
-      type: 'validation.withhold',
-      data,
-      parts: { problem: { owner: effectOwner(pending), value } },
-    }
+    const parts = { problem: { owner: effectOwner(pending), value } }
+    const fact = { type: 'validation.withhold', data, parts } as const
     return { status: 'declined', reason: `the consent is not effective: ${reason}`, fact }
   }
 }

@@ -1,11 +1,12 @@
-import { environmentId } from '../../adapters/validation/environment.ts'
-import type { ValidationResult } from '../../adapters/validation/protocol.ts'
+import { environmentId, type ValidationResult } from '../../adapters/validation/protocol.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import type { Json, MessageWithParts, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
+import type { Json, PartAddress } from '../../vocabulary/message.ts'
 import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { type IndexedEvent, type IndexRow, indexRow, type Opener } from '../keyed-index.ts'
+import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
+import type { Recorded } from '../events.ts'
+import { type IndexRow, indexRow, type Opener } from '../keyed-index.ts'
 
 /** An answer that can be reused, with the host's id of its validation. */
 export interface ReusableAnswer {
@@ -22,8 +23,8 @@ const indexKind = 'validated'
  */
 export async function routeAnswer(
   context: ApiContext,
-  pending: PendingEffect,
-  fact: MessageWithParts,
+  pending: PendingUntil<'validationService.answered'>,
+  fact: OutcomeFact<'validationService.answered'>,
   since: number,
 ): Promise<DecisionRequest> {
   const targets = [{ stream: pending.stream, message: fact, since }]
@@ -31,7 +32,7 @@ export async function routeAnswer(
   const claimed = await context.store.open(claims)
   const [owner] = parsePartAddress(cpf)
   const subject = idOfStream(owner)
-  const { environment } = fact.data as { environment: string } // As the client writes it.
+  const { environment } = fact.data
   const text = reusableKey(environment, subject, claimed, fact.parts?.result?.value)
   if (text === undefined) return { targets }
   const replaces = await context.store.lookUp(indexKind, text)
@@ -56,8 +57,7 @@ export async function findReusable(
   if (!context.isFresh(answered.at, wanted.withinMs)) return undefined
   const result = `${answered.id}/result`
   if (!(await isResultKept(context, result))) return undefined
-  const { id } = requested.data as { id: string } // As the machine writes it.
-  return { from: id, claims: `${requested.id}/claims`, result }
+  return { from: requested.data.id, claims: `${requested.id}/claims`, result }
 }
 
 async function isResultKept({ store }: ApiContext, result: PartAddress): Promise<boolean> {
@@ -67,12 +67,12 @@ async function isResultKept({ store }: ApiContext, result: PartAddress): Promise
 /** The index row of an answer, if it can be reused. */
 export async function indexValidated(
   { store, subjects }: ApiContext,
-  { stream, data }: IndexedEvent,
+  { stream, data }: Recorded<'validation.answered'>,
   open: Opener,
 ): Promise<IndexRow[]> {
   const [requested] = await store.read({ stream, limit: 1 })
   if (requested?.type !== 'validation.requested') return []
-  const { subject } = requested.data as { subject: string } // As the machine writes it.
+  const { subject } = requested.data
   // An answer of an erased person may be kept, but is not found any more.
   if (await subjects.isErased(streamOf('subject', subject))) return []
   const [claims, result] = [await open('claims', requested.id), await open('result')]

@@ -1,14 +1,17 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
-import type { TokenKeeper } from '../../adapters/token/client.ts'
+import { misdirectedCode, type TokenKeeper } from '../../adapters/token/client.ts'
 import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Store } from '../../store/store.ts'
+import type { TokenRow } from '../../views/tokens.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
-import type { Message, RecordedEvent } from '../../vocabulary/message.ts'
+import type { Instant, Message } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
+import type { ApiContext } from '../api-context.ts'
+import { isBy, type LogStore, type Recorded, type RecordedBy } from '../events.ts'
+import type { CheckResult } from '../health-check.ts'
 
 /** How often to poll for the token request of another process. */
 const pollMs = 50
@@ -28,16 +31,9 @@ interface RejectedToken {
   readonly code: string | undefined
 }
 
-type TokenLocked = RecordedEvent<'token.locked', Holder & { httpStatus: number }>
-
+type TokenLocked = Recorded<'token.locked'>
 /** The latest event of the token. */
-type TokenState =
-  | RecordedEvent<'token.requested'>
-  | RecordedEvent<'token.renewed', Holder & { generation: number }>
-  | RecordedEvent<'token.rejected', Holder & { times: number; until?: string; code?: string }>
-  | RecordedEvent<'token.repeated', Holder & { until: string; code?: string }>
-  | TokenLocked
-  | RecordedEvent<'token.requestFailed'>
+type TokenState = RecordedBy<'token'>
 
 /**
  * One token for one credential, used until an operation answers 401, as the contract says. It is held in memory and
@@ -46,7 +42,7 @@ type TokenState =
 export class Tokens implements TokenSource {
   readonly keeper: TokenKeeper
   readonly #engine: Engine
-  readonly #store: Store
+  readonly #store: LogStore
   readonly #clock: Clock
   readonly #stream: string
   readonly #holder: () => Promise<Holder>
@@ -58,7 +54,7 @@ export class Tokens implements TokenSource {
   #exchanges: readonly number[] = []
 
   constructor(
-    parts: { engine: Engine; store: Store; clock: Clock },
+    parts: { engine: Engine; store: LogStore; clock: Clock },
     options: { url: string; consumerKey: SecretSource; consumerSecret: SecretSource; credential?: string },
   ) {
     this.#engine = parts.engine
@@ -181,7 +177,7 @@ export class Tokens implements TokenSource {
   /** The latest event, without anomalies: those came too late to concern the token in use. */
   async #latestState(): Promise<TokenState | undefined> {
     const newest = await this.#store.read({ stream: this.#stream, backward: true, limit: 10 })
-    return newest.find(event => event.anomaly === undefined) as TokenState | undefined // The stream has no others.
+    return newest.filter(event => isBy(event, 'token')).find(event => event.anomaly === undefined)
   }
 
   async #awaitRequest(effect: string): Promise<TokenAnswer | undefined> {
@@ -243,9 +239,8 @@ export class Tokens implements TokenSource {
 
   /** The newest refusals, also of the credentials of other processes or of former secrets. */
   async #refusals(): Promise<readonly TokenLocked[]> {
-    const filter = { stream: this.#stream, types: ['token.locked'], backward: true, limit: refusalsMax }
-    // As selected by `types`.
-    return (await this.#store.read(filter)) as readonly RecordedEvent[] as readonly TokenLocked[]
+    const filter = { stream: this.#stream, backward: true, limit: refusalsMax }
+    return this.#store.read({ ...filter, types: ['token.locked'] })
   }
 
   #toRequest(message: Message) {
@@ -284,4 +279,31 @@ function credentialsRefused({ data }: TokenLocked): TokenUnavailable {
 
 function deferral(reason: string, afterMs?: number): TokenUnavailable {
   return { status: 'deferred', reason, ...(afterMs !== undefined && { afterMs }) }
+}
+
+/** Checks the token: refused credentials, a wait, or an address that returns no tokens. */
+export async function checkToken(
+  { store, rows, clock }: ApiContext,
+  { credential = 'default' }: { readonly credential?: string },
+): Promise<CheckResult> {
+  const stream = streamOf('token', credential)
+  const row = await rows.find('tokens', stream)
+  const wrong = row && findTokenTrouble(row, toInstant(clock.now()))
+  if (wrong !== undefined) return { ok: false, detail: wrong }
+  const [request] = await store.effects({ stream, states: ['deferred'] })
+  if (!request?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
+  return {
+    ok: false,
+    detail: `${request.reason}: correct tokenService.url, then effects.retry("${request.id}")`,
+  }
+}
+
+/** Describes what is wrong with a token. A wait that is over is fine: the next call requests a token. */
+function findTokenTrouble({ state, waits_until }: TokenRow, now: Instant): string | undefined {
+  if (state !== 'locked' && remainingMs(waits_until ?? '', now) === 0) return undefined
+  const wait = `the next request is not before ${waits_until}: find out why calls are answered 401`
+  if (state === 'locked') return 'the gateway refused the consumer key and secret: correct them'
+  if (state === 'repeated') return `the gateway returned the rejected token again; ${wait}`
+  if (state === 'rejected') return `several tokens in a row were refused soon after they were issued; ${wait}`
+  return undefined
 }

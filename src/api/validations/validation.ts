@@ -1,9 +1,11 @@
-import type { FieldResult, ValidationResult } from '../../adapters/validation/protocol.ts'
+import type { FieldResult } from '../../adapters/validation/protocol.ts'
 import type { ValidationRow } from '../../views/validations.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant, Json } from '../../vocabulary/message.ts'
+import type { Instant, PartAddress } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
+import type { Outcome } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
+import { openAs } from '../events.ts'
 
 /** A validation of claims about a person (document 2, section 2). */
 export interface Validation {
@@ -31,52 +33,24 @@ export interface Validation {
 }
 
 /**
- * Opens a validation.
- *
- * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed: without fields it would look like a validation
- * without a mismatch
+ * Opens a validation. Throws `PART_DESTROYED` when its answer was destroyed: without fields it would look like a
+ * validation without a mismatch.
  */
-export async function openValidation({ store }: Pick<ApiContext, 'store'>, row: ValidationRow): Promise<Validation> {
-  const sealed = await openSealed(store, row)
-  if (row.result !== null && sealed.result === undefined) throw resultDestroyed()
-  return toValidation(row, sealed)
-}
-
-/** Opens a validation for a list; a destroyed result does not throw. */
-export async function openListedValidation(
-  { store }: Pick<ApiContext, 'store'>,
-  row: ValidationRow,
-): Promise<Validation> {
-  const sealed = await openSealed(store, row)
-  const isDestroyed = row.result !== null && sealed.result === undefined
-  return { ...toValidation(row, sealed), ...(isDestroyed && { isDestroyed }) }
-}
-
-function resultDestroyed(): AverbaError {
-  return new AverbaError('PART_DESTROYED', 'Cannot read the validation: its result was destroyed', {
+export async function openValidation(context: ApiContext, row: ValidationRow): Promise<Validation> {
+  const { isDestroyed, ...validation } = await openListedValidation(context, row)
+  if (!isDestroyed) return validation
+  throw new AverbaError('PART_DESTROYED', 'Cannot read the validation: its result was destroyed', {
     hint: 'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money',
   })
 }
 
-interface SealedAnswer {
-  readonly result: Json | undefined
-  readonly note: Json | undefined
-  readonly unreadable: Json | undefined
-}
-
-async function openSealed(
-  store: ApiContext['store'],
-  { result, note, unreadable }: ValidationRow,
-): Promise<SealedAnswer> {
-  return {
-    result: result === null ? undefined : await store.open(result),
-    note: note === null ? undefined : await store.open(note),
-    unreadable: unreadable === null ? undefined : await store.open(unreadable),
-  }
-}
-
-function toValidation(row: ValidationRow, { result, note, unreadable }: SealedAnswer): Validation {
-  const { fields = {}, cpfDisponivel } = (result ?? {}) as Partial<ValidationResult> // Sealed as such by the client.
+/** Opens a validation for a list; a destroyed result does not throw. */
+export async function openListedValidation({ store }: ApiContext, row: ValidationRow): Promise<Validation> {
+  const open = async (address: PartAddress | null) => (address === null ? undefined : await store.open(address))
+  const result = row.result === null ? undefined : await openAs(store, 'result', row.result)
+  const [note, unreadable] = [await open(row.note), await open(row.unreadable)]
+  const { fields = {}, cpfDisponivel } = result ?? {}
+  const { charged, resolved_at: at } = row
   return {
     id: row.id,
     state: row.state,
@@ -89,12 +63,54 @@ function toValidation(row: ValidationRow, { result, note, unreadable }: SealedAn
     ...(row.again_of !== null && { againOf: row.again_of }),
     ...(row.again_by !== null && { againBy: row.again_by }),
     ...(typeof unreadable === 'string' && { unreadable }),
-    ...(row.resolved_at !== null && {
-      resolved: {
-        charged: row.charged === 1,
-        at: row.resolved_at,
-        ...(typeof note === 'string' && { note }),
-      },
-    }),
+    ...(at !== null && { resolved: { charged: charged === 1, at, ...(typeof note === 'string' && { note }) } }),
+    ...(row.result !== null && result === undefined && { isDestroyed: true }),
   }
+}
+
+interface FoundValidation {
+  readonly stream: string
+  readonly subject: string
+  /** The service that it was requested from; `undefined` in old events. */
+  readonly environment: string | undefined
+}
+
+/** Finds a validation by the host's id. That is its command id, whose receipt leads to the event. */
+export async function findValidation({ store }: ApiContext, id: string): Promise<FoundValidation | undefined> {
+  const receipt = await store.receipt(id)
+  const event = receipt && (await store.readAt(receipt.position))
+  if (event?.type !== 'validation.requested' && event?.type !== 'validation.reused') return undefined
+  const { data } = event
+  return data.id === id ? { stream: event.stream, subject: data.subject, environment: data.environment } : undefined
+}
+
+/** The same, for a validation that must exist. Throws `NOT_FOUND`. */
+export async function requireValidation(context: ApiContext, id: string): Promise<FoundValidation> {
+  const found = await findValidation(context, id)
+  if (found) return found
+  throw new AverbaError('NOT_FOUND', 'Cannot find the validation: no validation has this id', {
+    hint: 'Use the id given to validate, not the trace id: validations.list has all of them',
+  })
+}
+
+/**
+ * The outcome of a validation by the current state of its stream: an answer that arrived after a person had resolved it
+ * is the outcome from then on.
+ */
+export async function applyLateAnswer<T>(
+  context: ApiContext,
+  id: string,
+  outcome: Outcome<T>,
+  value: () => Promise<T>,
+): Promise<Outcome<T>> {
+  if (outcome.status !== 'declined' || outcome.problem.code === 'SUBJECT_ERASED') return outcome
+  const { stream = '' } = (await findValidation(context, id)) ?? {}
+  const types = ['validation.answered', 'validation.declined', 'validation.withheld'] as const
+  const last = await context.store.readLast({ stream, types })
+  // An answer in time ended the call and is already the outcome.
+  if (!last || last.settles) return outcome
+  const { problem, ...rest } = outcome
+  if (last.type === 'validation.answered') return { ...rest, status: 'settled', value: await value() }
+  const late = await openAs(context.store, 'problem', `${last.id}/problem`)
+  return { ...outcome, problem: late ?? problem }
 }

@@ -1,26 +1,30 @@
-import { environmentId } from '../../adapters/validation/environment.ts'
-import { flattenMembers } from '../../adapters/validation/protocol.ts'
+import { environmentId, flattenMembers } from '../../adapters/validation/protocol.ts'
 import { type Claims, claimsSchema } from '../../adapters/validation/wire.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { validationStates } from '../../views/validations.ts'
 import { brasiliaDay } from '../../vocabulary/brasilia.ts'
-import { type Cpf, parseCpf } from '../../vocabulary/cpf.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Basis, Instant, Json, Part, RecordedEvent } from '../../vocabulary/message.ts'
-import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions, Outcome } from '../../vocabulary/outcome.ts'
+import { type Cpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkInstant, checkOneOf, checkText, eventMismatch } from '../arguments.ts'
 import type { FreshnessOptions } from '../consents/readings.ts'
 import type { Standings } from '../consents/standings.ts'
 import type { RecordSelector } from '../subject-directory.ts'
-import { applyLateAnswer, findValidation, requireValidation } from './find-validation.ts'
 import { checkSameConsent, type NamedConsentIds, useNamedConsent } from './named-consents.ts'
 import { findReusable } from './reuse.ts'
-import { openListedValidation, openValidation, type Validation } from './validation.ts'
+import {
+  applyLateAnswer,
+  findValidation,
+  openListedValidation,
+  openValidation,
+  requireValidation,
+  type Validation,
+} from './validation.ts'
 
 /** The claims to validate, and whether an answer may be reused or paid again. */
 export interface ValidationInput {

@@ -1,37 +1,58 @@
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../../index.ts'
-import { type RunningServices, startServices, VirtualClock } from '../../simulation/index.ts'
+import type { RunningServices, VirtualClock } from '../../simulation/index.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
-import { closeServer } from '../close-server.ts'
+import { defineCommand } from '../command.ts'
+import { serveReceiver } from '../local-server.ts'
+import { printLine } from '../output.ts'
+import { exitCodes } from '../terminal.ts'
 import { formatTimelineLine } from '../timeline.ts'
-
-/** The result of the demonstration, as printed with `--json`. */
-export interface DemoResult {
-  readonly events: number
-  readonly views: 'equal' | 'different'
-  readonly tokenRequests: number
-  readonly validations: number
-  readonly deliveries: number
-  readonly failures: number
-  readonly notifications: number
-  readonly deletedByPortal: number
-  readonly pending: number
-  readonly store: string
-  /** The files of the pages: the report of a person, and the report of one of their consents. */
-  readonly pages: readonly string[]
-}
 
 const host = 'receptor.exemplo.br'
 const secondCpf = '52998224725'
 const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
 
+/** The command `averba demo`. */
+export const demoCommand = defineCommand({
+  usage: 'demo',
+  description: 'Demonstrate every lifecycle against simulated services over real TLS, on a SQLite file.',
+  options: {
+    '--json': 'print one JSON object on the last line',
+    '--dir <folder>': 'the folder for the log; by default a new temporary folder',
+  },
+  async run(terminal, { dir }) {
+    const started = performance.now()
+    const result = await runDemo(line => printLine(terminal, line), dir)
+    const seconds = ((performance.now() - started) / 1_000).toFixed(1)
+    const code = result.views === 'equal' ? exitCodes.done : exitCodes.bug
+    return { result, lines: formatDemo(result, seconds), code }
+  },
+})
+
+/** What each step of the demonstration works with. */
+interface Demo {
+  readonly averba: Averba
+  readonly services: RunningServices
+  readonly clock: VirtualClock
+  readonly store: string
+  readonly say: (line: string) => void
+}
+
+function* formatDemo(result: Awaited<ReturnType<typeof runDemo>>, seconds: string): Iterable<string> {
+  yield ''
+  yield `${result.events} events, ${result.notifications} notifications, ${result.tokenRequests} token requests,`
+  yield `${result.deliveries} deliveries of which ${result.failures} failed, ${result.deletedByPortal} subscription`
+  yield `deleted by the portal, ${result.pending} calls pending; views ${result.views}; ${seconds} s.`
+  yield `The log is at ${result.store}`
+}
+
 /** Demonstrates every lifecycle against the simulated services over real TLS, with a log in `dir` or a new folder. */
-export async function runDemo(say: (line: string) => void, dir?: string): Promise<DemoResult> {
+async function runDemo(say: (line: string) => void, dir?: string) {
   const store = createStorePath(dir)
+  // Loaded here, since it is slow to load and few commands need it.
+  const { startServices, VirtualClock } = await import('../../simulation/index.ts')
   const clock = new VirtualClock()
   const services = await startServices({ clock })
   say('The consent service (mutual TLS), the token gateway, the validation service and the portal are running.')
@@ -50,12 +71,13 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
     logger: ({ message, ...rest }) => say(`averba: ${[message, ...Object.values(rest)].join(', ')}`),
   })
   try {
-    const subject = await walkConsents(averba, services, say)
-    await walkReadings(averba, subject, say)
-    await walkValidations(averba, services, clock, say)
-    await walkSubscriptions(averba, services, clock, say)
-    const result = await summarize(averba, services, store, say)
-    return { ...result, pages: await writePages(averba, subject, clock, store, say) }
+    const demo: Demo = { averba, services, clock, store, say }
+    const subject = await walkConsents(demo)
+    await walkReadings(demo, subject)
+    await walkValidations(demo)
+    await walkSubscriptions(demo)
+    const result = await summarize(demo)
+    return { ...result, pages: await writePages(demo, subject) }
   } finally {
     await averba.close()
     await services.close()
@@ -63,8 +85,7 @@ export async function runDemo(say: (line: string) => void, dir?: string): Promis
 }
 
 /** Returns the path of a new log: an existing log would refer to other services. */
-function createStorePath(dir?: string): string {
-  if (dir === undefined) return join(mkdtempSync(join(tmpdir(), 'averba-demo-')), 'averba.sqlite')
+function createStorePath(dir = mkdtempSync(join(tmpdir(), 'averba-demo-'))): string {
   const store = join(resolve(dir), 'averba.sqlite')
   try {
     if (!existsSync(dir)) mkdirSync(dir)
@@ -72,39 +93,27 @@ function createStorePath(dir?: string): string {
     throw new AverbaError('STORE_UNSAFE', `Cannot make the folder "${dir}"`, { cause })
   }
   if (!existsSync(store)) return store
-  throw new AverbaError('INVALID_INPUT', `Cannot create the log "${store}": it exists already`, {
-    hint: 'Name another folder',
-  })
+  const hint = 'Name another folder'
+  throw new AverbaError('INVALID_INPUT', `Cannot create the log "${store}": it exists already`, { hint })
 }
 
-async function walkConsents(
-  averba: Averba,
-  services: RunningServices,
-  say: (line: string) => void,
-): Promise<SubjectRef> {
+async function walkConsents({ averba, services, say }: Demo): Promise<SubjectRef> {
   const { cpf, cnpj } = services.samples
   services.consentService.addConsent({ cpf: secondCpf, cnpj })
   const subject = await averba.consents.enrol({ cpf })
   const second = await averba.consents.enrol({ cpf: secondCpf })
-  const [one, two] = [
-    valueOf(await averba.consents.sync({ subject })),
-    valueOf(await averba.consents.sync({ subject: second })),
-  ]
+  const one = valueOf(await averba.consents.sync({ subject }))
+  const two = valueOf(await averba.consents.sync({ subject: second }))
   say(`Two data subjects were enrolled, and their ${one.read + two.read} consents were read.`)
 
-  const all = await averba.consents.list({ subject })
-  const [first, other] = all.filter(consent => consent.status === 'PENDENTE')
-  const active = all.find(consent => consent.status === 'ATIVO')
+  const [first, other] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
   if (!first || !other || !active) throw new Error('The simulated service has not the expected consents')
   const detail = await averba.consents.get({ subject, id: first.id })
-  say(
-    `One consent was read in full: "${detail?.finalidade?.rotulo}", with ${detail?.historico.length} entry in its history.`,
-  )
+  const entries = `${detail?.historico.length} entry in its history`
+  say(`One consent was read in full: "${detail?.finalidade?.rotulo}", with ${entries}.`)
 
-  const evidence = {
-    actor: { kind: 'subject', ref: subject },
-    correlationId: 'tela-de-consentimento',
-  } as const
+  const evidence = { actor: { kind: 'subject', ref: subject }, correlationId: 'tela-de-consentimento' } as const
   const approved = valueOf(await averba.consents.approve({ subject, id: first.id }, evidence))
   const denied = valueOf(await averba.consents.deny({ subject, id: other.id }, evidence))
   const revoked = valueOf(await averba.consents.revoke({ subject, id: active.id }, evidence))
@@ -119,31 +128,24 @@ async function walkConsents(
   return subject
 }
 
-async function walkReadings(averba: Averba, subject: SubjectRef, say: (line: string) => void): Promise<void> {
+async function walkReadings({ averba, say }: Demo, subject: SubjectRef): Promise<void> {
   const records = await averba.awareness.list({ subject })
   const detail = records[0] && (await averba.awareness.get({ subject, id: records[0].id }))
   const basis = detail?.hipoteses?.[0]?.hipoteseTratamento.nome
   say(`One awareness record was listed and read in full: "${basis}".`)
   const { autenticado } = await averba.logins.state({ subject })
   const address = await averba.logins.url({ subject }, { redirectUrl: 'https://app.exemplo.br/volta' })
-  say(
-    `The login state was read (${autenticado ? 'logged in' : 'logged out'}), and a login address obtained, at ${address.host}.`,
-  )
+  const state = autenticado ? 'logged in' : 'logged out'
+  say(`The login state was read (${state}), and a login address obtained, at ${address.host}.`)
 }
 
-async function walkValidations(
-  averba: Averba,
-  services: RunningServices,
-  clock: VirtualClock,
-  say: (line: string) => void,
-): Promise<void> {
+async function walkValidations({ averba, services, clock, say }: Demo): Promise<void> {
   const { cpf } = services.samples
   const claims = { nome: 'Maria de Exemplo Sousa', sexo: 'F', situacao_cpf: 'regular' }
   const first = valueOf(await averba.validations.validate({ id: 'pedido-1', cpf, claims }))
   const { nome, sexo } = first.fields
-  say(
-    `A token was obtained and a person validated: name a ${nome?.result} (similarity ${nome?.similarity}), sex a ${sexo?.result}.`,
-  )
+  const name = `${nome?.result} (similarity ${nome?.similarity})`
+  say(`A token was obtained and a person validated: name a ${name}, sex a ${sexo?.result}.`)
   await clock.advance(hourMs)
   valueOf(await averba.validations.validate({ id: 'pedido-2', cpf, claims }))
   const { refused, answered } = services.validationService
@@ -152,45 +154,30 @@ async function walkValidations(
   say(`Repeating the id gave ${again.replayed ? 'the recorded result, and no request was sent' : 'a second call'}.`)
 }
 
-async function walkSubscriptions(
-  averba: Averba,
-  services: RunningServices,
-  clock: VirtualClock,
-  say: (line: string) => void,
-): Promise<void> {
+async function walkSubscriptions({ averba, services, clock, say }: Demo): Promise<void> {
   const plan = await averba.subscriptions.plan()
   const outcomes = await averba.subscriptions.apply(plan)
   say(`The portal was subscribed to ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
 
   const { portal, samples, receiver } = services
-  const server = await startHttpsServer(averba, receiver)
-  services.connect(host, portOf(server))
+  const server = await serveReceiver(averba, receiver)
+  services.connect(host, server.port)
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-  const situation = {
-    identificacao: { numero: '26BR0000000001', versao: '1' },
-    situacaoDuimp: 'REGISTRADA_AGUARDANDO_CANAL',
-  }
+  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  const identificacao = { numero: '26BR0000000001', versao: '1' }
+  const situation = { identificacao, situacaoDuimp: 'REGISTRADA_AGUARDANDO_CANAL' }
+  const change = { numeroLPCO: 'I2600000001', novaSituacao: { id: 2 } }
   await portal.notify({ evento: eventos.duimp, ...company, body: situation })
-  await portal.notify({
-    evento: eventos.lpco,
-    ...company,
-    body: { numeroLPCO: 'I2600000001', novaSituacao: { id: 2 } },
-  })
-  await portal.notify({
-    evento: eventos.lpco,
-    destinatarioTipo: 'CPF',
-    destinatarioId: samples.cpf,
-    body: { numeroLPCO: 'I2600000002' },
-  })
+  await portal.notify({ evento: eventos.lpco, ...company, body: change })
+  await portal.notify({ evento: eventos.lpco, ...person, body: { numeroLPCO: 'I2600000002' } })
   say(`${portal.deliveries.succeeded} notifications arrived, each stored before it was acknowledged.`)
 
-  await closeServer(server)
+  await server.close()
   await clock.advance(dayMs)
   await portal.notify({ evento: eventos.lpco, ...company, body: { numeroLPCO: 'I2600000003' } })
   const failures = await averba.subscriptions.failures()
-  say(
-    `One delivery failed while the receiver was down, and its content was read from the portal: ${failures[0]?.conteudo}`,
-  )
+  const content = failures[0]?.conteudo
+  say(`One delivery failed while the receiver was down, and its content was read from the portal: ${content}`)
 
   await clock.advance(30 * dayMs)
   await averba.subscriptions.plan()
@@ -198,12 +185,7 @@ async function walkSubscriptions(
   say(`Thirty days later the portal had deleted ${deleted?.evento}: "${deleted?.motivoExclusao}"`)
 }
 
-async function summarize(
-  averba: Averba,
-  services: RunningServices,
-  store: string,
-  say: (line: string) => void,
-): Promise<Omit<DemoResult, 'pages'>> {
+async function summarize({ averba, services, store, say }: Demo) {
   const rebuilt = await averba.rebuild()
   const areEqual = rebuilt.every(view => view.differences === 0)
   say(`All ${rebuilt.length} views were rebuilt from the log, and are ${areEqual ? 'equal' : 'NOT equal'}.`)
@@ -217,29 +199,24 @@ async function summarize(
   }
   const inactive = await averba.subscriptions.list({ inactive: true })
   const rows = (view: string) => rebuilt.find(each => each.view === view)?.rows ?? 0
-  const pending = await averba.effects.list()
+  const ended = ['settled', 'declined']
+  const { tokenService, validationService, portal } = services
   return {
     events,
     views: areEqual ? 'equal' : 'different',
-    tokenRequests: services.tokenService.requests,
-    validations: services.validationService.answered,
-    deliveries: services.portal.deliveries.succeeded + services.portal.deliveries.failed,
+    tokenRequests: tokenService.requests,
+    validations: validationService.answered,
+    deliveries: portal.deliveries.succeeded + portal.deliveries.failed,
     failures: rows('failures'),
     notifications: rows('notifications'),
     deletedByPortal: inactive.filter(each => each.deletedBy === 'portal').length,
-    pending: pending.filter(effect => effect.state !== 'settled' && effect.state !== 'declined').length,
+    pending: (await averba.effects.list()).filter(effect => !ended.includes(effect.state)).length,
     store,
   }
 }
 
-/** Writes the pages beside the log, readable only for its owner. */
-async function writePages(
-  averba: Averba,
-  subject: SubjectRef,
-  clock: VirtualClock,
-  store: string,
-  say: (line: string) => void,
-): Promise<string[]> {
+/** Writes the report of a person and of one of their consents beside the log, readable only for its owner. */
+async function writePages({ averba, clock, store, say }: Demo, subject: SubjectRef): Promise<string[]> {
   const at = new Date(clock.now()).toISOString()
   const [revoked] = await averba.consents.list({ subject, status: 'REVOGADO' })
   const consent = { subject, id: revoked?.id ?? '' }
@@ -254,15 +231,4 @@ async function writePages(
     say(`Wrote a page: ${file}`)
     return file
   })
-}
-
-/** Serves the receiver as a host would: with the HTTPS server of Node around the listener. */
-async function startHttpsServer(averba: Averba, { cert, key }: { cert: string; key: string }): Promise<Server> {
-  const server = createServer({ cert, key, minVersion: 'TLSv1.2' }, averba.receiver.listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  return server
-}
-
-function portOf(server: Server): number {
-  return (server.address() as AddressInfo).port // It listens on a port, not on a pipe.
 }

@@ -1,81 +1,90 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AverbaError, openAverba, valueOf } from '../../index.ts'
-import { type RunningServices, ShiftedClock, startControl, startServices } from '../../simulation/index.ts'
-import { closeServer } from '../close-server.ts'
-import { waitForStop } from '../stop-signals.ts'
+import type { RunningServices } from '../../simulation/index.ts'
+import { defineCommand } from '../command.ts'
+import { serveReceiver } from '../local-server.ts'
+import { parseJson } from '../options.ts'
+import { printLine } from '../output.ts'
+import { exitCodes, waitForStop } from '../terminal.ts'
 
-/** The options of `averba dev`. */
-export interface DevOptions {
-  readonly evento: readonly string[]
-  /** The receiver's `host:port` on this machine; when absent, averba starts a receiver. */
-  readonly to?: string
-  /** The path of the receiver's address. */
-  readonly path: string
-  /** The `chaveSecreta` of the subscription of the given receiver; without one when absent. */
-  readonly secret?: string
-}
+/** The folder in which `averba dev` keeps its files. */
+const devFolder = '.averba'
+/** The file that exists while `averba dev` runs in a folder. */
+const devStateFile = join(devFolder, 'dev.json')
 
-const folder = '.averba'
-const stateFile = join(folder, 'dev.json')
+/** What `averba dev` tells `averba trigger`: the address of its control server, and whom to notify. */
+type DevState = Readonly<Record<'control' | 'cnpj', string>>
+
 const host = 'receptor.exemplo.br'
 /** How long an already running `averba dev` has to answer. */
 const answerMs = 1_000
 
-/** Runs the simulated portal with subscriptions of a local receiver, until stopped. */
-export async function runDev(options: DevOptions, say: (line: string) => void): Promise<void> {
-  const { evento, to, path, secret } = options
-  await checkNotRunning()
-  const clock = new ShiftedClock()
-  const services = await startServices({ clock })
-  const control = await startControl(services, clock)
-  const stopped = waitForStop()
-  const endpoint = `https://${host}${path}`
-  const own = to === undefined ? await startReceiver(services, evento, endpoint, say) : undefined
-  if (to !== undefined)
-    await subscribe(services, to, evento, { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) })
-  mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'receiver.pem'), services.receiver.cert)
-  writeFileSync(join(folder, 'receiver.key'), services.receiver.key, { mode: 0o600 })
-  writeFileSync(stateFile, JSON.stringify({ control: control.baseUrl, cnpj: services.samples.cnpj }))
-  say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
-  if (to !== undefined)
-    say(`Your receiver serves TLS with ${join(folder, 'receiver.pem')} and ${join(folder, 'receiver.key')}.`)
-  say(`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
-  await stopped
-  rmSync(stateFile, { force: true })
-  await own?.close()
-  await control.close()
-  await services.close()
-}
+/** The command `averba dev`. */
+export const devCommand = defineCommand({
+  usage: 'dev',
+  description: 'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
+  options: {
+    '--evento <evento...>': { text: 'the events to subscribe to', fallback: ['dimp-situacao-import'] },
+    '--to <host:port>': 'your receiver; by default a receiver of averba',
+    '--path <path>': { text: "the path of your receiver's address", fallback: '/averba' },
+    '--secret <text>': 'a made-up chaveSecreta for the subscription of your receiver',
+  },
+  async run(terminal, { evento, to, path, secret }) {
+    const say = (line: string) => printLine(terminal, line)
+    await checkNotRunning()
+    // Loaded here, since it is slow to load and few commands need it.
+    const { ShiftedClock, startControl, startServices } = await import('../../simulation/index.ts')
+    const clock = new ShiftedClock()
+    const services = await startServices({ clock })
+    const control = await startControl(services, clock)
+    const stopped = waitForStop(terminal)
+    const endpoint = `https://${host}${path}`
+    const wanted = { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) }
+    const close = await (to === undefined
+      ? startReceiver(services, evento, endpoint, say)
+      : subscribe(services, to, evento, wanted))
+    const [certificate, key] = [join(devFolder, 'receiver.pem'), join(devFolder, 'receiver.key')]
+    mkdirSync(devFolder, { recursive: true })
+    writeFileSync(certificate, services.receiver.cert)
+    writeFileSync(key, services.receiver.key, { mode: 0o600 })
+    const state = { control: control.baseUrl, cnpj: services.samples.cnpj } satisfies DevState
+    writeFileSync(devStateFile, JSON.stringify(state))
+    say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
+    if (to !== undefined) say(`Your receiver serves TLS with ${certificate} and ${key}.`)
+    say(`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
+    await stopped
+    rmSync(devStateFile, { force: true })
+    await close()
+    await control.close()
+    await services.close()
+    return exitCodes.done
+  },
+})
 
 /** Two in one folder would share the certificate and the state file. */
 async function checkNotRunning(): Promise<void> {
-  // A killed process leaves its state file, or half of it, but does not answer.
-  const request = async () => fetch(`${readState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
-  const isRunning = await request().then(
-    ({ ok }) => ok,
-    () => false,
-  )
-  if (!isRunning) return
-  throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', {
-    hint: 'Stop it, or use another folder',
-  })
+  try {
+    const { ok } = await fetch(`${readDevState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
+    if (!ok) return
+  } catch {
+    return // A killed process leaves its state file, or half of it, but does not answer.
+  }
+  const hint = 'Stop it, or use another folder'
+  throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', { hint })
 }
 
+/** Subscribes a receiver of the user, which the user ends. */
 async function subscribe(
   services: RunningServices,
   to: string,
   eventos: readonly string[],
   wanted: { readonly endpoint: string; readonly chaveSecreta?: string },
-): Promise<void> {
+): Promise<() => Promise<void>> {
   const address = /^(localhost|127\.\d+\.\d+\.\d+):(\d{1,5})$/.exec(to)
   if (!address) {
-    throw new AverbaError('INVALID_INPUT', `Cannot notify "${to}": it is not an address of this machine`, {
-      hint: 'Give an address such as --to localhost:8443',
-    })
+    const hint = 'Give an address such as --to localhost:8443'
+    throw new AverbaError('INVALID_INPUT', `Cannot notify "${to}": it is not an address of this machine`, { hint })
   }
   services.connect(host, Number(address[2]), address[1])
   for (const evento of eventos) {
@@ -88,14 +97,16 @@ async function subscribe(
     if (status !== 200)
       throw new AverbaError('INVALID_INPUT', `Cannot subscribe to "${evento.slice(0, 40)}": ${status}`)
   }
+  return async () => undefined
 }
 
+/** Starts a receiver of averba, and returns the function that ends it. */
 async function startReceiver(
   services: RunningServices,
   eventos: readonly string[],
   publicUrl: string,
   say: (line: string) => void,
-): Promise<{ close(): Promise<void> }> {
+): Promise<() => Promise<void>> {
   const averba = await openAverba({
     store: ':memory:',
     portal: services.options.portal,
@@ -105,75 +116,68 @@ async function startReceiver(
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
   averba.on('notification.received', ({ data }) => say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`))
   averba.on('notification.copied', () => say('received a copy of it'))
-  const server = createServer({ ...services.receiver, minVersion: 'TLSv1.2' }, averba.receiver.listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  services.connect(host, (server.address() as AddressInfo).port) // It listens on a port, not on a pipe.
-  return {
-    async close() {
-      await closeServer(server)
-      await averba.close()
-    },
+  const server = await serveReceiver(averba, services.receiver)
+  services.connect(host, server.port)
+  return async () => {
+    await server.close()
+    await averba.close()
   }
 }
 
-/** Returns advice for a delivery that a receiver of averba refused. */
-export function adviceFor({ description }: TriggeredDelivery): string | undefined {
-  if (description === 'HTTP 401')
-    return 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret'
-  if (description === 'HTTP 403')
-    return "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }"
-  return undefined
-}
+/** The command `averba trigger`. */
+export const triggerCommand = defineCommand({
+  usage: 'trigger <evento>',
+  description: 'Let the portal of averba dev send one notification.',
+  options: { '--body <json>': { text: 'its body', fallback: '{"numero":"26BR0000000001"}' } },
+  async run(terminal, { body }, evento) {
+    const deliveries = await sendNotification(evento, body)
+    for (const { isDelivered, description } of deliveries) {
+      printLine(terminal, isDelivered ? 'delivered' : `not delivered: ${description}`)
+      if (advices[description] !== undefined) printLine(terminal, advices[description])
+    }
+    if (deliveries.length > 0) return deliveries.every(each => each.isDelivered) ? exitCodes.done : exitCodes.error
+    const name = evento.slice(0, 40)
+    const hint = `Start averba dev with --evento ${name}`
+    throw new AverbaError('NOT_FOUND', `Cannot trigger "${name}": it has no subscription`, { hint })
+  },
+})
 
-/** The result of one delivery. */
-export interface TriggeredDelivery {
-  readonly subscription: number
-  readonly isDelivered: boolean
-  readonly description: string
+/** What to do when a receiver of averba refuses a delivery. */
+const advices: Readonly<Record<string, string>> = {
+  'HTTP 401': 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret',
+  'HTTP 403': "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }",
 }
 
 /** Makes the portal of `averba dev` send one notification. */
-export async function trigger(evento: string, body: string): Promise<TriggeredDelivery[]> {
-  const { control, cnpj } = readState()
-  const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: parseBody(body) }
-  const response = await fetch(`${control}/notifications`, {
-    method: 'POST',
-    body: JSON.stringify(notice),
-  }).catch(cause => {
-    throw notRunning(cause)
-  })
-  if (!response.ok) {
-    const hint = 'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import'
-    throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', {
-      hint,
-    })
-  }
-  const { deliveries } = (await response.json()) as { deliveries: TriggeredDelivery[] } // Our own control server.
-  return deliveries
+async function sendNotification(
+  evento: string,
+  text: string,
+): Promise<{ isDelivered: boolean; description: string }[]> {
+  const { control, cnpj } = readDevState()
+  const quoting = `Quote it for the shell: --body '{"numero":"26BR1"}'`
+  const body: unknown = parseJson(text, 'Cannot trigger the event: the body is not JSON', quoting)
+  const notice = JSON.stringify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body })
+  const response = await fetch(`${control}/notifications`, { method: 'POST', body: notice }).catch(rejectNotRunning)
+  if (response.ok) return (await response.json()).deliveries
+  const hint = 'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import'
+  throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', { hint })
 }
 
-function readState(): { control: string; cnpj: string } {
+/**
+ * Reads what a running `averba dev` wrote.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when none runs in this folder
+ */
+function readDevState(): DevState {
   try {
-    return JSON.parse(readFileSync(stateFile, 'utf8'))
+    return JSON.parse(readFileSync(devStateFile, 'utf8'))
   } catch (cause) {
-    throw notRunning(cause)
+    return rejectNotRunning(cause)
   }
 }
 
-function notRunning(cause: unknown): AverbaError {
-  return new AverbaError('NOT_FOUND', 'Cannot trigger the event: averba dev does not run in this folder', {
-    cause,
-    hint: 'Start it in another terminal: averba dev',
-  })
-}
-
-function parseBody(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the body is not JSON', {
-      cause,
-      hint: `Quote it for the shell: --body '{"numero":"26BR1"}'`,
-    })
-  }
+function rejectNotRunning(cause: unknown): never {
+  const hint = 'Start it in another terminal: averba dev'
+  const message = 'Cannot trigger the event: averba dev does not run in this folder'
+  throw new AverbaError('NOT_FOUND', message, { cause, hint })
 }

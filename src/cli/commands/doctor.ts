@@ -1,66 +1,51 @@
-import { Command } from 'commander'
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
-import { defaultConfig, loadConfig } from '../load-config.ts'
-import { formatBytes, formatCount, formatPendingEffects, printLine } from '../output.ts'
+import { defineCommand } from '../command.ts'
+import { configOption, loadConfig } from '../load-config.ts'
+import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
-
-interface Options {
-  readonly config: string
-  readonly keys?: string
-  readonly deep?: boolean
-  readonly token?: boolean
-  readonly json?: boolean
-}
+import { exitCodes } from '../terminal.ts'
 
 /** The command `averba doctor`. */
-export function doctorCommand(): Command {
-  return new Command('doctor')
-    .description('Check a configuration and everything it needs, or a store alone, and say what to do.')
-    .argument('[store]', 'the file of a log, or a backup: then only this file is checked')
-    .option('--config <file>', 'the configuration', defaultConfig)
-    .option('--keys <file>', 'with a store: its keyring, such as that of a backup; by default the one beside it')
-    .option('--deep', 'also read the whole file, and compare all its parts with each other')
-    .option('--token', 'also request one token from the gateway')
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      '\nThe log is only read, and may be in use. Each service receives only a HEAD / request: no paid call,\n' +
-        'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
-        'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
-    )
-    .action(doctor)
-}
+export const doctorCommand = defineCommand({
+  usage: 'doctor [store]',
+  description: 'Check a configuration and everything it needs, or a store alone, and say what to do.',
+  arguments: ['the file of a log, or a backup: then only this file is checked'],
+  options: {
+    ...configOption,
+    '--keys <file>': 'with a store: its keyring, such as that of a backup; by default the one beside it',
+    '--deep': 'also read the whole file, and compare all its parts with each other',
+    '--token': 'also request one token from the gateway',
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'The log is only read, and may be in use. Each service receives only a HEAD / request: no paid call,\n' +
+    'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
+    'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
+  async run(terminal, { config, keys, deep: isDeep, token }, store) {
+    if (store !== undefined) {
+      const onProgress = createProgress(terminal)
+      const result = await diagnoseStore({ store, ...(keys !== undefined && { keys }), isDeep, onProgress })
+      return {
+        result,
+        lines: formatDiagnosis(result),
+        code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
+      }
+    }
+    if (keys !== undefined)
+      throw new AverbaError('INVALID_INPUT', 'Cannot use --keys without a store', {
+        hint: 'Give both: averba doctor <store> --keys <file>',
+      })
+    const examining = loadConfig(config).then(options => examine(options, { token, isDeep }), toFailedExamination)
+    const { ok, checks, store: found } = await examining
+    const result = { ok, checks, ...(found && { store: found }) }
+    return { result, lines: formatExamination(result), code: ok ? exitCodes.done : exitCodes.error }
+  },
+})
 
-async function doctor(store: string | undefined, options: Options): Promise<void> {
-  const { json = false, deep = false, keys } = options
-  if (store === undefined) {
-    if (keys === undefined) return examineConfig(options)
-    throw new AverbaError('INVALID_INPUT', 'Cannot use --keys without a store', {
-      hint: 'Give both: averba doctor <store> --keys <file>',
-    })
-  }
-  const found = await diagnoseStore({
-    store,
-    ...(keys !== undefined && { keys }),
-    isDeep: deep,
-    onProgress: createProgress(),
-  })
-  if (found.problems.length > 0) process.exitCode = 1
-  if (json) printLine(JSON.stringify(found))
-  else for (const line of formatDiagnosis(found)) printLine(line)
-}
-
-async function examineConfig({ config, token = false, deep = false, json = false }: Options): Promise<void> {
-  const { ok, checks, store } = await loadConfig(config).then(
-    options => examine(options, { token, isDeep: deep }),
-    toFailedExamination,
-  )
-  if (!ok) process.exitCode = 1
-  if (json) return printLine(JSON.stringify({ ok, checks, ...(store && { store }) }))
-  for (const { name, ok: isOk, detail } of checks)
-    printLine(`${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`)
+function* formatExamination({ ok, checks }: Examination): Iterable<string> {
+  for (const { name, ok: isOk, detail } of checks) yield `${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`
   const problems = checks.filter(each => !each.ok).length
-  printLine(ok ? 'No problems.' : `${formatCount(problems, 'problem')}.`)
+  yield ok ? 'No problems.' : `${formatCount(problems, 'problem')}.`
 }
 
 /** Reports a configuration that cannot be loaded as a failed check. */

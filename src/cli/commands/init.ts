@@ -1,49 +1,55 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { AverbaError } from '../../index.ts'
+import { AverbaError, configTemplate } from '../../index.ts'
 import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
-import { configTemplate, requiredVariables } from '../config-template.ts'
+import { defineCommand } from '../command.ts'
+import { defaultConfig, requiredVariables } from '../load-config.ts'
 
-const fileName = 'averba.config.ts'
+/** The command `averba init`. */
+export const initCommand = defineCommand({
+  usage: 'init',
+  description: 'Write averba.config.ts with every option, its meaning and the source of its value.',
+  options: {
+    '--json': 'print one JSON object on the last line',
+    '--dir <folder>': { text: 'the folder to write it to', fallback: '.' },
+    '--force': 'overwrite an existing configuration',
+  },
+  run(_, { dir, force }) {
+    const result = writeConfig(dir, force)
+    return { result, lines: formatNextSteps(result) }
+  },
+})
 
-/** The result of `averba init`, as printed with `--json`. */
-export interface InitResult {
-  readonly file: string
-  /** The environment variables that the configuration reads, without those in comments. */
-  readonly variables: readonly string[]
+function* formatNextSteps({ file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
+  yield `Wrote ${file}. Next steps:`
+  yield '1. Delete the services in it that you do not use.'
+  yield `2. Set the remaining environment variables: ${variables.join(', ')}.`
+  yield `3. Set "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`
+  yield 'To try it without any account, start averba simulate: it writes a file with these variables.'
 }
 
-/**
- * Writes a commented configuration into a folder, and makes the folder if it is missing.
- *
- * @throws {AverbaError} `REFUSED` when a configuration exists and `force` is not given, `INVALID_INPUT` when the folder
- * cannot be made, `STORE_UNSAFE` when the file cannot be written
- */
-export function writeConfig({ dir = '.', force = false }: { dir?: string; force?: boolean }): InitResult {
+/** Writes a commented configuration into a folder, made if it is missing. Returns the variables that it requires. */
+function writeConfig(dir: string, force: boolean) {
   const folder = resolve(dir)
-  const file = join(folder, fileName)
+  const file = join(folder, defaultConfig)
+  const config = configTemplate()
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {
     const reason = isFileError(cause) ? `: ${cause.code}` : ''
-    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${reason}`, {
-      cause,
-      hint: 'Name a folder that this user is allowed to make',
-    })
+    const hint = 'Name a folder that this user is allowed to make'
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}"${reason}`, { cause, hint })
   }
   try {
     // The flag lets the file system check: another process may create the file between a check and the write.
-    writeFileSync(file, configTemplate, { flag: force ? 'w' : 'wx' })
+    writeFileSync(file, config, { flag: force ? 'w' : 'wx' })
   } catch (cause) {
     const code = isFileError(cause) ? cause.code : undefined
     // A partly written file would make the next run fail.
     if (code !== 'EEXIST' && !force) rmSync(file, { force: true })
-    throw code === 'EEXIST'
-      ? new AverbaError('REFUSED', `Cannot write "${file}": it exists already`, {
-          cause,
-          hint: 'To overwrite it: averba init --force',
-        })
-      : asFileError('write', file, cause)
+    if (code !== 'EEXIST') throw asFileError('write', file, cause)
+    const hint = 'To overwrite it: averba init --force'
+    throw new AverbaError('REFUSED', `Cannot write "${file}": it exists already`, { cause, hint })
   }
-  return { file, variables: requiredVariables() }
+  return { file, variables: requiredVariables(config) }
 }

@@ -1,47 +1,35 @@
-import { Command } from 'commander'
-import { rebuildStore } from '../../index.ts'
-import { printLine } from '../output.ts'
+import { type RebuildResult, rebuildStore } from '../../index.ts'
+import { defineCommand } from '../command.ts'
+import { parseRootKey, rootKeyOption } from '../options.ts'
+import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
+import { exitCodes } from '../terminal.ts'
 
 /** The command `averba rebuild`. */
-export function rebuildCommand(): Command {
-  return new Command('rebuild')
-    .description('Rebuild the views from the log, while the present ones serve, and report which rows differed.')
-    .argument('<store>', 'the file of the log, which may be in use')
-    .option('--view <name...>', 'only these views')
-    .addOption(rootKeyOption())
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      '\nCtrl-C interrupts it; the next rebuild continues from there.' +
-        '\nExit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
-    )
-    .action(rebuild)
-}
+export const rebuildCommand = defineCommand({
+  usage: 'rebuild <store>',
+  description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
+  arguments: ['the file of the log, which may be in use'],
+  options: { '--view <name...>': 'only these views', ...rootKeyOption, '--json': 'print one JSON object' },
+  notes:
+    'Ctrl-C interrupts it; the next rebuild continues from there.\n' +
+    'Exit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
+  async run(terminal, { view: names, ...options }, store) {
+    const signal = terminal.stopSignal()
+    const onProgress = createProgress(terminal)
+    const rootKey = parseRootKey(options)
+    const views = await rebuildStore({ store, ...(names && { views: names }), ...rootKey, signal, onProgress })
+    const isWhole = !signal.aborted
+    const isDone = isWhole && views.every(each => each.differences === 0)
+    const code = isDone ? exitCodes.done : exitCodes.error
+    return { result: { isWhole, views }, lines: formatRebuilt(views, isWhole), code }
+  },
+})
 
-async function rebuild(
-  store: string,
-  options: RootKeyOption & { view?: readonly string[]; json?: boolean },
-): Promise<void> {
-  const { view: views, json = false } = options
-  const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-  const rebuilt = await rebuildStore({
-    store,
-    ...(views && { views }),
-    ...parseRootKey(options),
-    signal: stop.signal,
-    onProgress: createProgress(),
-  })
-  const isWhole = !stop.signal.aborted
-  if (!isWhole || rebuilt.some(each => each.differences > 0)) process.exitCode = 1
-  if (json) return printLine(JSON.stringify({ isWhole, views: rebuilt }))
+function* formatRebuilt(rebuilt: readonly RebuildResult[], isWhole: boolean): Iterable<string> {
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    printLine(
-      `${name}: ${rows} ${rows === 1 ? 'row' : 'rows'}, ${differences === 0 ? 'as they were' : `${differences} differed`}`,
-    )
-    for (const key of examples) printLine(`  ${key}`)
+    yield `${name}: ${formatCount(rows, 'row')}, ${differences === 0 ? 'as they were' : `${differences} differed`}`
+    for (const key of examples) yield `  ${key}`
   }
-  if (!isWhole) printLine('Interrupted: the next rebuild continues from here.')
+  if (!isWhole) yield 'Interrupted: the next rebuild continues from here.'
 }

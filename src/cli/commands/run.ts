@@ -1,68 +1,63 @@
-import { Command } from 'commander'
+import { once } from 'node:events'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../../index.ts'
-import { printable } from '../../vocabulary/printable.ts'
-import { ignoreBrokenPipe, printOrDrop } from '../broken-pipe.ts'
+import { defineCommand } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
+import type { RunningServer } from '../local-server.ts'
 import type { Metrics } from '../metrics.ts'
+import { printOrDrop } from '../output.ts'
 import { serveTenants, type Tenant } from '../serve-tenants.ts'
-import { createProbes, type StatusServer, serveStatus } from '../status-server.ts'
-import { stopSignals } from '../stop-signals.ts'
+import { createProbes, serveStatus } from '../status-server.ts'
+import { exitCodes, type Terminal } from '../terminal.ts'
 
-const defaultHost = '127.0.0.1'
 /** The default port of the OpenTelemetry exporter of Prometheus. */
 const defaultPort = 9_464
 
 /** The command `averba run`. */
-export function runCommand(): Command {
-  return new Command('run')
-    .description('Run one or more configurations until stopped: calls, schedules, handlers, receivers.')
-    .option('--config <files...>', 'the configuration, or one for each log', [defaultConfig])
-    .option('--json', 'accepted as by every command; the output is always JSON lines')
-    .addHelpText(
-      'after',
-      '\nServes /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\n' +
-        'Receivers of several logs on one port are distinguished by path.\n' +
-        'After SIGTERM or SIGINT it finishes the work under way, and stops; a second signal stops it at once.\n' +
-        'Exit codes: 0 stopped by a signal, 1 it could not start, 130 and 143 stopped by a second signal, 70 a bug.',
-    )
-    .action(async ({ config }: { config: string[] }) => {
-      await runTenants(config)
-      // A timer or socket of the host may keep the process alive.
-      process.exit()
-    })
-}
+export const runCommand = defineCommand({
+  usage: 'run',
+  description: 'Run one or more configurations until stopped: calls, schedules, handlers, receivers.',
+  options: {
+    '--config <files...>': { text: 'the configuration, or one for each log', fallback: [defaultConfig] },
+    '--json': 'accepted as by every command; the output is always JSON lines',
+  },
+  notes:
+    'Serves /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\n' +
+    'Receivers of several logs on one port are distinguished by path.\n' +
+    'After SIGTERM or SIGINT it finishes the work under way, and stops; a second signal stops it at once.\n' +
+    'Exit codes: 0 stopped by a signal, 1 it could not start, 130 and 143 stopped by a second signal, 70 a bug.',
+  continuesWithoutOutput: true,
+  async run(terminal, { config: configs }) {
+    const stopping = terminal.stopSignal()
+    const running: RunningTenant[] = []
+    try {
+      for (const config of configs) {
+        if (!stopping.aborted) running.push(await openTenant(terminal, config, configs.length > 1))
+      }
+      for (const { averba, options } of running) {
+        if (!stopping.aborted) await options.run?.prepare?.(averba)
+      }
+      if (!stopping.aborted) await serveAndRun(running, stopping)
+    } finally {
+      for (const { metrics } of running) metrics.close()
+      await Promise.all(running.map(({ averba }) => averba.close()))
+    }
+    for (const { logger } of running) logger({ message: 'stopped' })
+    return exitCodes.done
+  },
+})
 
 /** A tenant with its metrics. */
 interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }
 
-async function runTenants(configs: readonly string[]): Promise<void> {
-  ignoreBrokenPipe()
-  const stopping = stopSignals()
-  const running: RunningTenant[] = []
-  try {
-    for (const config of configs) {
-      if (!stopping.aborted) running.push(await openTenant(config, configs.length > 1))
-    }
-    for (const { averba, options } of running) {
-      if (!stopping.aborted) await options.run?.prepare?.(averba)
-    }
-    if (!stopping.aborted) await serveAndRun(running, stopping)
-  } finally {
-    for (const { metrics } of running) metrics.close()
-    await Promise.all(running.map(({ averba }) => averba.close()))
-  }
-  for (const { logger } of running) logger({ message: 'stopped' })
-}
-
 /** Opens the log of a configuration. With several configurations, each log line names its own. */
-async function openTenant(config: string, isNamed: boolean): Promise<RunningTenant> {
+async function openTenant(terminal: Terminal, config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options
   const logger = (line: LogLine) => {
     const at = new Date(clock.now()).toISOString()
-    printOrDrop(printable(JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) })))
+    printOrDrop(terminal, JSON.stringify({ at, ...(isNamed && { config }), ...onlyAllowed(line) }))
   }
   const averba = await openAverba({ ...options, logger })
   // Loaded here, since the library is slow to load and only this command needs it.
@@ -74,29 +69,23 @@ async function openTenant(config: string, isNamed: boolean): Promise<RunningTena
 async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSignal): Promise<void> {
   const servers: { close(): Promise<void> }[] = []
   const closeAll = () => Promise.all(servers.splice(0).map(server => server.close()))
-  const statusServers: StatusServer[] = []
+  const statusServers: RunningServer[] = []
   try {
     for (const { averba, metrics, options, logger } of running) {
-      const { host = defaultHost, port = defaultPort } = options.run ?? {}
+      const { host = '127.0.0.1', port = defaultPort } = options.run ?? {}
       const status = await serveStatus({ host, port }, createProbes(averba, metrics, stopping))
       statusServers.push(status)
       logger({ message: 'listening', host, port: status.port })
     }
     servers.push(...(await serveTenants(running)))
-    const draining = waitForAbort(stopping).then(async () => {
+    const drain = async () => {
+      if (!stopping.aborted) await once(stopping, 'abort')
       for (const { logger } of running) logger({ message: 'stopping', signal: String(stopping.reason) })
       await closeAll()
-    })
-    await Promise.all([...running.map(({ averba }) => averba.run({ signal: stopping })), draining])
+    }
+    await Promise.all([...running.map(({ averba }) => averba.run({ signal: stopping })), drain()])
   } finally {
     await closeAll()
     await Promise.all(statusServers.map(server => server.close()))
   }
-}
-
-function waitForAbort(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -2,82 +2,85 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AverbaError } from '../../index.ts'
-import {
-  type Fault,
-  type Policies,
-  type RunningServices,
-  ShiftedClock,
-  seededEntropy,
-  startControl,
-  startServices,
-} from '../../simulation/index.ts'
-import { waitForStop } from '../stop-signals.ts'
-
-/** The addresses of the simulated services, with file paths of their certificates, as printed with `--json`. */
-export interface SimulationAddresses {
-  readonly consentService: { baseUrl: string; ca: string; cert: string; key: string }
-  readonly tokenService: { url: string; consumerKey: string; consumerSecret: string }
-  readonly validationService: { baseUrl: string; service: string }
-  readonly portal: { baseUrl: string; headers: Readonly<Record<string, string>> }
-  readonly control: { baseUrl: string }
-  /** A server certificate for `localhost` and `*.exemplo.br`. */
-  readonly receiver: { cert: string; key: string }
-  readonly ca: string
-  readonly samples: { cpf: string; cnpj: string }
-  /** A file of lines NAME='value': the environment variables of the `averba init` configuration for these services. */
-  readonly env: string
-}
-
-/** The options of `averba simulate`. */
-export interface SimulateOptions {
-  /** A new folder for the certificates; a temporary one when absent. */
-  readonly dir?: string
-  /** Makes ids, tokens and random faults repeatable; random when absent. */
-  readonly seed?: number
-  /** The faults from the start. */
-  readonly faults?: readonly Fault[]
-  /** The behaviour that the contracts leave open. */
-  readonly policies?: Policies
-  /** The address in 127.0.0.0/8 that deliveries come from. */
-  readonly deliverFrom?: string
-}
+import type { Fault, Policies, RunningServices } from '../../simulation/index.ts'
+import { defineCommand } from '../command.ts'
+import { parseJson } from '../options.ts'
+import { printResult } from '../output.ts'
+import { exitCodes, waitForStop } from '../terminal.ts'
 
 /**
- * Serves the simulated services until the process is stopped, or the process that started it has ended. Deletes a
- * temporary folder at the end; `dir` stays.
- *
- * @throws {AverbaError} `INVALID_INPUT` when the folder exists already, or cannot be made
+ * The addresses of the simulated services, with file paths of their certificates, as printed with `--json`. `env` is a
+ * file of lines NAME='value': the environment variables of the `averba init` configuration for these services.
  */
-export async function runSimulation(
-  announce: (addresses: SimulationAddresses) => void,
-  { dir, seed, ...options }: SimulateOptions,
-): Promise<void> {
-  const folder = createFolder(dir)
-  try {
-    await serveFrom(folder, announce, options, seed)
-  } catch (error) {
-    // An incomplete folder would make the next run fail.
-    rmSync(folder, { recursive: true, force: true })
-    throw error
-  }
-  if (dir === undefined) rmSync(folder, { recursive: true, force: true })
+export type SimulationAddresses = ReturnType<typeof writeAddresses>
+
+/** The command `averba simulate`. */
+export const simulateCommand = defineCommand({
+  usage: 'simulate',
+  description: 'Serve the simulated services over TLS on loopback, until stopped.',
+  options: {
+    '--json': 'print their addresses as one JSON object on the first line',
+    '--dir <folder>': 'a new folder for the certificates; by default a temporary folder',
+    '--seed <number>': { text: 'make ids, tokens and random faults repeatable', read: readSeed },
+    '--fault <json>': { text: 'a fault from the start; may be repeated', read: addFault, fallback: [] },
+    '--policies <json>': { text: 'the behaviour that the contracts leave open', read: readPolicies },
+    '--deliver-from <address>': 'the address in 127.0.0.0/8 that notifications come from',
+  },
+  /** Deletes a temporary folder at the end. A given one stays, unless the services did not start. */
+  async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom }) {
+    const folder = createFolder(dir)
+    const deleteFolder = () => rmSync(folder, { recursive: true, force: true })
+    // Loaded here, since it is slow to load and few commands need it.
+    const { ShiftedClock, seededEntropy, startControl, startServices } = await import('../../simulation/index.ts')
+    const clock = new ShiftedClock()
+    try {
+      const entropy = seed === undefined ? undefined : seededEntropy(seed)
+      const services = await startServices({ clock, faults, policies, deliverFrom, entropy })
+      const control = await startControl(services, clock)
+      const stopped = waitForStop(terminal)
+      const addresses = writeAddresses(services, control.baseUrl, folder)
+      printResult(terminal, json, addresses, formatAddresses(addresses))
+      await stopped
+      await control.close()
+      await services.close()
+    } catch (error) {
+      // An incomplete folder would make the next run fail.
+      deleteFolder()
+      throw error
+    }
+    if (dir === undefined) deleteFolder()
+    return exitCodes.done
+  },
+})
+
+function* formatAddresses(addresses: SimulationAddresses): Iterable<string> {
+  const { consentService, tokenService, validationService, portal, control, env, samples } = addresses
+  yield `consent service     ${consentService.baseUrl}/consentimento/v1`
+  yield `token service       ${tokenService.url}`
+  yield `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`
+  yield `portal              ${portal.baseUrl}/portal/api/ext/webhook`
+  yield `control             ${control.baseUrl}`
+  yield `certificates        ${consentService.ca}, and others in its folder`
+  yield `environment         ${env}, for the configuration of averba init`
+  yield `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`
+  yield 'Stop with Ctrl-C. --json prints all of this for programs.'
 }
 
-async function serveFrom(
-  folder: string,
-  announce: (addresses: SimulationAddresses) => void,
-  options: Omit<SimulateOptions, 'dir' | 'seed'>,
-  seed: number | undefined,
-): Promise<void> {
-  const clock = new ShiftedClock()
-  const entropy = seed !== undefined && { entropy: seededEntropy(seed) }
-  const services = await startServices({ clock, ...options, ...entropy })
-  const control = await startControl(services, clock)
-  const stopped = waitForStop()
-  announce(await writeAddresses(services, control.baseUrl, folder))
-  await stopped
-  await control.close()
-  await services.close()
+function readSeed(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use the seed: it has to be a number of up to nine digits')
+}
+
+/** Parses a fault and appends it; the simulation checks its members. */
+function addFault(text: string, before: readonly Fault[]): readonly Fault[] {
+  const hint = `Give an object, such as --fault '{"kind":"lose","times":1}'`
+  return [...before, parseJson<Fault>(text, 'Cannot add the fault: it is not JSON', hint)]
+}
+
+/** Parses policies; the simulation checks their members. */
+function readPolicies(text: string): Policies {
+  const hint = `Give an object, such as --policies '{"consentService":{"missingRecord":"badRequest"}}'`
+  return parseJson(text, 'Cannot set the policies: they are not JSON', hint)
 }
 
 function createFolder(dir?: string): string {
@@ -87,75 +90,47 @@ function createFolder(dir?: string): string {
     mkdirSync(folder)
   } catch (cause) {
     // An existing folder is refused: overwriting certificates would break the programs that use them.
-    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, {
-      cause,
-      hint: 'Name a new folder inside an existing one',
-    })
+    const hint = 'Name a new folder inside an existing one'
+    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, { cause, hint })
   }
   return folder
 }
 
-async function writeAddresses(
-  services: RunningServices,
-  controlUrl: string,
-  folder: string,
-): Promise<SimulationAddresses> {
+function writeAddresses(services: RunningServices, controlUrl: string, folder: string) {
   const write = (name: string, text: string) => {
     const path = join(folder, name)
     writeFileSync(path, text, { mode: 0o600 })
     return path
   }
-  const { options, samples, client, receiver, portalHeaders } = services
-  const { consumerKey, consumerSecret } = services.credentials
+  const { options, samples, portalHeaders } = services
   const ca = write('ca.pem', services.ca)
+  const [cert, key] = [write('client.pem', services.client.cert), write('client.key', services.client.key)]
+  const [serverCert, serverKey] = [services.receiver.cert, services.receiver.key]
+  const receiver = { cert: write('receiver.pem', serverCert), key: write('receiver.key', serverKey) }
   const addresses = {
-    consentService: {
-      baseUrl: options.consentService.baseUrl,
-      ca,
-      cert: write('client.pem', client.cert),
-      key: write('client.key', client.key),
-    },
-    tokenService: { url: options.tokenService.url, consumerKey, consumerSecret },
-    validationService: {
-      baseUrl: options.validationService.baseUrl,
-      service: options.validationService.service,
-    },
+    consentService: { baseUrl: options.consentService.baseUrl, ca, cert, key },
+    tokenService: { url: options.tokenService.url, ...services.credentials },
+    validationService: { baseUrl: options.validationService.baseUrl, service: options.validationService.service },
     portal: { baseUrl: options.portal.baseUrl, headers: portalHeaders },
-    control: { baseUrl: controlUrl },
-    receiver: { cert: write('receiver.pem', receiver.cert), key: write('receiver.key', receiver.key) },
-    ca,
-    samples,
   }
-  return { ...addresses, env: write('averba.env', formatEnvironment(addresses)) }
-}
-
-/** Formats the variables of the configuration template with the values for these services. */
-function formatEnvironment({
-  consentService,
-  tokenService,
-  validationService,
-  portal,
-  receiver,
-  ca,
-}: Omit<SimulationAddresses, 'env'>): string {
   const variables = {
     AVERBA_CA: ca,
-    AVERBA_CONSENT_URL: consentService.baseUrl,
-    AVERBA_CONSENT_CERT: consentService.cert,
-    AVERBA_CONSENT_KEY: consentService.key,
-    AVERBA_TOKEN_URL: tokenService.url,
-    AVERBA_CONSUMER_KEY: tokenService.consumerKey,
-    AVERBA_CONSUMER_SECRET: tokenService.consumerSecret,
-    AVERBA_VALIDATION_URL: validationService.baseUrl,
-    AVERBA_VALIDATION_SERVICE: validationService.service,
-    AVERBA_PORTAL_URL: portal.baseUrl,
-    AVERBA_PORTAL_AUTHORIZATION: portal.headers.authorization ?? '',
+    AVERBA_CONSENT_URL: addresses.consentService.baseUrl,
+    AVERBA_CONSENT_CERT: cert,
+    AVERBA_CONSENT_KEY: key,
+    AVERBA_TOKEN_URL: addresses.tokenService.url,
+    AVERBA_CONSUMER_KEY: addresses.tokenService.consumerKey,
+    AVERBA_CONSUMER_SECRET: addresses.tokenService.consumerSecret,
+    AVERBA_VALIDATION_URL: addresses.validationService.baseUrl,
+    AVERBA_VALIDATION_SERVICE: addresses.validationService.service,
+    AVERBA_PORTAL_URL: addresses.portal.baseUrl,
+    AVERBA_PORTAL_AUTHORIZATION: portalHeaders.authorization ?? '',
     AVERBA_RECEIVER_URL: 'https://receptor.exemplo.br/averba',
     AVERBA_HOOK_SECRET: 'segredo-de-exemplo',
     AVERBA_SERVER_CERT: receiver.cert,
     AVERBA_SERVER_KEY: receiver.key,
   }
-  return Object.entries(variables)
-    .map(([name, value]) => `${name}='${value}'\n`)
-    .join('')
+  const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
+  const env = write('averba.env', lines.join(''))
+  return { ...addresses, control: { baseUrl: controlUrl }, receiver, ca, samples, env }
 }

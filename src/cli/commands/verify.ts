@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { Command } from 'commander'
 import { AverbaError, type Verdict, verifyLog } from '../../index.ts'
 import {
   type DisclosureVerdict,
@@ -10,67 +9,50 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../../verify.ts'
-import { printLine } from '../output.ts'
+import { type CommandEnd, defineCommand } from '../command.ts'
+import { parseRootKey, rootKeyOption } from '../options.ts'
 import { createProgress } from '../progress.ts'
-import { parseRootKey, type RootKeyOption, rootKeyOption } from '../root-key.ts'
+import { exitCodes } from '../terminal.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
 
-interface Options extends RootKeyOption {
-  readonly key?: readonly string[]
-  readonly mark?: string
-  readonly witness?: readonly string[]
-  readonly json?: boolean
-}
-
 /** Exit codes by level: 0 for a level that something outside of the log confirms. */
-const exitCodes: Readonly<Record<Verdict['level'], number>> = {
-  broken: 2,
-  'self-consistent': 3,
-  held: 0,
-  anchored: 0,
-}
+const levelCodes: Readonly<Record<Verdict['level'], number>> = { broken: 2, 'self-consistent': 3, held: 0, anchored: 0 }
 
 /** The command `averba verify`. */
-export function verifyCommand(): Command {
-  return new Command('verify')
-    .description('Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.')
-    .argument(
-      '<store>',
-      'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
-    )
-    .option('--key <line...>', 'the verifier key line that it has to be signed with, or a file with the line')
-    .option('--mark <file>', 'a signed checkpoint that was kept elsewhere; by default <store>.mark')
-    .option('--witness <line...>', 'verifier key lines of others who sign checkpoints, or files with them')
-    .addOption(rootKeyOption())
-    .option('--json', 'print one JSON object')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;' +
-        '\n3 only self-consistent: nothing from outside confirms it.',
-    )
-    .action(verify)
-}
-
-async function verify(store: string, options: Options): Promise<void> {
-  const { key, mark, witness, json = false } = options
-  const proof = readProof(store)
-  if (proof !== undefined) {
-    rejectLogOptions(options)
-    return verifyProof(proof, { keys: parseKeyOptions(key), witnesses: parseKeyOptions(witness) }, json)
-  }
-  const verdict = await verifyLog({
-    store,
-    onProgress: createProgress(),
-    ...(key && { keys: readKeyLines(key) }),
-    ...parseRootKey(options),
-    ...(mark !== undefined && { mark }),
-    ...(witness && { witnesses: readKeyLines(witness) }),
-  })
-  process.exitCode = exitCodes[verdict.level]
-  if (json) printLine(JSON.stringify(verdict))
-  else for (const line of formatVerdict(verdict)) printLine(line)
-}
+export const verifyCommand = defineCommand({
+  usage: 'verify <store>',
+  description: 'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',
+  arguments: [
+    'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
+  ],
+  options: {
+    '--key <line...>': 'the verifier key line that it has to be signed with, or a file with the line',
+    '--mark <file>': 'a signed checkpoint that was kept elsewhere; by default <store>.mark',
+    '--witness <line...>': 'verifier key lines of others who sign checkpoints, or files with them',
+    ...rootKeyOption,
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n' +
+    '3 only self-consistent: nothing from outside confirms it.',
+  async run(terminal, { key, mark, witness, ...options }, store) {
+    const proof = readProof(store)
+    if (proof !== undefined) {
+      rejectLogOptions({ '--mark': mark, '--root-key-from': options.rootKeyFrom })
+      return verifyProof(proof, parseKeyOptions(key), parseKeyOptions(witness))
+    }
+    const result = await verifyLog({
+      store,
+      onProgress: createProgress(terminal),
+      ...(key && { keys: readKeyLines(key) }),
+      ...parseRootKey(options),
+      ...(mark !== undefined && { mark }),
+      ...(witness && { witnesses: readKeyLines(witness) }),
+    })
+    return { result, lines: formatVerdict(result), code: levelCodes[result.level] }
+  },
+})
 
 /** Reads the file if it is a proof or a disclosure of one event. */
 function readProof(path: string): string | undefined {
@@ -80,55 +62,46 @@ function readProof(path: string): string | undefined {
 }
 
 /** Rejects options that a proof does not use: the user would believe that they were checked. */
-function rejectLogOptions({ mark, rootKeyFrom }: Options): void {
-  const given = mark !== undefined ? '--mark' : rootKeyFrom !== undefined ? '--root-key-from' : undefined
+function rejectLogOptions(options: Readonly<Record<`--${string}`, string | undefined>>): void {
+  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
   if (given === undefined) return
   const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: it is for a whole log`, {
-    hint,
-  })
+  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: it is for a whole log`, { hint })
 }
 
-interface TrustedKeys {
-  readonly keys: readonly VerifierKey[]
-  readonly witnesses: readonly VerifierKey[]
-}
-
-function parseKeyOptions(given: readonly string[] | undefined): VerifierKey[] {
-  return readKeyLines(given ?? []).map(line => {
+function parseKeyOptions(given: readonly string[] = []): VerifierKey[] {
+  return readKeyLines(given).map(line => {
     const key = parseVerifierKey(line)
     if (key) return key
-    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof: a given key is not a verifier key line', {
-      hint: 'Give the line, or a file with the line',
-    })
+    const hint = 'Give the line, or a file with the line'
+    const message = 'Cannot verify the proof: a given key is not a verifier key line'
+    throw new AverbaError('INVALID_INPUT', message, { hint })
   })
 }
 
-async function verifyProof(text: string, { keys, witnesses }: TrustedKeys, json: boolean): Promise<void> {
+async function verifyProof(
+  text: string,
+  keys: readonly VerifierKey[],
+  witnesses: readonly VerifierKey[],
+): Promise<CommandEnd> {
   if (keys.length === 0) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof without the verifier key of the log', {
-      hint: 'Give --key with the file "key" of an exported bundle: it has a line for each name of the log',
-    })
+    const hint = 'Give --key with the file "key" of an exported bundle: it has a line for each name of the log'
+    throw new AverbaError('INVALID_INPUT', 'Cannot verify the proof without the verifier key of the log', { hint })
   }
-  const { header, opened, closed, ...verdict } = text.startsWith('{')
+  const verdict = text.startsWith('{')
     ? await verifyDisclosure(text, keys, { witnesses })
-    : await verifyTlogProofText(text, { keys, witnesses })
-  if (!verdict.isProven) process.exitCode = exitCodes.broken
-  if (json) return printLine(JSON.stringify({ ...verdict, header, ...(opened && { opened, closed }) }))
-  if (!verdict.isProven) return printLine(`NOT PROVEN: ${verdict.fault}`)
-  printLine(`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`)
-  printLine(header ?? '')
-  for (const { name, owner, value } of opened ?? [])
-    printLine(`Its sealed part "${name}", of ${owner}: ${JSON.stringify(value)}`)
-  if (closed && closed.length > 0) printLine(`Not disclosed: ${closed.join(', ')}`)
+    : { ...(await verifyTlogProof(text, keys, { witnesses })), header: parseTlogProof(text)?.header ?? '' }
+  const code = verdict.isProven ? exitCodes.done : levelCodes.broken
+  return { result: verdict, lines: formatProofVerdict(verdict), code }
 }
 
-async function verifyTlogProofText(
-  text: string,
-  { keys, witnesses }: TrustedKeys,
-): Promise<ProofVerdict & Partial<DisclosureVerdict>> {
-  const verdict = await verifyTlogProof(text, keys, { witnesses })
-  return { header: parseTlogProof(text)?.header ?? '', ...verdict }
+function* formatProofVerdict(verdict: ProofVerdict & Partial<DisclosureVerdict>): Iterable<string> {
+  const { header = '', opened = [], closed = [] } = verdict
+  if (!verdict.isProven) return yield `NOT PROVEN: ${verdict.fault}`
+  yield `Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`
+  yield header
+  for (const { name, owner, value } of opened) yield `Its sealed part "${name}", of ${owner}: ${JSON.stringify(value)}`
+  if (closed.length > 0) yield `Not disclosed: ${closed.join(', ')}`
 }
 
 /** Reads key lines that are given as text or as files. */
@@ -149,16 +122,17 @@ function* formatVerdict(verdict: Verdict): Iterable<string> {
   yield `checkpoints  ${checkpoints}, the newest over ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
   if (verdict.stamped)
     yield `time stamp   over the checkpoint of ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
-  for (const { check, count, examples } of verdict.uncounted) {
-    yield `ignored      ${check}: ${count}`
-    for (const example of examples) yield `             ${example}`
-  }
+  yield* formatFindings('ignored', verdict.uncounted)
   yield `level        ${level}`
   if (next !== '') yield `             ${next}`
-  for (const { check, count, examples } of faults) {
-    yield `FAULT        ${check}: ${count}`
-    for (const example of examples) yield `             ${example}`
-  }
+  yield* formatFindings('FAULT  ', faults)
   yield 'This does not prove:'
   for (const each of unproven) yield `- ${each}`
+}
+
+function* formatFindings(what: string, found: Verdict['faults']): Iterable<string> {
+  for (const { check, count, examples } of found) {
+    yield `${what}      ${check}: ${count}`
+    for (const example of examples) yield `             ${example}`
+  }
 }

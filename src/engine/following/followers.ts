@@ -1,12 +1,13 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { WakeSignal } from '../../runtime/wake-signal.ts'
+import { WakeSignal } from '../../runtime/signals.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
+import type { EventMap, RecordedIn } from '../../vocabulary/log-types.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import {
   callInTime,
@@ -18,7 +19,7 @@ import {
 } from './handler-call.ts'
 
 /** Handles an event. The same event may be delivered more than once: use its id to recognise it. */
-export type FollowHandler = (event: RecordedEvent, call: HandlerCall) => Promise<void>
+export type FollowHandler<R extends RecordedEvent = RecordedEvent> = (event: R, call: HandlerCall) => Promise<void>
 
 interface FollowerWork {
   readonly name: string
@@ -41,10 +42,10 @@ const cannotContinue = ['a follower cannot continue; it is tried again', ''] as 
  * Durable event handlers. Each receives every event of its types, in order, at least once, in one process at a time. A
  * failing handler is retried with growing waits, then parked; it skips no event by itself and blocks no other follower.
  */
-export class Followers {
+export class Followers<E extends EventMap = EventMap> {
   /** Every handler call runs in this scope. */
   readonly scope = new HandlerScope()
-  readonly #store: Store
+  readonly #store: Store<E>
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
   readonly #registered = new Map<string, FollowerWork>()
@@ -57,7 +58,7 @@ export class Followers {
   readonly #closing = new AbortController()
   readonly #wakes: WakeSignal
 
-  constructor(store: Store, clock: Clock, log: (line: LogLine) => void) {
+  constructor(store: Store<E>, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
     this.#clock = clock
     this.#wakes = new WakeSignal(clock, pollMs)
@@ -70,7 +71,12 @@ export class Followers {
    *
    * @throws {AverbaError} `INVALID_INPUT` when another handler has the name, or for invalid types, handler or time
    */
-  follow(name: string, types: readonly string[], handler: FollowHandler, time?: HandlerTime): void {
+  follow<T extends string>(
+    name: string,
+    types: readonly T[],
+    handler: FollowHandler<RecordedIn<E, T>>,
+    time?: HandlerTime,
+  ): void {
     const timeoutMs = checkHandlerTime(time)
     if (!Array.isArray(types) || types.length === 0 || typeof handler !== 'function') {
       throw new AverbaError('INVALID_INPUT', 'Cannot follow: types or handler are missing', {
@@ -78,7 +84,7 @@ export class Followers {
       })
     }
     const own = [...new Set(types)].sort()
-    const call = (event: RecordedEvent) =>
+    const call = (event: RecordedIn<E, T>) =>
       this.scope.within(() => callInTime(this.#clock, timeoutMs, given => handler(event, given)))
     this.attach(name, closing => this.#deliverEvents(name, own, call, closing))
   }
@@ -212,10 +218,10 @@ export class Followers {
     return claimed
   }
 
-  async #deliverEvents(
+  async #deliverEvents<T extends string>(
     name: string,
-    types: readonly string[],
-    call: (event: RecordedEvent) => Promise<string | undefined>,
+    types: readonly T[],
+    call: (event: RecordedIn<E, T>) => Promise<string | undefined>,
     closing: AbortSignal,
   ): Promise<void> {
     if (closing.aborted || !(await this.mayHaveWork(name, types))) return

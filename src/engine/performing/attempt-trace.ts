@@ -22,12 +22,8 @@ export async function readTrace(
 ): Promise<AttemptTrace> {
   const events: RecordedOf<AttemptEvent>[] = []
   for (let after = 0; ; ) {
-    const page = (await store.read({
-      stream: effectStream(pending),
-      types: attemptTypes,
-      after,
-    })) as RecordedOf<AttemptEvent>[]
-    events.push(...page)
+    const page = await store.read({ stream: effectStream(pending), types: attemptTypes, after })
+    events.push(...page.filter(isAttempt))
     const last = page.at(-1)
     if (!last) return summarizeTrace(events)
     after = last.position

@@ -3,14 +3,8 @@ import type { Entropy } from '../../runtime/entropy.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError, isDamage, recordableMessage } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type {
-  AttemptOutcome,
-  Json,
-  MessageWithParts,
-  PendingEffect,
-  RecordedEvent,
-  Settlement,
-} from '../../vocabulary/message.ts'
+import type { EffectMap, EndedBy, FactIn, PendingIn } from '../../vocabulary/log-types.ts'
+import type { AttemptOutcome, Fact, Json, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
@@ -24,22 +18,36 @@ import {
   isFromBeforeRestore,
   isLost,
   isRepeatable,
+  LocalBackoff,
 } from './effect-claimer.ts'
-import { LocalBackoff } from './local-backoff.ts'
 import { chooseRetry, retryPolicyOf } from './retry-policy.ts'
 
 /** Turns an effect's outcome into messages for its streams. `since` is the end of the log when the request was sent. */
-export type Router = (pending: PendingEffect, fact: MessageWithParts, since: number) => Promise<DecisionRequest>
+export type Router<P extends PendingEffect = PendingEffect, F extends Fact = Fact> = {
+  // A method, so that a router of one type of fact can be registered: it gets only the effects that such a fact ends.
+  route(pending: P, fact: F, since: number): Promise<DecisionRequest>
+}['route']
+
+/**
+ * Routers by the type of the fact, for the effects of a map. A fact that a chunk recorder has replaced is routed as
+ * that recorder made it.
+ */
+export type RoutersOf<M extends EffectMap> = {
+  readonly [T in FactIn<M>['type']]?: Router<PendingIn<M, EndedBy<M, T>>, Extract<FactIn<M>, { type: T }>>
+}
 
 /** Records one chunk of a large answer, on behalf of whoever requested the effect. */
 export type RecordChunk = (createRequest: () => Promise<DecisionRequest>) => Promise<unknown>
 
 /** Records most of an answer too large for one transaction, and returns the rest as the fact that ends the effect. */
-export type ChunkRecorder = (
-  pending: PendingEffect,
-  fact: MessageWithParts,
-  record: RecordChunk,
-) => Promise<MessageWithParts>
+export type ChunkRecorder<P extends PendingEffect = PendingEffect, F extends Fact = Fact> = {
+  record(pending: P, fact: F, record: RecordChunk): Promise<Fact>
+}['record']
+
+/** Chunk recorders by the type of the fact, for the effects of a map. */
+export type ChunkRecordersOf<M extends EffectMap> = {
+  readonly [T in FactIn<M>['type']]?: ChunkRecorder<PendingIn<M, EndedBy<M, T>>, Extract<FactIn<M>, { type: T }>>
+}
 
 /** The performers of effects, and what handles their answers. The modules of the API register them. */
 export interface EffectRegistry {
@@ -97,7 +105,7 @@ export class EffectRunner {
 
   async #attempt(claimed: ClaimedEffect): Promise<void> {
     const { pending, performer } = claimed
-    const settle = (fact: MessageWithParts, as: Settlement, reason: string) => this.#settle(claimed, fact, as, reason)
+    const settle = (fact: Fact, as: Settlement, reason: string) => this.#settle(claimed, fact, as, reason)
     if (isLost(claimed)) {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
@@ -223,7 +231,7 @@ export class EffectRunner {
 
   async #settle(
     { pending, since, about }: ClaimedEffect,
-    learned: MessageWithParts,
+    learned: Fact,
     as: Settlement,
     reason: string,
   ): Promise<void> {

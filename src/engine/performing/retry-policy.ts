@@ -75,7 +75,7 @@ export function retryPolicyOf(
   event: string | undefined,
 ): RetryPolicy {
   const { byType, byEvent, byClass, recurring } = retryPolicies
-  const { everyMs } = (pending.data ?? {}) as { everyMs?: unknown } // May be of any type: it is checked.
+  const { everyMs }: { everyMs?: unknown } = pending.data ?? {}
   if (typeof everyMs === 'number') return recurring
   return byType[pending.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }

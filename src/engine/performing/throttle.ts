@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { Semaphore } from '../../runtime/semaphore.ts'
+import { Semaphore } from '../../runtime/locks.ts'
 
 /** How much of a service one process may use. */
 export interface ServiceLimits {

@@ -6,7 +6,7 @@ import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import type { Append, ExpectedStream, IndexEntry } from '../../store/writing/append.ts'
 import type { Destruction } from '../../store/writing/destruction.ts'
-import type { RecentDigest } from '../../store/writing/recent-digests.ts'
+import type { RecentDigest } from '../../store/writing/writer-cache.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { DecisionInput, Event, MessageWithParts, RecordedEvent } from '../../vocabulary/message.ts'
 

@@ -1,222 +1,295 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
+import { reports, typesOf } from '../definition/chart-rules.ts'
+import type { ConsentEvent } from './events.ts'
 import {
+  afterAppearing,
+  afterDescription,
+  afterMove,
   type ConsentContext,
   type ConsentView,
-  historyAfter,
+  endsOpenChange,
   initialContext,
-  noDoubt,
-  owes,
-  readingAfter,
-  shownBy,
-} from './context.ts'
-import type { ConsentEvent } from './events.ts'
-import type { ConsentStatus } from './status.ts'
+  isMove,
+  moveTypes,
+  type OpenChange,
+  requestsReading,
+} from './moves.ts'
+import { isOpen } from './status.ts'
+
+/** The transitions of events that change nothing in a region, but that its state takes. */
+function taken<T extends ConsentEvent['type']>(...types: readonly T[]): Readonly<Record<T, Record<string, never>>> {
+  return Object.fromEntries(types.map(type => [type, {}])) as Record<T, Record<string, never>> // One for each.
+}
 
 // The service's status counts, even when its table has no such transition.
-const asShown = [
-  { guard: 'showsPendente', target: '.PENDENTE', actions: 'keepReading' },
-  { guard: 'showsAtivo', target: '.ATIVO', actions: 'keepReading' },
-  { guard: 'showsNegado', target: '.NEGADO', actions: 'keepReading' },
-  { guard: 'showsRevogado', target: '.REVOGADO', actions: 'keepReading' },
-  { guard: 'showsExpirado', target: '.EXPIRADO', actions: 'keepReading' },
-] as const
+const asShown = (['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const).map(
+  status => ({ guard: { type: 'reports', params: { status } }, target: `.${status}`, actions: 'keepStatus' }) as const,
+)
+const asks = (params: Readonly<Record<string, string>>) => ({ guard: { type: 'reports', params } }) as const
+const refusesRequest = (refused: string) => ({ refuses: { 'consent.changeRequested': { refused } } })
+const onlyFrom = (status: string) =>
+  refusesRequest(`it is ${status}: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO`)
+/** What a listed consent takes whatever its status. */
+const listed = taken('consent.confirmed', 'consent.changeSeen', 'consent.detailRequested')
+const amended = { 'consent.amended': { actions: 'keepDates' } } as const
+const vanishes = { 'consent.vanished': 'vanished' } as const
+const lapses = { 'consent.lapsed': { actions: 'keepLapse' } } as const
 
-const ended = { target: 'known', actions: 'forgetDoubt' } as const
-// A change is ended by its answer or by a reading of the consent, not by a list without the consent.
-const gone = { actions: 'forgetShown' } as const
-// The service accepted the change but shows another status, so the change stays uncertain.
-const contrary = { guard: 'isContrary', target: 'uncertain', actions: 'keepContrary' } as const
-// While our change is pending or uncertain, other differences wait until it ends.
-const seenBeside = { 'consent.changeSeen': { actions: 'keepShown' } } as const
-const doubtEnds = {
-  'consent.approved': ended,
-  'consent.denied': ended,
-  'consent.revoked': ended,
-  'consent.expired': ended,
-  'consent.conflicted': [contrary, ended],
-  'consent.vanished': ended,
-  'consent.confirmed': ended,
-  'consent.changeNotMade': ended,
-} as const
-// A status that does not decide our change ends neither a pending nor an uncertain one.
-const out = { guard: 'isChangePending', actions: 'forgetShown' } as const
-const outEnds = {
-  ...doubtEnds,
-  'consent.approved': [out, ended],
-  'consent.denied': [out, ended],
-  'consent.revoked': [out, ended],
-  'consent.expired': [out, ended],
-  'consent.conflicted': [contrary, out, ended],
-} as const
-const lost = { guard: 'isChangePending', actions: 'forgetSeen' } as const
-const lostEnds = {
-  ...doubtEnds,
-  'consent.approved': [lost, ended],
-  'consent.denied': [lost, ended],
-  'consent.revoked': [lost, ended],
-  'consent.expired': [lost, ended],
-  'consent.conflicted': [contrary, lost, ended],
-} as const
+const endsBy = <G extends string>(guard: G) => [{ guard, target: 'none', actions: 'forgetChange' }, {}] as const
+const changeEnds = <G extends string>(guard: G) =>
+  ({
+    'consent.approved': endsBy(guard),
+    'consent.denied': endsBy(guard),
+    'consent.revoked': endsBy(guard),
+    'consent.expired': endsBy(guard),
+    'consent.conflicted': endsBy(guard),
+    'consent.appeared': endsBy(guard),
+    'consent.confirmed': endsBy(guard),
+  }) as const
+const requestedEnds = changeEnds('endsRequestedChange')
+const lostEnds = changeEnds('endsLostChange')
+const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
+const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
+const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
 
-/** The chart of a consent: its status, and in parallel whether that status is certain. */
+/** The chart of a consent: its status, whether readings agree with it, our own change, and whether it was erased. */
 export const chart = setup({
-  types: { context: {} as ConsentContext, events: {} as ConsentEvent },
+  types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
-    isContrary: ({ event }) => isContrary(event),
-    isChangePending: ({ event }) => 'isChangePending' in event.data && event.data.isChangePending === true,
-    staysChanging: ({ event }) => knowledgeIn(event) === 'changing',
-    staysUncertain: ({ event }) => knowledgeIn(event) === 'uncertain',
-    showsPendente: ({ event }) => shows(event) === 'PENDENTE',
-    showsAtivo: ({ event }) => shows(event) === 'ATIVO',
-    showsNegado: ({ event }) => shows(event) === 'NEGADO',
-    showsRevogado: ({ event }) => shows(event) === 'REVOGADO',
-    showsExpirado: ({ event }) => shows(event) === 'EXPIRADO',
+    reports,
+    isEndShown: ({ context: { shown } }) => shown !== null && shown !== 'unreadable' && !isOpen(shown),
+    endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
+    endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
   },
   actions: {
-    keepReading: assign(({ context, event }) => readingAfter(context, event)),
-    keepAsked: assign({
-      asked: ({ event }) => (event.type === 'consent.changeRequested' ? event.data.status : null),
-      askedAt: ({ event }) => (event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null),
-      statusesSinceRequest: ({ context }) => [context.reading.status],
-      endedAt: null,
+    keepDates: assign(({ event }) => (event.type === 'consent.amended' ? { reading: event.data } : {})),
+    keepStatus: assign(({ context, event }) => {
+      if (event.type === 'consent.appeared') return afterAppearing(context, event)
+      return isMove(event) ? afterMove(context, event.data) : {}
     }),
-    keepShown: assign(({ context, event }) => (event.type === 'consent.changeSeen' ? shownBy(context, event) : {})),
-    endShown: assign({
-      shown: ({ context, event }) => (shows(event) === context.reading.status ? null : context.shown),
-    }),
-    forgetShown: assign({ shown: null, isConcurrentRead: false, isReadingOwed: false }),
-    forgetSeen: assign({ shown: null, isConcurrentRead: false }),
     keepHistory: assign(({ context, event }) =>
-      event.type === 'consent.described' ? historyAfter(context, event) : {},
+      event.type === 'consent.described' ? afterDescription(context, event) : {},
     ),
-    keepOwed: assign(({ event }) =>
-      event.type === 'consent.detailRequested' && event.data.askedAt !== undefined
-        ? { historyAskedAt: event.data.askedAt, isReadingOwed: true }
+    keepShown: assign(({ event }) =>
+      event.type === 'consent.changeSeen'
+        ? { shown: event.data.status ?? ('unreadable' as const), shownAt: event.data.askedAt ?? null }
         : {},
     ),
-    endReading: assign({ isReadingOwed: false }),
-    keepLost: assign({
-      isLost: true,
+    forgetShown: assign({ shown: null, shownAt: null }),
+    noteReading: assign({
+      isReadingPending: ({ context, event }) => context.isReadingPending || requestsReading(event),
+    }),
+    endReading: assign({ isReadingPending: false }),
+    keepRequest: assign(({ context, event }) =>
+      event.type === 'consent.changeRequested'
+        ? {
+            asked: event.data.status,
+            askedAt: event.data.askedAt ?? null,
+            lostAt: null,
+            statusesSinceRequest: [context.reading.status],
+          }
+        : {},
+    ),
+    keepLoss: assign({
       lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
     }),
-    keepDeclined: assign(({ event }) => ({
-      ...{ asked: null, askedAt: null, isLost: false, lostAt: null },
-      isReadingOwed: owes(event),
-    })),
-    // Keep what was requested until a reading shows whether the change was made.
-    keepContrary: assign(({ event }) => ({
-      isLost: false,
-      lostAt: event.type === 'consent.conflicted' ? (event.data.askedAt ?? null) : null,
-      isReadingOwed: owes(event),
-    })),
-    keepLapsed: assign({
+    forgetChange: assign({ asked: null, askedAt: null, lostAt: null }),
+    keepLapse: assign({
       lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
     }),
-    forgetDoubt: assign(noDoubt),
-    markErased: assign({ isErased: true }),
   },
 }).createMachine({
   id: 'consent',
+  description: 'A consent request of one data subject, as the consent service keeps it.',
   context: initialContext,
   type: 'parallel',
+  on: { 'consent.unexpected': {} },
   states: {
     status: {
+      description: 'Its status at the service.',
       initial: 'absent',
       on: {
         'consent.appeared': asShown,
         'consent.conflicted': asShown,
-        'consent.amended': { actions: 'keepReading' },
         'consent.described': { actions: 'keepHistory' },
-        'consent.detailRequested': { actions: 'keepOwed' },
         'consent.readDeclined': { actions: 'endReading' },
         'consent.readGivenUp': { actions: 'endReading' },
-        'consent.lapsed': { actions: 'keepLapsed' },
-        'consent.vanished': { target: '.vanished', actions: 'keepReading' },
-        'consent.erased': { actions: 'markErased' },
       },
       states: {
-        absent: {},
+        absent: {
+          description: 'No reading has shown it.',
+          meta: { refusesAll: { refused: 'nothing is known of it' } },
+        },
         PENDENTE: {
+          description: 'The data subject has not decided.',
           on: {
-            'consent.approved': { target: 'ATIVO', actions: 'keepReading' },
-            'consent.denied': { target: 'NEGADO', actions: 'keepReading' },
-            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+            ...{ ...listed, ...amended, ...vanishes, ...lapses },
+            'consent.approved': { target: 'ATIVO', actions: 'keepStatus' },
+            'consent.denied': { target: 'NEGADO', actions: 'keepStatus' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
+            'consent.changeRequested': [asks({ status: 'ATIVO' }), asks({ status: 'NEGADO' })],
           },
+          meta: onlyFrom('PENDENTE'),
         },
         ATIVO: {
+          description: 'The data subject consents.',
           on: {
-            'consent.revoked': { target: 'REVOGADO', actions: 'keepReading' },
-            'consent.expired': { target: 'EXPIRADO', actions: 'keepReading' },
+            ...{ ...listed, ...amended, ...vanishes, ...lapses },
+            'consent.revoked': { target: 'REVOGADO', actions: 'keepStatus' },
+            'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
+            'consent.changeRequested': asks({ status: 'REVOGADO' }),
+            'consent.used': {},
           },
+          meta: onlyFrom('ATIVO'),
         },
-        NEGADO: {},
-        REVOGADO: {},
-        EXPIRADO: {},
-        vanished: {},
+        NEGADO: {
+          description: 'The data subject, or we for them, denied it.',
+          on: { ...listed, ...amended, ...vanishes },
+          meta: onlyFrom('NEGADO'),
+        },
+        REVOGADO: {
+          description: 'It was active, and was revoked.',
+          on: { ...listed, ...amended, ...vanishes },
+          meta: onlyFrom('REVOGADO'),
+        },
+        EXPIRADO: {
+          description: 'Its date has passed, as the service shows.',
+          on: { ...listed, ...amended, ...vanishes },
+          meta: onlyFrom('EXPIRADO'),
+        },
+        vanished: {
+          description: 'The service no longer lists it: it cannot be used until it is listed again.',
+          // A denial may replace an approval that was not sent.
+          on: { 'consent.changeRequested': asks({ status: 'NEGADO', instead: 'ATIVO' }) },
+          meta: { refusesAll: { refused: 'the service no longer lists it' } },
+        },
       },
     },
     knowledge: {
+      description: 'Whether readings agree with the known status.',
       initial: 'known',
       states: {
         known: {
+          description: 'No reading differs.',
           on: {
-            'consent.changeRequested': { target: 'changing', actions: 'keepAsked' },
+            ...taken(
+              ...moveTypes,
+              'consent.appeared',
+              'consent.vanished',
+              'consent.confirmed',
+              'consent.changeRequested',
+            ),
+            'consent.used': {},
             'consent.changeSeen': { target: 'changed', actions: 'keepShown' },
+            'consent.changeDeclined': 'changed',
           },
         },
-        changed: { on: { ...doubtEnds, ...seenBeside } },
-        changing: {
+        changed: {
+          description: 'A reading differs, or the service refused a change that it should allow: it is read in full.',
           on: {
-            ...outEnds,
-            'consent.vanished': gone,
-            'consent.appeared': [{ guard: 'staysChanging' }, ended],
-            'consent.changeRequested': { actions: 'keepAsked' },
-            'consent.changeSeen': { actions: ['keepShown', 'endShown'] },
-            'consent.changeLost': { target: 'uncertain', actions: 'keepLost' },
-            'consent.changeDeclined': { target: 'uncertain', actions: 'keepDeclined' },
+            'consent.approved': doubtEnds,
+            'consent.denied': doubtEnds,
+            'consent.revoked': doubtEnds,
+            'consent.expired': doubtEnds,
+            'consent.conflicted': doubtEnds,
+            // An end that was shown before it vanished is still to be read.
+            'consent.appeared': [{ guard: 'isEndShown' }, doubtEnds],
+            'consent.vanished': {},
+            'consent.confirmed': doubtEnds,
+            'consent.changeSeen': { actions: 'keepShown' },
+            'consent.changeDeclined': {},
+          },
+          meta: refusesRequest('the service shows another status: its history is being read'),
+        },
+      },
+    },
+    change: {
+      description: 'A change that we requested.',
+      initial: 'none',
+      states: {
+        none: {
+          description: 'No change of ours is open.',
+          on: {
+            ...taken(...moveTypes, 'consent.appeared', 'consent.confirmed'),
+            'consent.changeRequested': { target: 'requested', actions: 'keepRequest' },
           },
         },
-        uncertain: {
+        requested: {
+          description: 'Our change was requested and not answered.',
           on: {
-            ...lostEnds,
-            ...seenBeside,
-            'consent.vanished': gone,
-            'consent.appeared': [{ guard: 'staysUncertain' }, ended],
+            ...requestedEnds,
+            // Another change replaces one that was not sent.
+            'consent.changeRequested': (['ATIVO', 'NEGADO', 'REVOGADO'] as const).map(
+              instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
+            ),
+            'consent.changeDeclined': { target: 'none', actions: 'forgetChange' },
+            'consent.changeLost': [
+              { ...asks({ shows: 'another' }), target: 'contrary', actions: 'keepLoss' },
+              { target: 'lost', actions: 'keepLoss' },
+            ],
           },
+          meta: refusesRequest('another change has not been answered yet'),
+        },
+        lost: {
+          description: 'The answer to our change was lost: a reading shows what became of it.',
+          on: { ...lostEnds, ...notMade },
+          meta: isBeingRead,
+        },
+        contrary: {
+          description: 'The answer to our change showed another status: a reading shows what became of it.',
+          on: { ...lostEnds, ...notMade },
+          meta: isBeingRead,
+        },
+      },
+    },
+    data: {
+      description: 'Whether its personal data is kept.',
+      initial: 'kept',
+      states: {
+        kept: {
+          description: 'Its data subject was not erased.',
+          on: {
+            ...taken(
+              ...moveTypes,
+              ...(['consent.amended', 'consent.vanished', 'consent.lapsed', 'consent.confirmed'] as const),
+              ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
+              ...(['consent.changeWithheld', 'consent.described', 'consent.readDeclined'] as const),
+              ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
+            ),
+            'consent.appeared': { actions: 'noteReading' },
+            'consent.changeSeen': { actions: 'noteReading' },
+            'consent.changeLost': { actions: 'noteReading' },
+            'consent.changeDeclined': { actions: 'noteReading' },
+            'consent.detailRequested': { actions: 'noteReading' },
+            'consent.erased': 'erased',
+          },
+        },
+        erased: {
+          description: 'Its data subject was erased: nothing changes it any more.',
+          meta: { refusesAll: { refused: 'its data subject was erased', code: 'SUBJECT_ERASED' } },
         },
       },
     },
   },
 })
 
-function shows(event: ConsentEvent): ConsentStatus | undefined {
-  return 'status' in event.data ? (event.data.status ?? undefined) : undefined
-}
-
-function knowledgeIn(event: ConsentEvent): 'changing' | 'uncertain' | undefined {
-  return event.type === 'consent.appeared' ? event.data.knowledge : undefined
-}
-
-/** Checks that the answer to a change shows another status than requested. */
-function isContrary(event: ConsentEvent): boolean {
-  return event.type === 'consent.conflicted' && event.data.isContrary === true
+function endsIn(open: OpenChange, event: ConsentEvent): boolean {
+  if (isMove(event) || event.type === 'consent.appeared' || event.type === 'consent.confirmed')
+    return endsOpenChange(open, event.data)
+  return false
 }
 
 /** The state of the consent chart. */
 export type ConsentChartState = SnapshotFrom<typeof chart>
 
 /** Returns the machine's state in the form that decisions about readings need. */
-export function heldOf(state: ConsentChartState): ConsentView {
+export function heldOf({ context, value }: ConsentChartState): ConsentView {
+  const isVanished = value.status === 'vanished'
   return {
-    ...state.context,
-    isVanished: state.matches({ status: 'vanished' }),
-    isUnknown: isUnknown(state),
-    isDoubtful: state.matches({ knowledge: 'uncertain' }),
-    isQuiet: state.matches({ knowledge: 'known' }) || state.matches({ knowledge: 'changed' }),
+    ...context,
+    isVanished,
+    isUnknown: isVanished || value.status === 'absent',
+    isUncertain: value.knowledge === 'changed',
+    change: value.change,
   }
-}
-
-/** Checks that the consent was never read, or is no longer listed. */
-export function isUnknown(state: ConsentChartState): boolean {
-  return state.matches({ status: 'absent' }) || state.matches({ status: 'vanished' })
 }

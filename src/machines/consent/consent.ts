@@ -1,255 +1,113 @@
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Effect, Instant, MessageWithParts } from '../../vocabulary/message.ts'
-import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import { defineMachine } from '../definition/define-machine.ts'
-import { decideErased } from '../definition/erased.ts'
-import { type Decision, type Machine, record, refuse } from '../definition/machine.ts'
-import { answered, lost, refused } from './answers.ts'
-import { type ConsentChartState, chart, heldOf, isUnknown } from './chart.ts'
-import { type ConsentView, oldReadingsMax } from './context.ts'
-import { type ConsentEvent, type ConsentMessage, type ConsentReading, type UseQuestion, whenErased } from './events.ts'
-import { type HistoryEntry, isContradicted } from './history.ts'
-import { movesOf } from './moves.ts'
+import type { MessageWithParts } from '../../vocabulary/message.ts'
+import { defineMachine, record } from '../definition/define-machine.ts'
+import type { Decision, Machine } from '../definition/machine.ts'
+import { type ConsentChartState, chart, heldOf } from './chart.ts'
+import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
+import type { ConsentView } from './moves.ts'
 import {
-  concurrentMiss,
-  concurrentRead,
+  answered,
+  changeStatus,
   lapse,
-  lateChangeMs,
-  maybeOlderUntil,
-  mayStillBeMade,
-  observed,
-  seen,
+  listed,
+  lost,
+  readConsent,
+  readInFull,
+  refused,
+  unavailable,
+  unreadable,
 } from './readings.ts'
 import { judge } from './standing.ts'
-import { askedFrom, type RequestableStatus } from './status.ts'
 
-const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
-const asksInstead = {
+const asks = {
+  'consent.approve': 'ATIVO',
+  'consent.deny': 'NEGADO',
+  'consent.revoke': 'REVOGADO',
   'consent.approveInstead': 'ATIVO',
   'consent.denyInstead': 'NEGADO',
   'consent.revokeInstead': 'REVOGADO',
 } as const
 
-function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
-  const decideNow = () => decideKnown(state, message)
-  return state.context.isErased ? decideErased(message, whenErased, decideNow) : decideNow()
-}
+const isInstead = (type: string) => type.endsWith('Instead')
 
-function decideKnown(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
+function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
+  const held = heldOf(state)
+  const isOld = message.isStale === true
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
     case 'consent.revoke':
-      return ask(state, message.data, asks[message.type])
     case 'consent.approveInstead':
     case 'consent.denyInstead':
-    case 'consent.revokeInstead':
-      return ask(state, message.data, asksInstead[message.type], state.context.asked)
+    case 'consent.revokeInstead': {
+      const status = asks[message.type]
+      const { askedAt } = message.data
+      const replaced = isInstead(message.type) && held.asked !== null && { instead: held.asked }
+      const data = { status, ...replaced, ...(askedAt !== undefined && { askedAt }) }
+      return record({ type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] })
+    }
     case 'consent.readDetail':
-      if (isUnknown(state)) return refuse(missing(state))
-      return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(state.context)] })
-    case 'consent.observe': {
-      const held = heldOf(state)
-      const isOld = message.isStale || maybeOlderUntil(held, message.data) !== undefined
-      return withReading(state, isOld ? concurrentRead(held, message.data) : seen(held, message.data))
-    }
-    case 'consent.observeUnreadable': {
-      const { shown, isReadingOwed } = state.context
-      if (isUnknown(state) || (shown === 'unreadable' && isReadingOwed)) return record()
-      const anomaly = 'the service shows it in a form that cannot be read'
-      return withReading(state, [{ type: 'consent.changeSeen', data: { status: null }, anomaly }])
-    }
+      return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
+    case 'consent.observe':
+      return { events: listed(held, message.data, isOld) }
+    case 'consent.observeUnreadable':
+      if (held.isUnknown) return record()
+      return { events: unreadable(held, 'the service shows it in a form that cannot be read') }
     case 'consent.miss':
-      if (isUnknown(state)) return record()
-      if (message.isStale) return withReading(state, concurrentMiss(heldOf(state)))
+      if (held.isUnknown) return record()
+      if (isOld) return { events: unreadable(held) }
       return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
     case 'consent.passTime':
-      return { events: lapse(heldOf(state), state.context.lapsed, message.data.now) }
+      return { events: isErased(state) ? [] : lapse(held, message.data.now) }
     case 'consent.erase':
-      return record({ type: 'consent.erased', data: {} })
+      return isErased(state) ? record() : record({ type: 'consent.erased', data: {} })
     case 'consent.use':
-      return record(use(state, message.data))
+      return record(use(held, state.matches({ status: 'absent' }), message.data))
     case 'consentService.consentRead':
-      return { events: readInFull(state, message) }
+      return { events: readInFull(held, message.data, isOld) }
     case 'consentService.statusChanged':
-      return withReading(state, answered(heldOf(state), message.data, readConsent(state.context)))
+      return { events: answered(held, message.data) }
     case 'consent.withholdChange':
       return record({ type: 'consent.changeWithheld', data: message.data })
     case 'consentService.changeDeclined':
-      return record(refused(heldOf(state), message.data, readConsent(state.context)))
+      return record(refused(held, message.data))
     case 'consentService.changeLost':
-      return record(lost(heldOf(state), message.data, readConsent(state.context)))
+      return record(lost(held, message.data))
     case 'consentService.readDeclined':
-      return record({ type: 'consent.readDeclined', data: message.data }, ...believed(state))
+      return record({ type: 'consent.readDeclined', data: message.data }, ...unavailable(held))
     case 'consentService.readGivenUp':
-      return record({ type: 'consent.readGivenUp', data: {} }, ...believed(state))
+      return record({ type: 'consent.readGivenUp', data: {} }, ...unavailable(held))
   }
 }
 
-/** Without a full reading, the status in the list counts, though its time is unknown. */
-function believed(state: ConsentChartState): readonly ConsentEvent[] {
-  const { shown, shownAt, isConcurrentRead, reading } = state.context
-  const isFirm = shown !== null && shown !== 'unreadable' && !isConcurrentRead && heldOf(state).isQuiet
-  if (!isFirm) return []
-  if (shown === reading.status) return [{ type: 'consent.confirmed', data: { status: shown } }]
-  return movesOf(heldOf(state), shown, [], shownAt ?? undefined)
-}
-
-/**
- * Requests a change, only from the status that the contract's table allows, and one at a time. A denial may replace an
- * unsent approval even while the service does not list the consent.
- */
-function ask(
-  state: ConsentChartState,
-  { askedAt }: { readonly askedAt?: Instant },
-  status: RequestableStatus,
-  instead: RequestableStatus | null = null,
-): Decision<ConsentEvent> {
-  if (isUnknown(state) && !(instead === 'ATIVO' && status === 'NEGADO')) return refuse(missing(state))
-  if (state.matches({ knowledge: 'changing' }) && instead === null)
-    return refuse('another change has not been answered yet')
-  if (state.matches({ knowledge: 'uncertain' })) {
-    return refuse(`${doubtOf(state.context)}: ${whenTold(state.context)}`)
-  }
-  if (state.matches({ knowledge: 'changed' }))
-    return refuse('the service shows another status: its history is being read')
-  const held = state.context.reading.status
-  if (held !== askedFrom[status]) return refuse(`it is ${held}, and only ${askedFrom[status]} becomes ${status}`)
-  return record({
-    type: 'consent.changeRequested',
-    data: { status, ...(instead !== null && { instead }), ...(askedAt !== undefined && { askedAt }) },
-    effects: [changeStatus(state.context, status)],
-  })
-}
-
-function doubtOf({ isLost, asked }: ConsentChartState['context']): string {
-  if (isLost) return 'the last change may have been made'
-  return asked === null
-    ? 'the service refused the last change'
-    : 'the service answered the last change with another status'
-}
-
-function whenTold({ lostAt }: ConsentChartState['context']): string {
-  if (lostAt === null) return 'read it first'
-  return `a reading tells that begins after ${toInstant(fromInstant(lostAt) + lateChangeMs)}`
-}
-
-/** The events of a full reading: the status changes of its history that are not recorded, each with its time. */
-function readInFull(
-  state: ConsentChartState,
-  { data, isStale }: MessageWithParts<Extract<ConsentMessage, { type: 'consentService.consentRead' }>>,
-): readonly ConsentEvent[] {
-  const { history, ...reading } = data
-  const { consent, subject } = state.context
-  const held = heldOf(state)
-  // Only a list makes it appear again, because that event stores the listed record.
-  if (held.isVanished) return [described(data, readLater(state, data))]
-  const dueAt = maybeOlderUntil(held, data, history)
-  if (isStale || dueAt !== undefined) {
-    const news = concurrentRead(held, reading)
-    const isOpen = news.length > 0 || held.shown !== null || held.isDoubtful || dueAt !== undefined
-    const laterAt = dueAt ?? pausedUntil(held, data)
-    const later = { ...readConsent(state.context), ...(laterAt !== undefined && { dueAt: laterAt }) }
-    return [described({ ...data, isOld: true }, isOpen ? [later] : []), ...news]
-  }
-  return [described(data, readLater(state, data)), ...observed(held, { ...reading, consent, subject }, history)]
-}
-
-/**
- * Delays the next reading after several stale ones in a row: without a pause, readings of two engines could make each
- * other stale forever.
- */
-function pausedUntil({ oldReadings }: ConsentView, { askedAt }: { readonly askedAt?: Instant }): Instant | undefined {
-  if (oldReadings < oldReadingsMax || askedAt === undefined) return undefined
-  return toInstant(fromInstant(askedAt) + lateChangeMs)
-}
-
-/** Requests a later reading for a change that the service may still make. */
-function readLater(state: ConsentChartState, reading: Parameters<typeof mayStillBeMade>[1]): readonly Effect[] {
-  const { lostAt } = state.context
-  if (lostAt === null || !mayStillBeMade(heldOf(state), reading)) return []
-  return [{ ...readConsent(state.context), dueAt: toInstant(fromInstant(lostAt) + lateChangeMs) }]
-}
-
-function described(
-  {
-    status,
-    history,
-    askedAt,
-    isOld,
-  }: Pick<ConsentReading, 'status'> & {
-    readonly history: readonly HistoryEntry[]
-    readonly askedAt?: Instant
-    readonly isOld?: true
-  },
-  effects: readonly Effect[],
-): ConsentEvent {
-  const data = {
-    status,
-    history,
-    ...(askedAt !== undefined && { askedAt }),
-    ...(isOld && { isOld }),
-  }
-  const event = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) } as const
-  if (history.every(entry => entry.status !== null)) return event
-  return { ...event, anomaly: 'its history shows a status that the contract does not have' }
-}
-
-/**
- * Adds a full reading, once, when a list shows another status or one that contradicts the history, and a later reading
- * when a lost change may still be made.
- */
-function withReading(state: ConsentChartState, events: readonly ConsentEvent[]): Decision<ConsentEvent> {
-  const { isReadingOwed, isQuiet, reading } = heldOf(state)
-  const isOwing = ({ type, data }: ConsentEvent) =>
-    type === 'consent.changeSeen' &&
-    !isReadingOwed &&
-    (isQuiet || data.isConcurrentRead === true || data.status !== reading.status)
-  return {
-    events: events.map(event => {
-      const later = event.type === 'consent.appeared' ? readLater(state, event.data) : []
-      const effects = isOwing(event) || event.type === 'consent.detailRequested' ? [readConsent(state.context)] : later
-      return effects.length > 0 ? { ...event, effects } : event
-    }),
-  }
+function isErased(state: ConsentChartState): boolean {
+  return state.matches({ data: 'erased' })
 }
 
 /** Decides a use on the current state: the append fails if the stream has changed meanwhile. */
-function use(state: ConsentChartState, asked: UseQuestion): ConsentEvent {
-  const { reading, since } = state.context
-  const { at, readAt } = asked
-  const held = heldOf(state)
-  const status = state.matches({ status: 'absent' }) ? null : reading.status
-  const known = { ...held, status, since, expiresAt: reading.expiresAt, readAt }
-  const reason = judge({ ...known, isContradicted: isContradicted(held) }, { ...asked, knownAt: at })
-  const data = asked
-  if (reason !== 'active') return { type: 'consent.useRefused', data: { ...data, reason } }
-  return { type: 'consent.used', data: { ...data, until: reading.expiresAt } }
+function use(held: ConsentView, isAbsent: boolean, asked: UseQuestion): ConsentEvent {
+  const { reading, since } = held
+  const { expiresAt } = reading
+  const known = { ...held, status: isAbsent ? null : reading.status, since, expiresAt, readAt: asked.readAt }
+  const reason = judge(known, { ...asked, knownAt: asked.at })
+  if (reason === 'active') return { type: 'consent.used', data: { ...asked, until: expiresAt } }
+  return { type: 'consent.useRefused', data: { ...asked, reason } }
 }
 
-function missing(state: ConsentChartState): string {
-  return state.matches({ status: 'vanished' }) ? 'the service no longer lists it' : 'nothing is known of it'
-}
-
-/**
- * Checks that an event is of an outdated full reading. It changes nothing, so it must not make other readings stale:
- * two overlapping readings would repeat each other forever.
- */
+/** An old full reading changes nothing, and must not make other readings old: two would repeat each other forever. */
 function isOldReading(event: ConsentEvent): boolean {
   return event.type === 'consent.described' && event.data.isOld === true
 }
 
-const silent = [
-  'consent.detailRequested',
-  'consent.readDeclined',
-  'consent.readGivenUp',
-  'consent.answeredLate',
-  'consent.changeWithheld',
-  'consent.lapsed',
-  'consent.used',
-  'consent.useRefused',
-  'consent.erased',
+const requests = (status: string) => [{ event: 'consent.changeRequested', if: { status } }] as const
+const moves = [
+  'consent.approved',
+  'consent.denied',
+  'consent.revoked',
+  'consent.expired',
+  'consent.conflicted',
+  'consent.confirmed',
 ] as const
+const readsConsent = ['consentService.readConsent']
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
 export const consentMachine: Machine = defineMachine({
@@ -257,30 +115,60 @@ export const consentMachine: Machine = defineMachine({
   version: 1,
   chart,
   decide,
-  silent,
+  // They tell nothing of what the service holds.
+  silent: [
+    'consent.detailRequested',
+    'consent.readDeclined',
+    'consent.readGivenUp',
+    'consent.answeredLate',
+    'consent.changeWithheld',
+    'consent.lapsed',
+    'consent.used',
+    'consent.useRefused',
+    'consent.erased',
+  ],
   isSilent: isOldReading,
+  commands: {
+    'consent.approve': requests('ATIVO'),
+    'consent.deny': requests('NEGADO'),
+    'consent.revoke': requests('REVOGADO'),
+    'consent.approveInstead': requests('ATIVO'),
+    'consent.denyInstead': requests('NEGADO'),
+    'consent.revokeInstead': requests('REVOGADO'),
+    'consent.readDetail': ['consent.detailRequested'],
+    'consent.use': ['consent.used', 'consent.useRefused'],
+  },
+  facts: {
+    'consent.erase': ['consent.erased'],
+    'consent.passTime': ['consent.lapsed'],
+    'consent.observe': [
+      ...(['consent.appeared', 'consent.amended', 'consent.confirmed'] as const),
+      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
+    ],
+    'consent.observeUnreadable': ['consent.changeSeen', 'consent.detailRequested'],
+    'consent.miss': ['consent.vanished', 'consent.changeSeen', 'consent.detailRequested'],
+    'consentService.consentRead': [
+      ...(['consent.described', 'consent.amended', 'consent.changeSeen', 'consent.changeNotMade'] as const),
+      ...moves,
+    ],
+    'consentService.statusChanged': [
+      ...(['consent.amended', 'consent.changeLost', 'consent.answeredLate'] as const),
+      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
+      ...moves,
+    ],
+    'consent.withholdChange': ['consent.changeWithheld'],
+    'consentService.changeDeclined': ['consent.changeDeclined', 'consent.answeredLate'],
+    'consentService.changeLost': ['consent.changeLost', 'consent.answeredLate'],
+    'consentService.readDeclined': ['consent.readDeclined', ...moves],
+    'consentService.readGivenUp': ['consent.readGivenUp', ...moves],
+  },
+  effects: {
+    'consent.changeRequested': ['consentService.changeStatus'],
+    'consent.appeared': readsConsent,
+    'consent.detailRequested': readsConsent,
+    'consent.changeSeen': readsConsent,
+    'consent.described': readsConsent,
+    'consent.changeDeclined': readsConsent,
+    'consent.changeLost': readsConsent,
+  },
 })
-
-/** The consent and its subject. */
-interface ConsentIds {
-  readonly consent: string
-  readonly subject: string
-}
-
-/** The effect that requests another status. */
-const changeStatus = (whose: ConsentIds, status: RequestableStatus) => ({
-  type: 'consentService.changeStatus',
-  data: { status },
-  opens: addresses(whose),
-})
-
-/** The effect that reads a consent in full. */
-const readConsent = (whose: ConsentIds) => ({
-  type: 'consentService.readConsent',
-  data: {},
-  opens: addresses(whose),
-})
-
-function addresses({ consent, subject }: ConsentIds) {
-  return { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
-}

@@ -1,7 +1,7 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
-import type { HistoryEntry } from './history.ts'
+import type { UnexpectedFact } from '../definition/machine.ts'
 import type { StandingReason } from './standing.ts'
-import type { ConsentStatus, RequestableStatus } from './status.ts'
+import type { ConsentStatus, HistoryEntry, RequestableStatus } from './status.ts'
 
 /** A consent as shown by a reading. `controller` is null when the service gave no valid CNPJ. */
 export interface ConsentReading {
@@ -19,10 +19,8 @@ export interface StatusMove {
   readonly status: ConsentStatus
   readonly by: 'us' | 'service'
   readonly since?: Instant
-  /** When the request was sent whose answer shows it; for an end in a reading, and for the answer to our change. */
+  /** When the request was sent whose answer shows it. */
   readonly askedAt?: Instant
-  /** Our own change is pending or lost, and this status does not decide it. */
-  readonly isChangePending?: true
 }
 
 /**
@@ -38,26 +36,12 @@ export interface UseQuestion {
 
 /** The events of a consent. */
 export type ConsentEvent =
-  /**
-   * The first event, and again when a vanished consent is listed: its part `record` holds the service's id and texts.
-   * `knowledge`: our own change is still pending or uncertain; after a lost answer, a full reading is requested.
-   */
-  | Event<
-      'consent.appeared',
-      ConsentReading & {
-        consent: string
-        subject: string
-        askedAt?: Instant
-        knowledge?: 'changing' | 'uncertain'
-      }
-    >
+  /** The first event, and again when a vanished consent is listed: its part `record` holds the service's texts. */
+  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', StatusMove>
-  /**
-   * The service shows a status that its table does not allow; or answers a change of a consent that it no longer lists;
-   * or its answer contradicts the request, so a full reading is requested.
-   */
-  | Event<'consent.conflicted', StatusMove & { held: ConsentStatus; isVanished?: true; isContrary?: true }>
+  /** The service shows a status that its table does not allow, or answers a change of an unlisted consent. */
+  | Event<'consent.conflicted', StatusMove & { held: ConsentStatus; isVanished?: true }>
   | Event<'consent.vanished', Record<string, never>>
   /** By our clock, `dataExpiracao` has passed. The status stays as the service shows it. */
   | Event<'consent.lapsed', { expiresAt: Instant }>
@@ -70,8 +54,11 @@ export type ConsentEvent =
   | Event<'consent.readDeclined', { httpStatus: number }>
   /** The full reading is parked after a day of attempts. An operator can release it. */
   | Event<'consent.readGivenUp', Record<string, never>>
-  /** A full reading is requested. `lostAt`: when the loss was noticed; the service may still make the change. */
-  | Event<'consent.changeLost', { lostAt?: Instant }>
+  /**
+   * It is not known whether the change was made: its answer was lost, or shows another status. A full
+   * reading is requested. `lostAt`: from when on a minute is left to the service to make the change.
+   */
+  | Event<'consent.changeLost', { lostAt?: Instant; shows?: 'another' }>
   /** A late enough reading shows that the uncertain change was not made. To make it, it has to be requested again. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
   /**
@@ -83,33 +70,35 @@ export type ConsentEvent =
    * the service received the person's data. `isDone`: a reading had shown the requested status.
    */
   | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
-  /** A full reading was requested, by the host or by a list, sent at `askedAt`, that contradicts the history. */
-  | Event<'consent.detailRequested', { askedAt?: Instant }>
+  /** A full reading was requested, by the host, or by a list while the consent is uncertain. */
+  | Event<'consent.detailRequested', Record<string, never>>
   /**
-   * A list, sent at `askedAt`, shows another status; null if unreadable. A full reading is requested, whose history
-   * shows what happened and when. `isConcurrentRead`: a newer event was recorded during the reading, or the reading may
-   * be of an outdated copy, so the order is unknown.
+   * A reading, sent at `askedAt`, shows another status or other dates, and is old or a list. Null: it is unreadable, or
+   * lacks the consent. Nothing is used until a full reading has shown what happened and when.
    */
-  | Event<'consent.changeSeen', { status: ConsentStatus | null; isConcurrentRead?: true; askedAt?: Instant }>
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; askedAt?: Instant }>
   /**
-   * A full reading, sent at `askedAt`: its part `detail` holds the whole answer. Another reading is requested if the
-   * status stays uncertain. `isOld`: it was concurrent with a newer event or may be of an outdated copy, so its history
-   * does not replace the known one.
+   * A full reading, sent at `askedAt`: its part `detail` holds the whole answer. `isOld`: something that tells what the
+   * service holds, or a request of ours, came between, it undoes what was just learned, or our lost change may still be
+   * made: its history does not count, and it is read again.
    */
   | Event<
       'consent.described',
-      {
-        status: ConsentStatus
-        history: readonly HistoryEntry[]
-        askedAt?: Instant
-        isOld?: true
-      }
+      { status: ConsentStatus; history: readonly HistoryEntry[]; askedAt?: Instant; isOld?: true }
     >
   /** A use of the data was allowed or refused. The event's `basis` has the purpose and the legal basis. */
   | Event<'consent.used', UseQuestion & { until: Instant | null }>
   | Event<'consent.useRefused', UseQuestion & { reason: StandingReason }>
   /** Its data subject was erased. */
   | Event<'consent.erased', Record<string, never>>
+  /** A fact that arrived after the erasure. */
+  | Event<'consent.unexpected', UnexpectedFact>
+
+/** An event of another status. */
+export type StatusEvent = Extract<
+  ConsentEvent,
+  { type: 'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired' | 'consent.conflicted' }
+>
 
 /** The change that an answer ends, and when its request was sent. */
 export interface AnsweredChange {
@@ -136,17 +125,3 @@ export type ConsentMessage =
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.readGivenUp', unknown>
   | Message<'consentService.changeLost', { status?: RequestableStatus; lostAt?: Instant }>
-
-/** Messages that are refused or ignored after an erasure. Others are recorded without effects. */
-export const whenErased: Readonly<Partial<Record<ConsentMessage['type'], 'refused' | 'passed over'>>> = {
-  'consent.approve': 'refused',
-  'consent.deny': 'refused',
-  'consent.revoke': 'refused',
-  'consent.approveInstead': 'refused',
-  'consent.denyInstead': 'refused',
-  'consent.revokeInstead': 'refused',
-  'consent.readDetail': 'refused',
-  'consent.use': 'refused',
-  'consent.passTime': 'passed over',
-  'consent.erase': 'passed over',
-}

@@ -1,9 +1,120 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import { type ConsentView, endShown } from './context.ts'
-import type { ConsentEvent, StatusMove } from './events.ts'
-import { type HistoryEntry, isBeginning, passEntries } from './history.ts'
-import { type ConsentStatus, isOpen, moveType, type RequestableStatus } from './status.ts'
+import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove } from './events.ts'
+import type { ListedStatus } from './standing.ts'
+import {
+  type ConsentStatus,
+  consentStatuses,
+  type History,
+  type HistoryEntry,
+  isBeginning,
+  isOpen,
+  moveType,
+  passEntries,
+  type RequestableStatus,
+} from './status.ts'
+
+/** The context of the consent chart. */
+export interface ConsentContext extends History {
+  readonly consent: string
+  readonly subject: string
+  readonly reading: ConsentReading
+  /** When the request was sent whose answer shows the status. */
+  readonly statusAt: Instant | null
+  /** The service's time of the status, if its history has it. */
+  readonly since: Instant | null
+  /** The requested status, until it is known what became of the change, and when it was requested. */
+  readonly asked: RequestableStatus | null
+  readonly askedAt: Instant | null
+  /** Since when the service may still make a change whose outcome is unknown. */
+  readonly lostAt: Instant | null
+  /** All known statuses since the last requested change. */
+  readonly statusesSinceRequest: readonly ConsentStatus[]
+  /** The differing status of a reading, until a full reading has shown what happened. */
+  readonly shown: ListedStatus | null
+  readonly shownAt: Instant | null
+  /** A full reading is requested and has not ended. */
+  readonly isReadingPending: boolean
+  /** How many full readings in a row were old, up to `oldReadingsMax`. */
+  readonly oldReadings: number
+  /** Statuses recorded since the history was read, whose entries have not been read. */
+  readonly untimed: readonly ConsentStatus[]
+  /** The expiry that was recorded as passed. */
+  readonly lapsed: Instant | null
+}
+
+/** After so many old readings in a row, the next one waits for a minute. */
+export const oldReadingsMax = 3
+
+const unread = { history: [], historyStatus: null, oldReadings: 0, untimed: [] } as const
+
+/** The context of an unknown consent. */
+export const initialContext: ConsentContext = {
+  consent: '',
+  subject: '',
+  reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
+  ...{ statusAt: null, since: null },
+  ...{ asked: null, askedAt: null, lostAt: null, statusesSinceRequest: [] },
+  ...{ shown: null, shownAt: null, isReadingPending: false },
+  ...unread,
+  lapsed: null,
+}
+
+/** Checks that an event requests a full reading. */
+export function requestsReading({ effects = [] }: ConsentEvent): boolean {
+  return effects.some(({ type }) => type === 'consentService.readConsent')
+}
+
+/** The context once a consent is listed for the first time, or again. */
+export function afterAppearing(
+  context: ConsentContext,
+  { data }: Extract<ConsentEvent, { type: 'consent.appeared' }>,
+): Partial<ConsentContext> {
+  const { consent, subject, askedAt, ...reading } = data
+  const known = { statusAt: askedAt ?? null, since: null, statusesSinceRequest: withStatus(context, reading.status) }
+  return { consent, subject, reading, ...known, ...unread }
+}
+
+/** The context after a status change. */
+export function afterMove(context: ConsentContext, { status, since, askedAt }: StatusMove): Partial<ConsentContext> {
+  const isUntimed = since === undefined && status !== context.reading.status
+  return {
+    reading: { ...context.reading, status },
+    statusAt: askedAt ?? context.statusAt,
+    since: since ?? null,
+    statusesSinceRequest: withStatus(context, status),
+    untimed: isUntimed ? [...context.untimed, status] : context.untimed,
+  }
+}
+
+/** The context after a full reading. The history of an old one does not replace the known one. */
+export function afterDescription(
+  context: ConsentContext,
+  event: Extract<ConsentEvent, { type: 'consent.described' }>,
+): Partial<ConsentContext> {
+  const { history, status, isOld } = event.data
+  const isReadingPending = requestsReading(event)
+  if (isOld) return { isReadingPending, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
+  // A history that ends with the shown status is complete.
+  const isBehind = history.at(-1)?.status !== status && isBeginning(context.history, history)
+  const untimed = isBehind ? passEntries(history, context.history.length, context.untimed).missing : []
+  return { history, historyStatus: status, oldReadings: 0, untimed, isReadingPending }
+}
+
+function withStatus({ statusesSinceRequest }: ConsentContext, status: ConsentStatus): readonly ConsentStatus[] {
+  return consentStatuses.filter(each => each === status || statusesSinceRequest.includes(each))
+}
+
+/** The context and the state of a consent. */
+export interface ConsentView extends ConsentContext {
+  readonly isVanished: boolean
+  /** Never read, or vanished. */
+  readonly isUnknown: boolean
+  /** A reading differs from what is known. */
+  readonly isUncertain: boolean
+  /** What became of our change: it is under way, its answer was lost, or the answer showed another status. */
+  readonly change: 'none' | 'requested' | 'lost' | 'contrary'
+}
 
 /** The events from the recorded status to the shown one: those of the history, or else one without a time. */
 export function movesOf(
@@ -11,29 +122,22 @@ export function movesOf(
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
   askedAt?: Instant,
-): readonly ConsentEvent[] {
-  const { reading, asked, isLost } = held
+): readonly StatusEvent[] {
+  const { reading, asked, change } = held
   const steps = newSteps(held, shown, history)
   // The status shown now ends the change, whenever it began.
   const isEnding = (step: StatusStep) =>
-    asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isAfterAsking(held, step))
+    asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isAfterAsking(held, step.since))
   const isDone = steps.some(step => step.status === asked && isEnding(step))
   let from = reading.status
-  let isChangePending = asked !== null
-  let isUnresolved = isLost
+  let isUnresolved = change === 'lost'
   return steps.map(step => {
     const { status, since } = step
-    isChangePending &&= !isEnding(step)
     const isResolving = isUnresolved && isEnding(step) && (!isDone || status === asked)
     // A deferred or pending change cannot be distinguished from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
-    const isEnd = step === steps.at(-1) && !isOpen(status) && askedAt !== undefined
-    const told = {
-      ...(since !== null && { since }),
-      ...(isEnd && { askedAt }),
-      ...(isChangePending && { isChangePending }),
-    }
-    const made = move(from, { status, by, ...told })
+    const isLast = step === steps.at(-1) && askedAt !== undefined
+    const made = move(from, { status, by, ...(since !== null && { since }), ...(isLast && { askedAt }) })
     from = status
     if (!isResolving) return made
     isUnresolved = false
@@ -46,12 +150,24 @@ export function movesOf(
  * is ended only by a certainly later entry, an approval by an entry that may be later. For a lost denial or revocation,
  * the times count to the second: if the service's clock is ahead, our end and one just before it look the same.
  */
-function isAfterAsking({ asked, askedAt, isDoubtful }: ConsentView, { since }: StatusStep): boolean {
+function isAfterAsking({ asked, askedAt, change }: OpenChange, since: Instant | null): boolean {
   if (askedAt === null) return true
   if (since === null) return false
   const afterMs = fromInstant(since) - fromInstant(askedAt)
   if (asked === 'ATIVO') return afterMs >= -clocksDifferMaxMs
-  return isDoubtful ? isToTheSecond(afterMs) : afterMs >= clocksDifferMaxMs
+  return change === 'requested' ? afterMs >= clocksDifferMaxMs : isToTheSecond(afterMs)
+}
+
+/** Our change while it is not known what became of it. */
+export type OpenChange = Pick<ConsentView, 'asked' | 'askedAt' | 'change'>
+
+/**
+ * Checks that a recorded status ends our change: it is not from a history's entry before our request. The newest status
+ * of a reading, which names the reading, ends it whenever it began.
+ */
+export function endsOpenChange(open: OpenChange, { status, since, askedAt }: Omit<StatusMove, 'by'>): boolean {
+  if (open.asked === null || !endsChange(open.asked, status)) return false
+  return since === undefined || askedAt !== undefined || isAfterAsking(open, since)
 }
 
 /** The service may write whole seconds. */
@@ -101,19 +217,21 @@ function firstNew(held: ConsentView, history: readonly HistoryEntry[]): number {
   if (last === -1) return history.length - 1
   const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
   // An end in a list was not recorded, and the consent was given again since.
-  const end = endShown(held)
-  const seen = end === undefined ? -1 : history.findLastIndex(({ status }) => status === end)
+  const { shown } = held
+  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
+  const seen = isEndShown ? history.findLastIndex(({ status }) => status === shown) : -1
   return Math.min(last + 1, ...[own, seen].filter(at => at > first))
 }
 
 /** Checks that an entry is of our change whose answer was lost. */
-function isOwn({ asked, askedAt, isDoubtful }: ConsentView, { status, since }: HistoryEntry): boolean {
-  if (!isDoubtful || status !== asked || askedAt === null || since === null) return false
+function isOwn({ asked, askedAt, change }: ConsentView, { status, since }: HistoryEntry): boolean {
+  if ((change !== 'lost' && change !== 'contrary') || status !== asked || askedAt === null || since === null)
+    return false
   return isToTheSecond(fromInstant(since) - fromInstant(askedAt))
 }
 
 /** The event of a status change. One that is not in the contract's table is a conflict, marked as an anomaly. */
-export function move(held: ConsentStatus, data: StatusMove): ConsentEvent {
+export function move(held: ConsentStatus, data: StatusMove): StatusEvent {
   const type = moveType(held, data.status)
   if (type) return { type, data }
   const anomaly = `no move leads from ${held} to ${data.status}`
@@ -123,4 +241,17 @@ export function move(held: ConsentStatus, data: StatusMove): ConsentEvent {
 /** Ends the effect whose answer was lost. */
 export function resolution(isDone: boolean): Pick<Event, 'resolves'> {
   return { resolves: { effect: 'consentService.changeStatus', as: isDone ? 'settled' : 'declined' } }
+}
+
+/** The types of the events that change a consent's status. */
+export const moveTypes = [
+  ...(['consent.approved', 'consent.denied', 'consent.revoked', 'consent.expired'] as const),
+  'consent.conflicted',
+] as const
+
+/** Checks that an event changes a consent's status. */
+export function isMove<E extends { readonly type: string }>(
+  event: E,
+): event is Extract<E, { readonly type: StatusEvent['type'] }> {
+  return moveTypes.some(type => type === event.type)
 }

@@ -1,195 +1,292 @@
-import { dayMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
-import type { Instant } from '../../vocabulary/message.ts'
-import { type ConsentView, endShownAt } from './context.ts'
-import type { ConsentEvent, ConsentReading } from './events.ts'
-import { type HistoryEntry, isContradicted, isShorter } from './history.ts'
-import { endsChange, movesOf, resolution } from './moves.ts'
-import { type ConsentStatus, isOpen } from './status.ts'
-
-type Whose = { readonly consent: string; readonly subject: string }
-type RequestTime = { readonly askedAt?: Instant | undefined }
+import { fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
+import type { Effect, Instant } from '../../vocabulary/message.ts'
+import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading } from './events.ts'
+import { type ConsentView, endsChange, endsOpenChange, move, movesOf, oldReadingsMax, resolution } from './moves.ts'
+import {
+  type ConsentStatus,
+  contradiction,
+  type HistoryEntry,
+  isBeginning,
+  isOpen,
+  moveType,
+  type RequestableStatus,
+} from './status.ts'
 
 /**
- * How long a service may take to make a change whose answer was lost: only a later reading shows that it was not made.
+ * How long a service may take to make a change whose answer was lost, and how far a copy of its records may be behind.
  * The contract gives no time; this is our policy `late-change-1`.
  */
-export const lateChangeMs = 60_000
+const lateChangeMs = 60_000
 
-/** How often a full reading is requested for a consent whose history contradicts its status. */
-const historyReadMs = dayMs
+type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
+type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
 
-/**
- * The events of a list: none when nothing changed. Another status is only noted, since a list does not show what
- * happened in between. While our change is pending, a list can decide it.
- */
-export function seen(held: ConsentView, given: ConsentReading & Whose & RequestTime): readonly ConsentEvent[] {
-  const { status } = given
-  const isOwn = status === held.reading.status
-  // When a list shows neither status, the history shows what became of a lost change.
-  const isElsewhere = held.isLost && !leavesOpen(held, status) && status !== held.asked
-  if (held.isUnknown || (!held.isQuiet && !isElsewhere)) return observed(held, given, [])
-  const amended = amendment(held, given)
-  const isVague = held.isConcurrentRead || held.shown === 'unreadable'
-  if (isVague && isOwn && held.isQuiet) return [...amended, { type: 'consent.confirmed', data: { status } }]
-  const isKnown = held.shown === null ? isOwn : status === held.shown && held.isReadingOwed
-  if (!isVague && isKnown) return [...amended, ...historyOwed(held, given)]
-  const { askedAt } = given
-  return [...amended, { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } }]
-}
-
-/** Reads a history that contradicts the list again, once a day: nothing else may ever resolve the contradiction. */
-function historyOwed(held: ConsentView, { askedAt }: RequestTime): readonly ConsentEvent[] {
-  const { historyAskedAt, isReadingOwed } = held
-  if (askedAt === undefined || isReadingOwed || !isContradicted(held)) return []
-  const dueAt = historyAskedAt === null ? 0 : fromInstant(historyAskedAt) + historyReadMs
-  if (!isWaitOver(dueAt, fromInstant(askedAt), historyReadMs)) return []
-  return [{ type: 'consent.detailRequested', data: { askedAt } }]
+/** The effect that reads a consent in full. */
+export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 'subject'>, dueAt?: Instant): Effect {
+  const opens = { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
+  return { type: 'consentService.readConsent', data: {}, opens, ...(dueAt !== undefined && { dueAt }) }
 }
 
 /**
- * The events of a reading that was concurrent with a newer event. It may show the state before or after that, so it is
- * noted but not applied. Different dates count like another status: the consent may end sooner.
+ * The events of a listed consent. A list that agrees with what is known tells nothing. One that differs makes the
+ * consent uncertain: a full reading shows what happened, one at a time.
  */
-export function concurrentRead(held: ConsentView, given: ConsentReading & RequestTime): readonly ConsentEvent[] {
-  const { reading, asked, shown, isUnknown, isReadingOwed } = held
-  const { status, askedAt } = given
-  // An end is noted even if we requested it: it may be somebody else's.
-  const isWanted = status === asked && isOpen(status)
-  const isNews = status !== reading.status || amendment(held, given).length > 0
-  const isNoted = status === shown && (isReadingOwed || status !== reading.status)
-  if (isUnknown || !isNews || isNoted || isWanted) return []
-  const data = { status, isConcurrentRead: true, ...(askedAt !== undefined && { askedAt }) } as const
-  return [{ type: 'consent.changeSeen', data }]
-}
-
-/** The event of a concurrent list without the consent: it may have vanished, or not have appeared yet. */
-export function concurrentMiss({ shown, isReadingOwed }: ConsentView): readonly ConsentEvent[] {
-  if (shown === 'unreadable' && isReadingOwed) return []
-  return [{ type: 'consent.changeSeen', data: { status: null, isConcurrentRead: true } }]
-}
-
-/** The events of a reading, with its history. */
-export function observed(
+export function listed(
   held: ConsentView,
-  given: ConsentReading & Whose & RequestTime,
-  history: readonly HistoryEntry[],
+  given: Reading & { readonly consent: string; readonly subject: string },
+  isOld: boolean,
 ): readonly ConsentEvent[] {
-  const { status } = given
-  if (held.isUnknown) return listedAgain(held, given)
-  const moves = movesOf(held, status, history, given.askedAt)
-  const amended = amendment(held, given)
-  const isEarly = mayStillBeMade(held, given)
-  if (moves.length > 0) {
-    // A status that does not decide our change leaves it uncertain, like the former status.
-    const last = moves.at(-1)
-    const isStillOut = last !== undefined && 'isChangePending' in last.data
-    const ended = isStillOut && !isEarly ? notMade(held, status) : undefined
-    return [...amended, ...moves, ...(ended ? [ended] : [])]
+  if (held.isUnknown) return held.isVanished && isOld ? [] : [appeared(held, given)]
+  const amended = isOld ? [] : amendment(held, given)
+  const differs = given.status !== held.reading.status || (isOld && amendment(held, given).length > 0)
+  if (differs) return [...amended, ...doubt(held, given.status, given.askedAt)]
+  // What could not be read can be read again, and has not changed.
+  if (held.shown === 'unreadable' && !isOld) return [...amended, confirmed(given.status)]
+  return [...amended, ...readAgain(held)]
+}
+
+/** The events of a list that shows a consent unreadably, or of an old one that lacks it. */
+export function unreadable(held: ConsentView, anomaly?: string): readonly ConsentEvent[] {
+  return doubt(held, null).map(event => ({ ...event, ...(anomaly !== undefined && { anomaly }) }))
+}
+
+/** The events of a full reading: the changes of its history that are not recorded, each with its time. */
+export function readInFull(held: ConsentView, given: FullReading, isOld: boolean): readonly ConsentEvent[] {
+  if (held.isVanished) return [described(given, mayStillBeMade(held, given) ? [laterReading(held, held.lostAt)] : [])]
+  const undone = undoneSince(held, given)
+  if (isOld || undone !== undefined) {
+    const differs = given.status !== held.reading.status || amendment(held, given).length > 0
+    const isOpenQuestion = differs || held.isUncertain || isOutcomeUnknown(held) || undone !== undefined
+    const next = undone === undefined ? nextReading(held, given.askedAt) : laterReading(held, undone)
+    const isNews = differs && !held.isUncertain
+    return [described({ ...given, isOld: true }, isOpenQuestion ? [next] : []), ...(isNews ? [seen(given)] : [])]
   }
-  if (isEarly || (!held.isDoubtful && held.shown === null)) return amended
-  // Our change is still pending: only the status in the list is settled.
-  if (!held.isDoubtful && !held.isQuiet) return [...amended, { type: 'consent.changeSeen', data: { status } }]
-  return [...amended, notMade(held, status) ?? { type: 'consent.confirmed', data: { status } }]
+  if (mayStillBeMade(held, given))
+    return [described({ ...given, isOld: true }, [laterReading(held, held.lostAt)]), ...amendment(held, given)]
+  return [described(given, []), ...amendment(held, given), ...believed(held, given)]
 }
 
-/**
- * The event when a late enough reading shows that an uncertain change was not made; `undefined` when there is no such
- * change, or when the contradicting answer showed an end, which no request changes.
- */
-function notMade({ isLost, isDoubtful, asked }: ConsentView, status: ConsentStatus): ConsentEvent | undefined {
-  if (!isDoubtful || asked === null) return undefined
-  if (!isLost && !isOpen(status)) return undefined
-  const why = isLost ? 'whose answer was lost' : 'whose answer showed another status'
-  const anomaly = `the change to ${asked}, ${why}, was not made`
-  return { type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...(isLost && resolution(false)) }
-}
-
-/** The events when it is listed for the first time, or again. */
-function listedAgain(held: ConsentView, given: ConsentReading & Whose & RequestTime): readonly ConsentEvent[] {
-  const isOld = leavesOpen(held, given.status) && !mayStillBeMade(held, given)
-  const ended = isOld ? notMade(held, given.status) : undefined
-  return [appeared(held, given, ended !== undefined), ...(ended ? [ended] : [])]
-}
-
-function appeared(held: ConsentView, given: ConsentReading & Whose & RequestTime, isEnded: boolean): ConsentEvent {
-  const { consent, subject, status, askedAt } = given
-  const knowledge = isEnded ? 'uncertain' : doubtAfter(held, given)
-  const data = {
-    ...{ consent, subject, ...readingOf(given) },
-    ...(askedAt !== undefined && { askedAt }),
-    ...(knowledge && { knowledge }),
-  }
-  const ends = held.isLost && !knowledge ? resolution(status === held.asked) : {}
-  const event: ConsentEvent = { type: 'consent.appeared', data, ...ends }
-  return held.isVanished ? { ...event, anomaly: 'it had vanished' } : event
-}
-
-/** Returns whether our own change is still pending or uncertain when the consent is listed again. */
-function doubtAfter(held: ConsentView, given: ConsentReading & RequestTime): 'changing' | 'uncertain' | undefined {
-  if (mayStillBeMade(held, given)) return 'uncertain'
-  const isChangePending = !held.isQuiet && !held.isDoubtful && leavesOpen(held, given.status)
-  return isChangePending ? 'changing' : undefined
-}
-
-/**
- * Returns until when a reading may be of an outdated copy; `undefined` if it is not. It may be when, less than a minute
- * before:
- *
- * - the consent was shown as ended, and this reading shows it as open;
- * - a longer history was read than this reading has;
- * - the history showed that the consent was given again after the end that this list shows.
- */
-export function maybeOlderUntil(
-  held: ConsentView,
-  { status, askedAt }: Pick<ConsentReading, 'status'> & RequestTime,
-  history: readonly HistoryEntry[] = [],
-): Instant | undefined {
-  const lacksEntries = history.length === 0 ? isFormerEnd(held, status) : isShorter(history, held.history)
-  const newer = [lacksEntries ? held.historyAskedAt : null, isOpen(status) ? endShownAt(held) : null]
-  const untils = newer
-    .filter(each => each !== null)
-    .map(each => fromInstant(each) + lateChangeMs)
-    .filter(until => askedAt !== undefined && !isWaitOver(until, fromInstant(askedAt), lateChangeMs))
-  return untils.length === 0 ? undefined : toInstant(Math.max(...untils))
-}
-
-/** Checks that, by the known history, the consent was given again after this end. */
-function isFormerEnd({ history }: ConsentView, status: ConsentStatus): boolean {
-  return !isOpen(status) && history.at(-1)?.status === 'ATIVO' && history.some(entry => entry.status === status)
-}
-
-/** Checks that a reading does not decide our change, and was too early to exclude that it will be made. */
-export function mayStillBeMade(
-  held: ConsentView,
-  { status, askedAt }: Pick<ConsentReading, 'status'> & RequestTime,
-): boolean {
-  const { lostAt } = held
-  if (lostAt === null || askedAt === undefined || !leavesOpen(held, status)) return false
-  // A clock that was ahead at the loss may have been corrected since.
-  return !isWaitOver(fromInstant(lostAt) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
+/** The events when a full reading cannot be had: the more cautious of the two statuses counts. */
+export function unavailable(held: ConsentView): readonly ConsentEvent[] {
+  const { shown, shownAt, reading } = held
+  if (!held.isUncertain || held.isUnknown || shown === 'unreadable') return []
+  if (shown === null || caution(shown) <= caution(reading.status)) return [confirmed(reading.status)]
+  return movesOf(held, shown, [], shownAt ?? undefined)
 }
 
 /** The event when an open consent has expired, recorded once. */
-export function lapse({ reading, isUnknown }: ConsentView, said: Instant | null, now: Instant): ConsentEvent[] {
+export function lapse({ reading, isUnknown, lapsed }: ConsentView, now: Instant): ConsentEvent[] {
   const { status, expiresAt } = reading
   const isLive = !isUnknown && isOpen(status)
-  if (!isLive || expiresAt === null || expiresAt > now || expiresAt === said) return []
+  if (!isLive || expiresAt === null || expiresAt > now || expiresAt === lapsed) return []
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
-/** Checks that a status does not decide our change: it is the former one, or the change may still follow it. */
-function leavesOpen({ reading, asked }: ConsentView, status: ConsentStatus): boolean {
-  return status === reading.status || (asked !== null && !endsChange(asked, status))
-}
-
 /** The event of changed dates or a changed controller. */
-export function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
+function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame = reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
-  if (isSame) return []
-  return [{ type: 'consent.amended', data: { ...readingOf(given), status: reading.status } }]
+  return isSame ? [] : [{ type: 'consent.amended', data: { ...readingIn(given), status: reading.status } }]
 }
 
-function readingOf({ status, createdAt, expiresAt, controller }: ConsentReading): ConsentReading {
+/** The event of a status that differs and that only a full reading explains. */
+function doubt(held: ConsentView, status: ConsentStatus | null, askedAt?: Instant): readonly ConsentEvent[] {
+  const isKnown = held.isUncertain && caution(status) <= caution(held.shown === 'unreadable' ? null : held.shown)
+  if (isKnown) return readAgain(held)
+  const event: ConsentEvent = {
+    type: 'consent.changeSeen',
+    data: { status, ...(askedAt !== undefined && { askedAt }) },
+  }
+  return [held.isReadingPending ? event : { ...event, effects: [readConsent(held)] }]
+}
+
+/** Requests a full reading of a consent with an open question unless one is pending. */
+function readAgain(held: ConsentView): readonly ConsentEvent[] {
+  if ((!held.isUncertain && !isOutcomeUnknown(held)) || held.isReadingPending) return []
+  return [{ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] }]
+}
+
+/** An end is more cautious than a pending consent, and that is more cautious than an active one. */
+function caution(status: ConsentStatus | null): number {
+  if (status === null || status === 'ATIVO') return 0
+  return status === 'PENDENTE' ? 1 : 2
+}
+
+/** The events of a full reading that is believed. */
+function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[] {
+  const { status, history, askedAt } = given
+  const moves = movesOf(held, status, history, askedAt)
+  const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
+  const ends = moves.length === 0 && held.isUncertain ? [confirmed(status)] : []
+  const against = contradiction(given)
+  return [...moves, ...unmade, ...ends, ...(against === undefined ? [] : [seen({ status: against, askedAt })])]
+}
+
+/** The event when a late enough reading shows that a change of unknown outcome was not made. */
+function notMade({ change, asked }: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
+  if (asked === null || (change !== 'lost' && change !== 'contrary') || endsChange(asked, status)) return []
+  const why = change === 'lost' ? 'whose answer was lost' : 'whose answer showed another status'
+  const anomaly = `the change to ${asked}, ${why}, was not made`
+  const ends = change === 'lost' ? resolution(false) : {}
+  return [{ type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...ends }]
+}
+
+/**
+ * Checks that a reading shows the former status less than a minute after our change was lost: the service may still
+ * make the change.
+ */
+function mayStillBeMade({ change, asked, lostAt }: ConsentView, { status, askedAt }: Reading): boolean {
+  if (asked === null || endsChange(asked, status)) return false
+  if (change === 'requested') return false
+  return lostAt !== null && askedAt !== undefined && isBefore(askedAt, lostAt)
+}
+
+/** Checks that an instant is less than a minute after another. One far ahead came from a clock that was set back. */
+function isBefore(askedAt: Instant, since: Instant): boolean {
+  return !isWaitOver(fromInstant(since) + lateChangeMs, fromInstant(askedAt), lateChangeMs)
+}
+
+/**
+ * Returns when what a reading undoes was learned, if that was less than a minute before: it may be of a copy that is
+ * behind. A reading undoes what is known when it shows an open status after an end, or PENDENTE after ATIVO, and its
+ * history has no later entries that explain it. An end that another reading showed is known as well.
+ */
+function undoneSince(held: ConsentView, { status, history, askedAt }: FullReading): Instant | undefined {
+  const { reading, statusAt, shown, shownAt } = held
+  if (!isOpen(status) || askedAt === undefined) return undefined
+  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
+  const isBack = status !== reading.status && moveType(reading.status, status) === undefined
+  const since = isEndShown ? shownAt : isBack ? statusAt : null
+  if (since === null || !isBefore(askedAt, since)) return undefined
+  const news = isBeginning(held.history, history) ? history.slice(held.history.length) : []
+  const isExplained = news.at(-1)?.status === status && (!isEndShown || news.some(entry => entry.status === shown))
+  return held.history.length > 0 && isExplained ? undefined : since
+}
+
+/** Checks that it is not known what became of our change. */
+function isOutcomeUnknown({ change }: ConsentView): boolean {
+  return change === 'lost' || change === 'contrary'
+}
+
+function laterReading(held: ConsentView, since: Instant | null): Effect {
+  return readConsent(held, since === null ? undefined : toInstant(fromInstant(since) + lateChangeMs))
+}
+
+/** The next reading after an old one. After three in a row it waits, since two engines may disturb each other. */
+function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
+  return laterReading(held, held.oldReadings + 1 < oldReadingsMax ? null : (askedAt ?? null))
+}
+
+function appeared(
+  held: ConsentView,
+  given: Reading & { readonly consent: string; readonly subject: string },
+): ConsentEvent {
+  const { consent, subject, askedAt } = given
+  const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
+  const whose = { ...held, consent, subject }
+  const isDue = held.isUncertain && !held.isReadingPending
+  const effects = isOutcomeUnknown(held) ? [laterReading(whose, held.lostAt)] : isDue ? [readConsent(whose)] : []
+  const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
+  return {
+    ...{ type: 'consent.appeared', data, ...(held.isVanished && { anomaly: 'it had vanished' }) },
+    ...(isResolved ? resolution(given.status === held.asked) : effects.length > 0 && { effects }),
+  }
+}
+
+function described(
+  { status, history, askedAt, isOld }: FullReading & { readonly isOld?: true },
+  effects: readonly Effect[],
+) {
+  const data = { status, history, ...(askedAt !== undefined && { askedAt }), ...(isOld && { isOld }) }
+  const event: ConsentEvent = { type: 'consent.described', data, ...(effects.length > 0 && { effects }) }
+  if (history.every(entry => entry.status !== null)) return event
+  return { ...event, anomaly: 'its history shows a status that the contract does not have' }
+}
+
+function seen({ status, askedAt }: { status: ConsentStatus | null; askedAt?: Instant | undefined }): ConsentEvent {
+  return { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } }
+}
+
+function confirmed(status: ConsentStatus): ConsentEvent {
+  return { type: 'consent.confirmed', data: { status } }
+}
+
+function readingIn({ status, createdAt, expiresAt, controller }: ConsentReading): ConsentReading {
   return { status, createdAt, expiresAt, controller }
+}
+
+/** The events when the service answers a requested change with the consent's current state. */
+export function answered(held: ConsentView, given: ConsentReading & AnsweredChange): readonly ConsentEvent[] {
+  const { status, askedAt, asked } = given
+  if (!isUnderWay(held, asked)) {
+    const isNews = !held.isUnknown && status !== held.reading.status
+    return [late(asked, status), ...(isNews ? doubt(held, status, askedAt) : [])]
+  }
+  // If the consent is not listed, only the status counts: the next list that shows it has the rest.
+  const amended = held.isVanished ? [] : amendment(held, given)
+  return [...amended, answer(held, status, askedAt), ...stillShown(held, status)]
+}
+
+function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | undefined): ConsentEvent {
+  const { asked, reading, isVanished } = held
+  const at = askedAt !== undefined && { askedAt }
+  if (asked !== null && status !== asked && !endsChange(asked, status)) {
+    // The service may have answered from a copy that is behind, so the reading waits.
+    const dueAt = askedAt === undefined ? undefined : toInstant(fromInstant(askedAt) + lateChangeMs)
+    const data = { shows: 'another', ...(askedAt !== undefined && { lostAt: askedAt }) } as const
+    const anomaly = `the service was asked for ${asked}, and answered ${status}`
+    return { type: 'consent.changeLost', data, anomaly, effects: [readConsent(held, dueAt)] }
+  }
+  if (isVanished) {
+    const data = { status, by: 'us', held: reading.status, isVanished, ...at } as const
+    return { type: 'consent.conflicted', data, anomaly: 'the service no longer lists it' }
+  }
+  if (status === reading.status) return { type: 'consent.confirmed', data: { status, ...at } }
+  return move(reading.status, { status, by: status === asked ? 'us' : 'service', ...at })
+}
+
+/** The event when the service declines a change that its own table allows: its state differs from ours. */
+export function refused(
+  held: ConsentView,
+  { httpStatus, asked }: { readonly httpStatus: number } & AnsweredChange,
+): ConsentEvent {
+  if (!isUnderWay(held, asked)) return late(asked, null)
+  const data = { httpStatus, ...(held.asked !== null && { asked: held.asked }) }
+  return { type: 'consent.changeDeclined', data, effects: [readConsent(held)] }
+}
+
+/** The event when the answer to a change was lost. Requests a full reading, unless one already showed the outcome. */
+export function lost(
+  held: ConsentView,
+  { status, lostAt }: { readonly status?: RequestableStatus; readonly lostAt?: Instant },
+): ConsentEvent {
+  if (!isUnderWay(held, status)) {
+    const isDone = status !== undefined && held.statusesSinceRequest.includes(status)
+    return { ...late(status, null), ...resolution(isDone) }
+  }
+  return { type: 'consent.changeLost', data: lostAt === undefined ? {} : { lostAt }, effects: [readConsent(held)] }
+}
+
+/** Checks that this change is still open: another one may have been requested since. */
+function isUnderWay({ change, asked: open }: ConsentView, asked: RequestableStatus | undefined): boolean {
+  return change === 'requested' && (asked === undefined || open === asked)
+}
+
+/** The event when a reading already showed the outcome: the answer only ends the effect. */
+function late(asked: RequestableStatus | undefined, status: ConsentStatus | null): ConsentEvent {
+  return { type: 'consent.answeredLate', data: { asked: asked ?? null, status } }
+}
+
+/** What a reading showed while the change was open is not explained by the answer, unless it shows the same. */
+function stillShown(held: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
+  const { shown, shownAt, isUncertain } = held
+  if (!isUncertain || shown === null || shown === status) return []
+  const data = { status: shown === 'unreadable' ? null : shown, ...(shownAt !== null && { askedAt: shownAt }) }
+  return [{ type: 'consent.changeSeen', data }]
+}
+
+/** The effect that requests another status. */
+export function changeStatus(held: ConsentView, status: RequestableStatus): Effect {
+  return { ...readConsent(held), type: 'consentService.changeStatus', data: { status } }
 }

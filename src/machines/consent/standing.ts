@@ -1,5 +1,5 @@
 import type { Instant } from '../../vocabulary/message.ts'
-import type { ConsentStatus, RequestableStatus } from './status.ts'
+import { type ConsentStatus, isOpen, type RequestableStatus } from './status.ts'
 
 /** Whether a consent is effective, or why not. Only `active` is effective. */
 export type StandingReason =
@@ -21,18 +21,18 @@ export interface KnownConsent {
   readonly since: Instant | null
   readonly expiresAt: Instant | null
   readonly isVanished: boolean
-  /** The differing status in a list. */
+  /** A reading differs, or the service refused a change that it should allow. */
+  readonly isUncertain: boolean
+  /** The differing status. */
   readonly shown: ListedStatus | null
-  /** The requested status without an answer; `isDoubtful`: the answer was lost. */
+  /** The requested status, and what became of the change. */
   readonly asked: RequestableStatus | null
-  readonly isDoubtful: boolean
-  /** The latest history ends with an end or an unknown status. */
-  readonly isContradicted: boolean
+  readonly change: 'none' | 'requested' | 'lost' | 'contrary'
   /** When the latest reading that covers the instant was sent. */
   readonly readAt: Instant | null
 }
 
-/** A status in a list, or an unreadable one. */
+/** The status in a reading, or an unreadable one. */
 export type ListedStatus = ConsentStatus | 'unreadable'
 
 /** The instant in question, the instant as of which knowledge counts, and the maximum age of a reading. */
@@ -54,13 +54,14 @@ const reasons = {
 
 /** Returns whether a consent is effective: only if everything known says so. With an unknown expiry it is not. */
 export function judge(known: KnownConsent, question: StandingQuestion): StandingReason {
-  const { status, since, expiresAt, isVanished, shown, asked } = known
+  const { status, since, expiresAt, isVanished, isUncertain, shown, asked, change } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
-  if (known.isDoubtful || (asked !== null && asked !== 'ATIVO' && status === 'ATIVO')) return 'uncertain'
-  if (shown !== null && shown !== 'ATIVO' && shown !== 'unreadable') return reasons[shown]
-  if (status !== 'ATIVO') return reasons[status]
-  if (shown !== null || known.isContradicted) return 'uncertain'
+  if (change === 'lost' || change === 'contrary' || (asked !== null && asked !== 'ATIVO' && status === 'ATIVO'))
+    return 'uncertain'
+  if (!isOpen(status)) return reasons[status]
+  if (isUncertain) return shown === null || shown === 'unreadable' || isOpen(shown) ? 'uncertain' : reasons[shown]
+  if (status === 'PENDENTE') return 'pending'
   // The service's clock may be ahead of ours: by its time, the consent has not begun.
   if (since !== null && question.at < since) return 'pending'
   if (expiresAt === null) return 'uncertain'

@@ -1,3 +1,5 @@
+import type { Instant } from '../../vocabulary/message.ts'
+
 /** The five statuses of the contract (document 1, section 3). */
 export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
 /** The status of a consent. */
@@ -24,4 +26,92 @@ export function moveType(
   // The contract's table has no expiry: by our policy it may follow PENDENTE and ATIVO.
   if (isOpen(held) && status === 'EXPIRADO') return 'consent.expired'
   return undefined
+}
+
+/** One entry of `historico`. `status` is null if the contract does not have it, `since` if it is not a date. */
+export interface HistoryEntry {
+  readonly status: ConsentStatus | null
+  readonly since: Instant | null
+}
+
+/** A history, oldest entry first, and the status of the same reading; null if not recorded. */
+export interface History {
+  readonly history: readonly HistoryEntry[]
+  readonly historyStatus: ConsentStatus | null
+}
+
+/**
+ * Returns what contradicts the status ATIVO of a full reading: the end with which its history closes, or null for a
+ * status that the contract does not have; `undefined` when nothing does.
+ */
+export function contradiction({
+  status,
+  history,
+}: {
+  readonly status: ConsentStatus
+  readonly history: readonly HistoryEntry[]
+}): ConsentStatus | null | undefined {
+  return status === 'ATIVO' ? lastOf(history).find(isEnd)?.status : undefined
+}
+
+/**
+ * Returns the status at an instant before the history was read: a status or `unknown`; null before its first entry;
+ * `undefined` when the history does not show it.
+ */
+export function statusBy(
+  { history, historyStatus }: History,
+  at: Instant,
+): ConsentStatus | 'unknown' | null | undefined {
+  const isActive = historyStatus === 'ATIVO'
+  const undated = history.filter(({ since }) => since === null)
+  if (undated.some(entry => !isActive || isEnd(entry))) return 'unknown'
+  const dated = history.filter(({ since }) => since !== null).toSorted(byDate)
+  const entry = dated.findLast(({ since }) => (since ?? '') <= at)
+  if (!entry) return undated.length > 0 ? undefined : null
+  const isLast = isActive && entry.since === dated.at(-1)?.since
+  if (!isLast || isEnd(entry)) return entry.status ?? 'unknown'
+  if (contradiction({ status: 'ATIVO', history }) !== undefined) return 'unknown'
+  return entry.status === 'PENDENTE' ? undefined : 'ATIVO'
+}
+
+/** Checks that a history begins with the entries of another. */
+export function isBeginning(known: readonly HistoryEntry[], history: readonly HistoryEntry[]): boolean {
+  return known.every(({ status, since }, i) => status === history[i]?.status && since === history[i]?.since)
+}
+
+/**
+ * Skips the entries, from `start` on, of statuses that are already recorded. Returns the index of the next entry, and
+ * the statuses without an entry.
+ */
+export function passEntries(
+  history: readonly HistoryEntry[],
+  start: number,
+  statuses: readonly ConsentStatus[],
+): { readonly next: number; readonly missing: readonly ConsentStatus[] } {
+  let next = start
+  const missing = statuses.filter(status => {
+    const at = history.findIndex((entry, i) => i >= next && entry.status === status)
+    if (at !== -1) next = at + 1
+    return at === -1
+  })
+  return { next, missing }
+}
+
+/** Returns the entries that may be the last: the newest ones with the same time, and those without a date. */
+function lastOf(history: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const undated = history.filter(({ since }) => since === null)
+  const newest = history.reduce((last, { since }) => (since !== null && since > last ? since : last), '')
+  const last = history.filter(({ since }) => since === newest)
+  // If the entries are in an order that ends with ATIVO, that order counts.
+  const isLed = undated.length === 0 && last.at(-1)?.status === 'ATIVO'
+  return [...undated, ...(isLed ? last.slice(-1) : last)]
+}
+
+/** Instants sort as texts. */
+function byDate({ since: a }: HistoryEntry, { since: b }: HistoryEntry): number {
+  return (a ?? '').localeCompare(b ?? '')
+}
+
+function isEnd({ status }: Pick<HistoryEntry, 'status'>): boolean {
+  return status === null || !isOpen(status)
 }

@@ -1,6 +1,6 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import type { Machine } from './machine.ts'
-import { type MachineRules, rulesOf } from './rules.ts'
+import { nodesUnder, regionsOf, statePath } from './chart-rules.ts'
+import type { EventCondition, Machine, MadeEvent } from './machine.ts'
 
 /** What a version of a machine may do. The log contains it, so decisions can be verified without this library. */
 export interface MachineTable {
@@ -10,53 +10,73 @@ export interface MachineTable {
   readonly start: readonly string[]
   /**
    * The transitions, by state and event type. The first possible one is taken; a state without one leaves the event to
-   * its parent state.
+   * its parent state. Every region that names the type of an event must take it.
    */
   readonly moves: Readonly<Record<string, Readonly<Record<string, readonly TableMove[]>>>>
   /** The events that may be recorded, by command or fact. */
-  readonly makes: MachineRules['makes']
+  readonly makes: Readonly<Record<string, readonly TableEvent[]>>
+  /** The effects that an event may request. */
+  readonly effects: Readonly<Record<string, readonly string[]>>
 }
 
 /** A transition. Without `to` the state stays the same. */
 interface TableMove {
   readonly to?: string
-  readonly if?: Readonly<Record<string, string | boolean>>
+  readonly if?: EventCondition
   /** The guard depends on more than the event, so the transition may be taken or not. */
   readonly perhaps?: true
 }
 
-/** Builds the table of a machine from its chart and its rules. */
-export function toMachineTable({ name, version, chart }: Machine): MachineTable {
-  const { root } = chart as AnyStateMachine // `defineMachine` puts one there.
-  const { conditions = {}, makes } = rulesOf(name)
+/** An event that a command or fact may lead to. */
+interface TableEvent {
+  readonly event: string
+  readonly if?: EventCondition
+  /** It is marked as an anomaly. */
+  readonly anomaly?: true
+}
+
+/** Builds the table of a machine from its chart, its commands and its facts. */
+export function toMachineTable(machine: Machine): MachineTable {
+  const { name, version, messages } = machine
+  const chart = machine.chart as AnyStateMachine | undefined // `defineMachine` puts one there.
+  const unexpected = { event: `${name}.unexpected`, anomaly: true } as const
+  const makes: Record<string, readonly TableEvent[]> = {}
+  for (const [command, made = []] of Object.entries(messages.commands ?? {})) makes[command] = made.map(toTableEvent)
+  for (const [fact, made = []] of Object.entries(messages.facts ?? {})) {
+    makes[fact] = [...made.map(toTableEvent), ...(chart ? [unexpected] : [])]
+  }
+  const effects = Object.fromEntries(Object.entries(messages.effects ?? {}).map(([type, all = []]) => [type, all]))
+  const events = new Set(Object.values(makes).flatMap(made => made.map(({ event }) => event)))
+  const only = { start: [''], moves: { '': Object.fromEntries([...events].map(type => [type, [{}]])) } }
+  return { name, version, ...(chart ? chartMoves(chart) : only), makes, effects }
+}
+
+function toTableEvent(made: MadeEvent): TableEvent {
+  return typeof made === 'string' ? { event: made } : made
+}
+
+function chartMoves(chart: AnyStateMachine): Pick<MachineTable, 'start' | 'moves'> {
   const moves: Record<string, Record<string, TableMove[]>> = {}
-  for (const node of nodesUnder(root)) {
+  for (const node of nodesUnder(chart.root)) {
     const own: Record<string, TableMove[]> = {}
     for (const [type, transitions] of node.transitions) {
-      own[type] = transitions.map(({ target, guard }) => {
-        const to = target?.[0]
-        const condition = typeof guard === 'string' ? conditions[guard] : undefined
-        return {
-          ...(to && { to: statePath(innermostState(to)) }),
-          ...(guard !== undefined && (condition ? { if: condition } : { perhaps: true as const })),
-        }
-      })
+      own[type] = transitions.map(({ target, guard }) => ({
+        ...(target?.[0] && { to: statePath(innermostState(target[0])) }),
+        ...(guard !== undefined && toCondition(guard)),
+      }))
     }
     if (Object.keys(own).length > 0) moves[statePath(node)] = own
   }
-  const regions = root.type === 'parallel' ? Object.values(root.states) : [root]
-  return { name, version, start: regions.map(region => statePath(innermostState(region))), moves, makes }
+  return { start: regionsOf(chart).map(region => statePath(innermostState(region))), moves }
 }
 
-function nodesUnder(node: AnyStateNode): AnyStateNode[] {
-  return [node, ...Object.values(node.states).flatMap(nodesUnder)]
+/** The params of a guard are what the event must report. Unless it is `reports`, only the machine knows the rest. */
+function toCondition(guard: unknown): Pick<TableMove, 'if' | 'perhaps'> {
+  const { type, params } = guard as { readonly type?: string; readonly params?: EventCondition } // As xstate keeps it.
+  return { ...(params && { if: params }), ...(type !== 'reports' && { perhaps: true }) }
 }
 
 function innermostState(node: AnyStateNode): AnyStateNode {
   const inner = node.initial.target[0]
   return inner && inner !== node ? innermostState(inner) : node
-}
-
-function statePath(node: AnyStateNode): string {
-  return node.path.join('.')
 }

@@ -5,9 +5,13 @@ import type { Event, Message } from '../../vocabulary/message.ts'
  * A machine's decision: the events to record, or why it refuses. A refusal with its own code is not recorded under the
  * command id, so the same command may be accepted later.
  */
-export type Decision<E extends Event = Event> =
-  | { readonly events: readonly E[] }
-  | { readonly refused: string; readonly code?: ErrorCode }
+export type Decision<E extends Event = Event> = { readonly events: readonly E[] } | Refusal
+
+/** Why a command is refused. */
+export interface Refusal {
+  readonly refused: string
+  readonly code?: ErrorCode
+}
 
 /** The state of a machine. Opaque outside this folder. */
 export interface MachineState {
@@ -15,29 +19,44 @@ export interface MachineState {
   readonly context: unknown
 }
 
+/** An event that a message may lead to; with `if`, only with these members in its data. */
+export type MadeEvent<T extends string = string> = T | { readonly event: T; readonly if: EventCondition }
+
+/** Members of an event's data and their values. */
+export type EventCondition = Readonly<Record<string, string | boolean>>
+
+/** What no chart can say: which events a message may lead to, and which effects an event may request. */
+export interface MachineMessages<M extends Message = Message, E extends Event = Event> {
+  /** Commands are refused where the chart does not take their events. */
+  readonly commands?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
+  /** Facts are recorded as `<machine>.unexpected` where the chart does not take their events. */
+  readonly facts?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
+  readonly effects?: Readonly<Partial<Record<E['type'], readonly string[]>>>
+}
+
+/** The data of `<machine>.unexpected`: the fact, and the event that the state does not take. */
+export interface UnexpectedFact {
+  readonly fact: string
+  readonly event: string
+}
+
 /** A state machine that decides commands and facts. Pure: no clock, no randomness, no I/O. */
 export interface Machine {
   readonly name: string
+  /** What it decides, in a sentence. */
+  readonly description: string
   /** Raised by hand when the same history would be decided differently. */
   readonly version: number
   readonly initial: MachineState
+  readonly messages: MachineMessages
   /** Checks that an event changes nothing a reading shows: a reading that began before it stays valid. */
   isSilent(event: Message): boolean
   /** Types of silent events that change no state: a replay can skip them. */
   readonly skippedInReplay: readonly string[]
-  /** Returns the state after an event. Events that the chart does not expect change nothing. */
+  /** Returns the state after an event. Events that the chart does not take change nothing. */
   evolve(state: MachineState, event: Message): MachineState
+  /** Decides a message. Each event of the decision is one that the state takes; a fact is never refused. */
   decide(state: MachineState, message: Message): Decision
-  /** The xstate chart, for tests and audits; its types stay in this folder. */
-  readonly chart: object
-}
-
-/** Decides to record these events. */
-export function record<E extends Event>(...events: E[]): Decision<E> {
-  return { events }
-}
-
-/** Decides to record nothing, with a reason. */
-export function refuse(reason: string, code?: ErrorCode): Decision<never> {
-  return { refused: reason, ...(code !== undefined && { code }) }
+  /** The xstate chart; `undefined` for a machine of one state. */
+  readonly chart: object | undefined
 }

@@ -1,4 +1,5 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
+import type { UnexpectedFact } from '../definition/machine.ts'
 import type { ErasureCompleted, ErasureRequest, ErasureSummary } from './erasure.ts'
 
 /** How averba first learned of a person. */
@@ -64,6 +65,8 @@ export type SubjectEvent =
   | Event<'subject.erasureCompleted', ErasureCompleted>
   /** The destroyed data can no longer be decrypted in any backup. */
   | Event<'subject.epochsDestroyed', { epochs: readonly number[] }>
+  /** A fact that arrived after the erasure. */
+  | Event<'subject.unexpected', UnexpectedFact>
 
 /** The commands, and the facts from outside, of a data subject. */
 export type SubjectMessage =

@@ -1,5 +1,6 @@
 import type { Event } from '../../vocabulary/message.ts'
-import type { HeldEndpoint, RegistrationRef, SubscriptionEvent, SubscriptionReading } from './messages.ts'
+import { isOfFormer, type SubscriptionContext, type SubscriptionState } from './chart.ts'
+import type { RegistrationRef, SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
 type EffectEnding = Pick<Event, 'resolves'>
 
@@ -8,76 +9,60 @@ export function resolveEffect(as: 'settled' | 'declined', verb = 'subscribe'): E
   return { resolves: { effect: `portal.${verb}`, as } }
 }
 
+const uncertainChange = { registration: { registered: { changing: 'uncertain' } } } as const
+const uncertainDeletion = { registration: { registered: { deleting: 'uncertain' } } } as const
+
 /** The chart states during each effect, and after it was done. */
 const stagesOfEffects = {
-  subscribe: { during: 'registering', done: 'active' },
-  changeSubscription: { during: 'changing', done: 'active' },
-  deleteSubscription: { during: 'deleting', done: { deleted: 'byUs' } },
+  subscribe: { during: { registration: 'registering' }, done: { registration: 'registered' } },
+  changeSubscription: {
+    during: { registration: { registered: 'changing' } },
+    done: { registration: { registered: 'active' } },
+  },
+  deleteSubscription: {
+    during: { registration: { registered: 'deleting' } },
+    done: { registration: { deleted: 'byUs' } },
+  },
 } as const
-
-type EffectStage = (typeof stagesOfEffects)[keyof typeof stagesOfEffects]
-
-/**
- * Checks that an answer belongs to a former registration: the portal deleted it while a change was pending, and there
- * may be a new registration since.
- */
-export function isOfFormerRegistration({ remoteId }: RegistrationRef, known: number | null): boolean {
-  return remoteId !== undefined && remoteId !== known
-}
-
-/** Returns the event of an answer, or `answeredLate` when the answer belongs to a former registration. */
-export function answerOrLate(
-  operation: string,
-  { remoteId }: RegistrationRef,
-  known: { readonly remoteId: number | null },
-  event: SubscriptionEvent,
-): SubscriptionEvent {
-  if (remoteId === undefined || remoteId === known.remoteId) return event
-  return { type: 'subscription.answeredLate', data: { operation, remoteId } }
-}
 
 /**
  * Returns how a lost call ended, when a list already showed it: the process that made the call died unnoticed.
  * `undefined` while the outcome is unknown.
  */
 export function findKnownOutcome(
-  operation: string,
-  isAt: (where: EffectStage['during'] | EffectStage['done']) => boolean,
-  isFormer: boolean,
+  state: SubscriptionState,
+  { operation, ...registration }: { readonly operation: string } & RegistrationRef,
 ): EffectEnding | undefined {
   // The registration was deleted, so a deletion was done and a change was not.
-  if (isFormer) return resolveEffect(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
+  if (isOfFormer(registration, state.context))
+    return resolveEffect(operation === 'deleteSubscription' ? 'settled' : 'declined', operation)
   const stage = Object.entries(stagesOfEffects).find(([name]) => name === operation)?.[1]
-  if (!stage || isAt(stage.during)) return undefined
-  return resolveEffect(isAt(stage.done) ? 'settled' : 'declined', operation)
+  if (!stage || state.matches(stage.during)) return undefined
+  return resolveEffect(state.matches(stage.done) ? 'settled' : 'declined', operation)
 }
 
 /** Ends an uncertain call when the subscription was deleted: a deletion was done, and a change was not. */
-export function resolveByDeletion(
-  isAt: (where: { changing: 'uncertain' } | { deleting: 'uncertain' }) => boolean,
-): EffectEnding {
-  if (isAt({ deleting: 'uncertain' })) return resolveEffect('settled', 'deleteSubscription')
-  return isAt({ changing: 'uncertain' }) ? resolveEffect('declined', 'changeSubscription') : {}
-}
-
-interface RequestedChange {
-  readonly evento: string
-  readonly asked: HeldEndpoint
+export function resolveByDeletion(state: SubscriptionState): EffectEnding {
+  if (state.matches(uncertainDeletion)) return resolveEffect('settled', 'deleteSubscription')
+  return state.matches(uncertainChange) ? resolveEffect('declined', 'changeSubscription') : {}
 }
 
 /** Checks that the portal shows what the change requested. */
 export function matchesRequest(
-  { evento, asked }: RequestedChange,
+  { evento, asked }: Pick<SubscriptionContext, 'evento' | 'asked'>,
   shown: Pick<SubscriptionReading, 'evento' | 'endpoint' | 'generation'>,
 ): boolean {
   return shown.evento === evento && shown.endpoint === asked.endpoint && shown.generation === asked.generation
 }
 
-/** Ends an uncertain change: it was done if the portal shows what was requested. */
-export function resolveChange(asking: RequestedChange, shown: SubscriptionReading): SubscriptionEvent {
-  const isDone = matchesRequest(asking, shown)
-  const ends = resolveEffect(isDone ? 'settled' : 'declined', 'changeSubscription')
-  return isDone
-    ? { type: 'subscription.changed', data: asking.asked, ...ends }
-    : { type: 'subscription.confirmed', data: {}, ...ends }
+/** Ends an uncertain change or deletion by what the list shows: a change was done if it shows what was requested. */
+export function resolveUncertain(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
+  const { context } = state
+  const notDone = (verb: string): SubscriptionEvent[] => [
+    { type: 'subscription.confirmed', data: {}, ...resolveEffect('declined', verb) },
+  ]
+  if (state.matches(uncertainDeletion)) return notDone('deleteSubscription')
+  if (!state.matches(uncertainChange)) return []
+  if (!matchesRequest(context, shown)) return notDone('changeSubscription')
+  return [{ type: 'subscription.changed', data: context.asked, ...resolveEffect('settled', 'changeSubscription') }]
 }

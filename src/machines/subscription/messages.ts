@@ -1,4 +1,5 @@
 import type { Event, Instant, Message } from '../../vocabulary/message.ts'
+import type { UnexpectedFact } from '../definition/machine.ts'
 import type { DeletionThreat } from './health.ts'
 
 /** The subscription that we want at the portal. The host supplies the secrets when a request is sent. */
@@ -20,12 +21,10 @@ export type SubscriptionEvent =
   | Event<'subscription.drifted', DriftedSubscription>
   | Event<'subscription.deletionRequested', unknown>
   /** Its part `reason` holds the portal's text, if there is one. */
-  | Event<'subscription.deleted', { by: 'us' | 'portal'; deletedAt: Instant | null }>
+  | Event<'subscription.deleted', RegistrationRef & { by: 'us' | 'portal'; deletedAt: Instant | null }>
   /** The portal lists a deleted or missing registration as active again: it is ours unless we have a new one. */
   | Event<'subscription.reappeared', { remoteId: number }>
   | Event<'subscription.declined', DeclinedOperation>
-  /** The answer to a change or deletion of a former registration: it does not concern the current one. */
-  | Event<'subscription.answeredLate', LostOperation>
   | Event<'subscription.lost', LostOperation>
   /** After a change or deletion whose answer was lost, the portal shows the old state: it was not done. */
   | Event<'subscription.confirmed', unknown>
@@ -37,6 +36,8 @@ export type SubscriptionEvent =
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with errors only. */
   | Event<'subscription.threatened', DeletionThreat>
+  /** A late answer: a list had shown its outcome, or it was to a change or deletion of a former registration. */
+  | Event<'subscription.unexpected', UnexpectedFact>
 
 interface DriftedSubscription {
   readonly evento: string

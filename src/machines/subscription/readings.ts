@@ -1,21 +1,22 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { SubscriptionContext } from './context.ts'
+import type { SubscriptionContext, SubscriptionState } from './chart.ts'
 import { findThreat, healthAfterSuccess } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
 /** Returns how the portal differs from the known state. Each difference is recorded once. */
 export function findDrift(
-  context: SubscriptionContext,
+  state: SubscriptionState,
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
+  const { context } = state
   const newGeneration = laterGeneration(context, generation)
   const newDate = correctedRegistration(context, registeredAt)
   const areSecretsOurs = newGeneration !== undefined || generation === context.generation
   const isKnown =
     evento === context.eventoAtPortal &&
     endpoint === context.endpoint &&
-    areSecretsOurs === context.areSecretsOurs &&
+    areSecretsOurs === state.matches({ secrets: 'ours' }) &&
     newGeneration === undefined &&
     newDate === undefined
   if (isKnown) return []

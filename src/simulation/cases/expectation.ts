@@ -1,104 +1,73 @@
-import { inspect, isDeepStrictEqual } from 'node:util'
+import assert, { AssertionError } from 'node:assert/strict'
+import { listEventTypes } from '../../engine/machine-tables.ts'
+import { machines } from '../../machines/machines.ts'
+import { checkKnownNames } from '../../vocabulary/names.ts'
+
+/** Every member name that a case may have. */
+export type MemberNames<Name extends PropertyKey> = Readonly<Record<Name, true>>
 
 /**
- * The expectation of a value: for an object the named members, for an array every element in order, for a text also a
- * regular expression. A function, or a matcher of a test runner such as `expect.any(String)`, decides by itself.
+ * Rejects an expectation that can never fail. `isEmpty` reports whether a member's value expects nothing.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown member
+ * @throws {TypeError} when the expectation is empty
  */
-export type ExpectedValue<T> =
-  | RegExp
-  | ((value: T) => boolean)
-  | { asymmetricMatch(value: unknown): boolean }
-  | (T extends readonly (infer E)[] ? readonly ExpectedValue<E>[] : T extends object ? ExpectedMembers<T> : T)
-
-type ExpectedMembers<T> = T extends unknown ? { readonly [K in keyof T]?: ExpectedValue<T[K]> } : never
-
-/** A value differs from what a test expects. A test runner shows `expected` and `actual`. */
-export class ExpectationError extends Error {
-  override readonly name = 'ExpectationError'
-  readonly expected: unknown
-  readonly actual: unknown
-
-  constructor(message: string, expected: unknown, actual: unknown) {
-    super(message)
-    this.expected = expected
-    this.actual = actual
-  }
+export function checkExpectation(
+  owner: string,
+  given: unknown,
+  members: MemberNames<string>,
+  isEmpty: (value: unknown, name: string) => boolean = value => value === undefined,
+): void {
+  const expected = typeof given === 'object' && given !== null ? given : {}
+  checkKnownNames(expected, Object.keys(members), { noun: 'member', of: `"expected" of ${owner}` })
+  if (Object.entries(expected).some(([name, value]) => !isEmpty(value, name))) return
+  throw new TypeError(`"expected" of ${owner} is empty: add an expectation, or leave it out`)
 }
 
-/** Throws an `ExpectationError` that says where a value differs from the expected one. `what` names the value. */
-export function assertMatches(what: string, actual: unknown, expected: unknown): void {
-  const mismatch = findMismatch(actual, expected, what)
-  if (mismatch === undefined) return
-  const message = `Expected ${mismatch}\n\nexpected: ${formatValue(expected)}\n\nactual: ${formatValue(actual)}`
-  throw new ExpectationError(message, expected, actual)
+/** Throws a `TypeError` for an event type that no machine records. */
+export function checkEventTypes(types: Iterable<unknown>): void {
+  const known: ReadonlySet<unknown> = listEventTypes(machines)
+  for (const type of types)
+    if (!known.has(type)) throw new TypeError(`No machine records an event of the type "${type}"`)
 }
 
-/** Describes the first difference of a value from the expected one; `undefined` when it matches. */
-export function findMismatch(actual: unknown, expected: unknown, place: string): string | undefined {
-  if (expected instanceof RegExp) {
-    const fits = typeof actual === 'string' && actual.search(expected) >= 0
-    return fits ? undefined : `${place} to match ${expected}, not ${formatValue(actual)}`
-  }
-  if (typeof expected === 'function') {
-    return expected(actual) === true ? undefined : `${place} to satisfy a function, not ${formatValue(actual)}`
-  }
-  if (isMatcher(expected)) {
-    return expected.asymmetricMatch(actual)
-      ? undefined
-      : `${place} to match ${String(expected)}, not ${formatValue(actual)}`
-  }
-  if (Array.isArray(expected)) {
-    if (!Array.isArray(actual)) return `${place} to be a list, not ${formatValue(actual)}`
-    if (actual.length !== expected.length) {
-      return `${place} to have ${expected.length} elements, not ${actual.length}`
-    }
-    return findMemberMismatch(expected.map((each, i) => [`${place}[${i}]`, actual[i], each]))
-  }
-  if (typeof expected === 'object' && expected !== null) {
-    if (typeof actual !== 'object' || actual === null) {
-      return `${place} to be an object, not ${formatValue(actual)}`
-    }
-    if (isComparedWhole(expected)) {
-      const isSame = String(actual) === String(expected) && isDeepStrictEqual(actual, expected)
-      return isSame ? undefined : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
-    }
-    const members = new Map(Object.entries(actual))
-    return findMemberMismatch(
-      Object.entries(expected).map(([name, each]) => [`${place}.${name}`, members.get(name), each]),
-    )
-  }
-  return Object.is(actual, expected) ? undefined : `${place} to be ${formatValue(expected)}, not ${formatValue(actual)}`
+/** Yields the event types in a list of expected events. A function has none. */
+export function* eventTypesIn(events: unknown): Iterable<unknown> {
+  if (!Array.isArray(events)) return
+  for (const event of events) if (typeof event?.type === 'string') yield event.type
 }
 
-/** Reports whether an object keeps its content outside its members, so that it is compared as a whole. */
-function isComparedWhole(expected: object): boolean {
-  return [Date, Error, Map, Set, URL].some(kind => expected instanceof kind) || ArrayBuffer.isView(expected)
+/**
+ * What a value is expected to be: the members that matter, compared by `partialDeepStrictEqual` of `node:assert`, or a
+ * function that throws for a wrong value, with `node:assert` or the `expect` of a test runner.
+ */
+export type ExpectedValue<T> = ExpectedMembers<T> | ((value: T) => void)
+
+type ExpectedMembers<T> = T extends object ? { readonly [K in keyof T]?: ExpectedMembers<T[K]> } : T
+
+/**
+ * Compares a value with what is expected of it: of a list, every element. An `AssertionError` begins with `what`, and
+ * shows what differs.
+ */
+export function assertExpected(what: string, actual: unknown, expected: unknown): void {
+  const isList = Array.isArray(expected)
+  if (isList && Array.isArray(actual) && actual.length === expected.length)
+    for (const [i, each] of expected.entries()) assertExpected(`${what}[${i}]`, actual[i], each)
+  else
+    assertNamed(what, () => {
+      if (typeof expected === 'function') expected(actual)
+      else if (isList) assert.deepStrictEqual(actual, expected)
+      else assert.partialDeepStrictEqual(actual, expected)
+    })
 }
 
-function findMemberMismatch(
-  members: readonly (readonly [place: string, actual: unknown, expected: unknown])[],
-): string | undefined {
-  for (const [place, actual, expected] of members) {
-    const mismatch = findMismatch(actual, expected, place)
-    if (mismatch !== undefined) return mismatch
-  }
-  return undefined
-}
-
-/** Reports whether a value is a matcher of a test runner. */
-export function isMatcher(value: unknown): value is { asymmetricMatch(value: unknown): boolean } {
-  return typeof value === 'object' && value !== null && 'asymmetricMatch' in value
-}
-
-function formatValue(value: unknown): string {
-  if (typeof value === 'function') return 'a function'
-  const readable = (_: string, each: unknown) => {
-    if (each instanceof RegExp || typeof each === 'bigint') return String(each)
-    return typeof each === 'function' ? 'a function' : each
-  }
+/** Runs an assertion. Its `AssertionError` begins with `what`. */
+export function assertNamed(what: string, assertion: () => void): void {
   try {
-    return JSON.stringify(value, readable, 2) ?? 'nothing'
-  } catch {
-    return inspect(value) // A circular value.
+    assertion()
+  } catch (error) {
+    if (!(error instanceof AssertionError)) throw error
+    const { actual, expected } = error
+    throw new AssertionError({ message: `${what}: ${error.message}`, actual, expected })
   }
 }

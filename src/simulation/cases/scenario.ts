@@ -1,10 +1,20 @@
+import assert, { AssertionError } from 'node:assert/strict'
+import { inspect } from 'node:util'
 import type { Recorded } from '../../api/events.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
+import { checkKnownNames } from '../../vocabulary/names.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
-import { checkEventTypes, checkExpectation, eventTypesIn, type MemberNames } from './check-case.ts'
-import { assertMatches, ExpectationError, type ExpectedValue, findMismatch } from './expectation.ts'
+import type { CrashPoint } from '../world/simulated-process.ts'
+import {
+  assertExpected,
+  assertNamed,
+  checkEventTypes,
+  checkExpectation,
+  type ExpectedValue,
+  eventTypesIn,
+  type MemberNames,
+} from './expectation.ts'
 
 /** A test of the services, the engine and the passing of time together: given, when, expected. */
 export interface Scenario<G, R> {
@@ -25,7 +35,10 @@ export interface Scenario<G, R> {
 /** What must be true at the end of a scenario. */
 export interface ScenarioEnding<G, R> {
   readonly result?: ExpectedValue<R>
-  readonly error?: ExpectedValue<{ name: string; message: string; code: string }>
+  /** The error of `when`, as `assert.throws` takes it: its members, or a function that returns true. */
+  readonly error?:
+    | { readonly name?: string; readonly message?: string | RegExp; readonly code?: string }
+    | ((error: unknown) => boolean)
   /** Events recorded since `given`, in this order; other events may lie between them. */
   readonly events?: readonly ExpectedValue<Recorded>[]
   /** Event types that must not have been recorded since `given`. */
@@ -69,7 +82,7 @@ export interface ScenarioResult<R> {
  * are called again. Every scenario then checks that each view equals a replay of the log, that no effect is pending,
  * and that no handler waits for a retry.
  *
- * @throws {ExpectationError} when an expectation is not met: with the seed and the recorded events
+ * @throws {AssertionError} of `node:assert`, when an expectation is not met: with the seed and the recorded events
  * @throws {TypeError} before the run, when `expected` is empty or names an event that no machine records
  * @throws {AverbaError} `INVALID_INPUT` before the run, when the scenario has an unknown member
  */
@@ -96,33 +109,33 @@ function isEmptyExpectation(value: unknown, name: string): boolean {
   return value === undefined || (isList && Array.isArray(value) && value.length === 0)
 }
 
+/** How long a crashed process still holds its lease on an effect. */
+const leaseMs = 60_000
+
 /** Runs a scenario once: without a crash, or with one at the given point. */
 async function runOnce<G, R>(
   { world: options = {}, given, when, expected = {} }: Scenario<G, R>,
   crashPoint?: number,
 ): Promise<{ result: R | undefined; events: readonly Recorded[]; from: number; to: number }> {
   let points = 0
-  const crashAt = ({ number }: { number: number }) => {
+  const crashAt = ({ number }: CrashPoint) => {
     points = number
     return number === crashPoint
   }
   const world = await simulate({ ...options, crashAt })
-  const { clock } = world
   let events: readonly Recorded[] = []
   try {
-    const context = (await clock.finish(Promise.resolve(given?.(world)))) as G // Without `given`, G is undefined.
+    const context = (await world.clock.finish(Promise.resolve(given?.(world)))) as G // Without `given`, G is undefined.
     const from = points
-    const begin = await lastPosition(world)
+    const { position } = await world.averba.figures()
     const act = async () => when(world, context)
     const ended = await runToEnd(world, act)
     const to = points
     if (crashPoint !== undefined) {
-      if (!world.isDown)
-        throw new TypeError(
-          `The process did not crash at point ${crashPoint}: the scenario is not the same in every run`,
-        )
+      const message = `The process did not crash at point ${crashPoint}: the scenario is not the same in every run`
+      if (!world.isDown) throw new TypeError(message)
       await world.restart()
-      await clock.advance(leaseMs + 1)
+      await world.clock.advance(leaseMs + 1)
       await goQuiet(world)
       const again = await runToEnd(world, act)
       // A repeated command may be refused or have another outcome; any other error is a mistake of the host.
@@ -130,10 +143,9 @@ async function runOnce<G, R>(
       if (isMistake && expected.error === undefined) throw again.error
     }
     const quiet = await goQuiet(world)
-    events = await eventsAfter(world, begin)
+    events = await Array.fromAsync(world.averba.log.read({ after: position }))
     if (crashPoint === undefined) checkEnding(ended, events, expected)
-    checkQuiet(quiet)
-    if (crashPoint === undefined) checkStuckAndParked(quiet, expected)
+    checkQuiet(quiet, crashPoint === undefined ? expected : undefined)
     await expected.always?.(world, context)
     return { result: 'result' in ended ? ended.result : undefined, events, from, to }
   } catch (error) {
@@ -143,86 +155,78 @@ async function runOnce<G, R>(
   }
 }
 
-/** How long a crashed process still holds its lease on an effect. */
-const leaseMs = 60_000
-
 type RunResult<R> = { readonly result: R } | { readonly error: unknown } | { readonly died: true }
 
 /** Lets time pass until the work has ended, or the process has died. */
 async function runToEnd<R>(world: World, act: () => Promise<R>): Promise<RunResult<R>> {
   let ended: RunResult<R> | undefined
-  const acting = act().then(
-    result => {
-      ended = { result }
-    },
-    (error: unknown) => {
-      ended = { error }
-    },
-  )
-  const passing = world.clock.runUntil(() => ended !== undefined || world.isDown)
-  // Without a sleeper the work waits for something outside the simulation.
-  const isOutside = (error: unknown) => error instanceof AverbaError && error.code === 'NOTHING_DUE'
-  await passing.catch((error: unknown) => (isOutside(error) ? acting : Promise.reject(error)))
+  const acting = act()
+    .then(
+      result => ({ result }),
+      (error: unknown) => ({ error }),
+    )
+    .then(end => {
+      ended = end
+    })
+  await world.clock
+    .runUntil(() => ended !== undefined || world.isDown)
+    .catch((error: unknown) => {
+      // Without a sleeper the work waits for something outside the simulation.
+      if (error instanceof AverbaError && error.code === 'NOTHING_DUE') return acting
+      throw error
+    })
   return ended ?? { died: true }
 }
 
 function checkEnding<G, R>(ended: RunResult<R>, events: readonly Recorded[], expected: ScenarioEnding<G, R>): void {
-  if ('error' in ended && expected.error === undefined) throw ended.error
-  if (expected.error !== undefined) {
-    const error = 'error' in ended ? ended.error : undefined
-    const { name, message } = error instanceof Error ? error : { name: '', message: '' }
-    const code = error instanceof AverbaError ? error.code : ''
-    assertMatches('the error', error === undefined ? undefined : { name, message, code }, expected.error)
+  const { error: expectedError } = expected
+  if ('error' in ended && expectedError === undefined) throw ended.error
+  if (expectedError !== undefined) {
+    const rethrow = () => {
+      if ('error' in ended) throw ended.error
+    }
+    assertNamed('the error', () => assert.throws(rethrow, expectedError))
   }
-  if (expected.result !== undefined && 'result' in ended) assertMatches('the result', ended.result, expected.result)
+  if (expected.result !== undefined && 'result' in ended) assertExpected('the result', ended.result, expected.result)
   checkEvents(events, expected.events ?? [])
   const unwanted = events.filter(event => expected.without?.includes(event.type))
-  assertMatches('the unwanted events', unwanted, [])
+  assertExpected('the unwanted events', unwanted, [])
 }
 
 /** Checks that every expected event was recorded, in order; other events may lie between them. */
 function checkEvents(events: readonly Recorded[], expected: readonly unknown[]): void {
   let from = 0
   for (const [i, each] of expected.entries()) {
-    const found = events.findIndex((event, at) => at >= from && findMismatch(event, each, '') === undefined)
+    const found = events.findIndex((event, at) => at >= from && isExpected(event, each))
     if (found < 0) {
-      throw new ExpectationError(
-        `Expected event ${i + 1} of ${expected.length}, but it was not recorded, or not in this order`,
-        each,
-        events.slice(from),
-      )
+      const what = `event ${i + 1} of ${expected.length}`
+      const message = `Expected ${what}, but it was not recorded, or not in this order: ${inspect(each, { depth: null })}`
+      throw new AssertionError({ message, actual: events.slice(from), expected: each })
     }
     from = found + 1
   }
 }
 
-function checkQuiet({ pending, differences, failing }: QuietWorld): void {
-  assertMatches('the views that differ from a replay', differences, [])
-  assertMatches('the effects that are still pending', pending, [])
+function isExpected(event: Recorded, expected: unknown): boolean {
+  try {
+    assertExpected('an event', event, expected)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Checks the quiet world. After a crash other effects and handlers may have failed than without one. */
+function checkQuiet(quiet: QuietWorld, expected?: Pick<ScenarioEnding<never, never>, 'stuck' | 'parked'>): void {
+  assertExpected('the views that differ from a replay', quiet.differences, [])
+  assertExpected('the effects that are still pending', quiet.pending, [])
   // In a restarted process a handler exists once `when` has registered it.
-  assertMatches('the handlers that failed and were not called again', failing, [])
-}
-
-function checkStuckAndParked(
-  { stuck, parked }: QuietWorld,
-  expected: Pick<ScenarioEnding<never, never>, 'stuck' | 'parked'>,
-): void {
-  assertMatches('the number of effects that wait for a person', stuck.length, expected.stuck ?? 0)
-  const { parked: parkedCount = 0 } = expected
-  if (parked.length === parkedCount) return
-  const message = `Expected ${parkedCount} handlers to be parked at the end, not ${parked.length}`
-  throw new ExpectationError([message, ...parked].join('\n  '), parkedCount, parked)
-}
-
-async function lastPosition({ averba }: World): Promise<number> {
-  for await (const event of averba.log.read({ backward: true })) return event.position
-  return 0
-}
-
-async function eventsAfter({ averba }: World, position: number): Promise<readonly Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of averba.log.read({ after: position })) events.push(event)
-  return events
+  assertExpected('the handlers that failed and were not called again', quiet.failing, [])
+  if (!expected) return
+  const { stuck = 0, parked = 0 } = expected
+  assertExpected('the number of effects that wait for a person', quiet.stuck.length, stuck)
+  const message = `Expected ${parked} handlers to be parked at the end, not ${quiet.parked.length}`
+  assert.equal(quiet.parked.length, parked, [message, ...quiet.parked].join('\n  '))
 }
 
 /** Adds to an error's message how to reproduce it: the seed, the crash point and the events. */
@@ -230,6 +234,9 @@ function withReproduction(error: unknown, { seed }: World, events: readonly Reco
   if (!(error instanceof Error)) return error
   const died = crashPoint === undefined ? '' : `, with a crash at point ${crashPoint}`
   const timeline = events.map(event => `  ${event.position} ${event.at} ${event.type} ${event.stream}`)
+  const { message } = error
   error.message += `\n\nin the world of seed ${seed}${died}\n${timeline.join('\n')}`
+  // Some test runners show only the stack, which has the message as it was.
+  if (error.stack !== undefined) error.stack = error.stack.replace(message, () => error.message)
   return error
 }

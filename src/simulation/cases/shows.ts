@@ -1,10 +1,9 @@
 import { type Views, views } from '../../views/views.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
-import { checkEventTypes, eventTypesIn, type MemberNames } from './check-case.ts'
+import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { GivenEvent } from './decides.ts'
-import { assertMatches, type ExpectedValue } from './expectation.ts'
+import { assertExpected, checkEventTypes, type ExpectedValue, eventTypesIn, type MemberNames } from './expectation.ts'
 
 /** An event for a view; `shows` fills in an absent stream and time. */
 export type ShownEvent = GivenEvent & Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
@@ -25,7 +24,7 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * returns them. The default stream is `<machine>-1`. The default time of the first event is 2026-11-20T12:00:00.000Z,
  * and of each other event a second after the event before.
  *
- * @throws {ExpectationError} when the rows differ
+ * @throws {AssertionError} of `node:assert`, when the rows differ
  * @throws {TypeError} for an unknown view, for a view that changes its input, and for an event that no machine records
  * @throws {AverbaError} `INVALID_INPUT` when the case has an unknown member
  *
@@ -54,7 +53,7 @@ export function shows<N extends keyof Views>(viewCase: ViewCase<N>): Views[N][] 
   }
   // The view named `name` has rows of this type.
   const result = [...rows.values()].filter(row => row !== undefined) as Views[N][]
-  if (expected) assertMatches(`the rows of ${name}`, result, expected)
+  if (expected) assertExpected(`the rows of ${name}`, result, expected)
   return result
 }
 

@@ -7,16 +7,14 @@ import type { Fault } from './fault.ts'
 export async function applyFault(fault: Fault, request: Request, forward: Fetch, clock: Clock): Promise<Response> {
   switch (fault.kind) {
     case 'refuse':
-      throw new UnsentError('ECONNREFUSED')
     case 'expiredCertificate':
-      throw new UnsentError('CERT_HAS_EXPIRED')
     case 'unknownCertificate':
-      throw new UnsentError('UNABLE_TO_VERIFY_LEAF_SIGNATURE')
+      throw new UnsentError(unsentCodes[fault.kind])
     case 'reset':
-      throw resetError()
+      throw connectionReset()
     case 'lose':
       await drain(await forward(request))
-      throw resetError()
+      throw connectionReset()
     case 'delay':
       await clock.sleep(fault.ms ?? 0, undefined, 'the fault delay')
       return forward(request)
@@ -25,11 +23,16 @@ export async function applyFault(fault: Fault, request: Request, forward: Fetch,
     case 'status':
       return statusResponse(fault)
     case 'html':
-      return changeBody(await forward(request), () => '<html>Manutenção</html>', 'text/html')
-    case 'contentType':
-      return changeBody(await forward(request), text => text, 'text/plain')
-    case 'truncate':
-      return changeBody(await forward(request), text => text.slice(0, text.length / 2))
+      return withBody(await forward(request), '<html>Manutenção</html>', 'text/html')
+    case 'contentType': {
+      const answer = await forward(request)
+      return withBody(answer, await answer.text(), 'text/plain')
+    }
+    case 'truncate': {
+      const answer = await forward(request)
+      const text = await answer.text()
+      return withBody(answer, text.slice(0, text.length / 2))
+    }
     case 'oversize':
       return oversizeBody(await forward(request))
     case 'duplicate': {
@@ -50,50 +53,43 @@ export async function applyFault(fault: Fault, request: Request, forward: Fetch,
   }
 }
 
-function resetError(): Error {
+const unsentCodes = {
+  refuse: 'ECONNREFUSED',
+  expiredCertificate: 'CERT_HAS_EXPIRED',
+  unknownCertificate: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+} as const
+
+function connectionReset(): Error {
   return Object.assign(new Error('The connection broke'), { code: 'ECONNRESET' })
 }
 
 function statusResponse({ status = 500, retryAfterS }: Fault): Response {
   const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
   const headers = { 'content-type': 'application/problem+json', ...wait }
-  return new Response(JSON.stringify({ type: 'about:blank', title: 'Falha pedida', status }), {
-    status,
-    headers,
-  })
+  return Response.json({ type: 'about:blank', title: 'Falha pedida', status }, { status, headers })
 }
 
-async function changeBody(
-  response: Response,
-  change: (text: string) => string,
-  contentType?: string,
-): Promise<Response> {
-  const text = change(await response.text())
+/** 1 GiB of blanks in all: larger than any client's limit. */
+const oversizeChunks = 1_024
+const blank = new Uint8Array(1_048_576).fill(32)
+
+function withBody(response: Response, body: BodyInit, contentType?: string): Response {
   const headers = new Headers(response.headers)
   headers.delete('content-length')
   if (contentType !== undefined) headers.set('content-type', contentType)
   // A 204 cannot have a body, so the changed response is a 200.
-  return new Response(text, { status: isBodiless(response) ? 200 : response.status, headers })
+  return new Response(body, { status: isBodiless(response) ? 200 : response.status, headers })
 }
-
-/** 1 GiB in all: larger than any client's limit. */
-const oversizeChunks = 1_024
-const blank = new Uint8Array(1_048_576).fill(32)
 
 /** Appends blanks to the answer until the client stops reading, or the limit is reached. */
 async function oversizeBody(response: Response): Promise<Response> {
-  const first = new Uint8Array(await response.arrayBuffer())
-  let sent = -1
-  const stream = new ReadableStream<Uint8Array>({
-    pull(controller) {
-      controller.enqueue(sent < 0 ? first : blank)
-      sent += 1
-      if (sent === oversizeChunks) controller.close()
-    },
-  })
-  const headers = new Headers(response.headers)
-  headers.delete('content-length')
-  return new Response(stream, { status: isBodiless(response) ? 200 : response.status, headers })
+  const chunks = [new Uint8Array(await response.arrayBuffer()), ...Array<Uint8Array>(oversizeChunks).fill(blank)]
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    const next = chunks.shift()
+    if (next) controller.enqueue(next)
+    else controller.close()
+  }
+  return withBody(response, new ReadableStream<Uint8Array>({ pull }))
 }
 
 const trickleChunksMax = 20
@@ -107,7 +103,7 @@ async function trickleBody(response: Response, clock: Clock, ms?: number): Promi
   const { status, headers } = response
   if (isBodiless(response)) {
     await clock.sleep(pauseMs, undefined, 'the fault trickle')
-    return new Response(null, { status, headers })
+    return response
   }
   const cancelled = new AbortController()
   let sent = 0
@@ -132,13 +128,11 @@ function isBodiless({ status }: Response): boolean {
   return status === 204 || status === 304
 }
 
-const wrongSecret = 'segredo-nunca-combinado'
-
 /** Copies a request and replaces its secrets with a wrong one; adds one if the request has no secret. */
 function withWrongSecrets(request: Request): Request {
   const headers = new Headers(request.headers)
-  headers.set('secret', wrongSecret)
-  if (headers.has('authorization')) headers.set('authorization', wrongSecret)
+  for (const name of ['secret', ...(headers.has('authorization') ? ['authorization'] : [])])
+    headers.set(name, 'segredo-nunca-combinado')
   return new Request(request, { headers })
 }
 

@@ -1,54 +1,51 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { ServiceName } from '../../vocabulary/service-name.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
 import { applyFault } from './apply-fault.ts'
-import { appliesTo, type Fault, type FaultKind, type FaultTarget, faultSchema, isCertificateFault } from './fault.ts'
-import { HeldDeliveries } from './held-deliveries.ts'
+import {
+  appliesTo,
+  describeIssues,
+  type Fault,
+  type FaultKind,
+  type FaultTarget,
+  faultSchema,
+  isCertificateFault,
+} from './fault.ts'
 
 /** The certificate that a server presents to a connection: its own, or a bad one. */
 export type ShownCertificate = 'own' | 'expired' | 'unknown'
 
-/** Servers that present bad certificates. Without them, each request counts as a connection. */
-export interface Connections {
-  renew(): Promise<void>
+interface FaultQueueOptions {
+  readonly clock: Clock
+  readonly entropy: Entropy
+  /** Whether servers present the bad certificates. Without servers, a request fails as its connection would. */
+  readonly overTls?: boolean
+  /** Called each time that a fault takes effect. */
+  readonly onFault?: ((fault: Fault) => void) | undefined
 }
 
 type SendRequest<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
 /** The active faults, in the order in which they were added. */
 export class FaultQueue {
-  readonly #clock: Clock
-  readonly #entropy: Entropy
-  readonly #connections: Connections | undefined
+  readonly #options: FaultQueueOptions
   readonly #held: HeldDeliveries
-  readonly #onApplied: (fault: Fault) => void
   #active: { fault: Fault; left: number }[] = []
 
-  /** `onApplied` is called each time that a fault takes effect. */
-  constructor(
-    clock: Clock,
-    entropy: Entropy,
-    connections?: Connections,
-    onApplied: (fault: Fault) => void = () => undefined,
-  ) {
-    this.#clock = clock
-    this.#entropy = entropy
-    this.#connections = connections
-    this.#held = new HeldDeliveries(clock)
-    this.#onApplied = onApplied
+  constructor(options: FaultQueueOptions) {
+    this.#options = options
+    this.#held = new HeldDeliveries(options.clock)
   }
 
   /**
-   * Adds a fault after the others. Resolves when it is active: only new connections get a bad certificate, so idle
-   * connections are ended first.
+   * Adds a fault after the others.
    *
-   * @throws {AverbaError} `INVALID_INPUT`, synchronously
+   * @throws {AverbaError} `INVALID_INPUT`
    */
-  add(given: Fault): Promise<void> {
+  add(given: Fault): void {
     const fault = parseFault(given)
     this.#active.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY })
-    return (isCertificateFault(fault) && this.#connections?.renew()) || Promise.resolve()
   }
 
   /** Ends all faults, and sends held deliveries now. */
@@ -62,7 +59,7 @@ export class FaultQueue {
     return async (request, ...rest) => {
       const fault = this.#takeFor(service, request)
       const forward = (through: Request) => send(through, ...rest)
-      const sendNow = () => (fault ? applyFault(fault, request, forward, this.#clock) : forward(request))
+      const sendNow = () => (fault ? applyFault(fault, request, forward, this.#options.clock) : forward(request))
       if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, sendNow)
       return service === 'receiver' ? this.#held.overtake(request, sendNow) : sendNow()
     }
@@ -82,9 +79,10 @@ export class FaultQueue {
   /** The clock of a service: ours, shifted by an active `clockSkew`. */
   clockOf(service: ServiceName): Clock {
     const isSkew = ({ kind }: Fault) => kind === 'clockSkew'
+    const { clock } = this.#options
     return {
-      now: () => this.#clock.now() + (this.#find(service, isSkew)?.ms ?? 0),
-      sleep: (...args) => this.#clock.sleep(...args),
+      now: () => clock.now() + (this.#find(service, isSkew)?.ms ?? 0),
+      sleep: (...args) => clock.sleep(...args),
     }
   }
 
@@ -92,16 +90,12 @@ export class FaultQueue {
     return this.#find(service, fault => {
       const { kind, method = request.method, path = '' } = fault
       if (kindsAppliedByService.has(kind)) return false
-      if (isCertificateFault(fault) && this.#presentsCertificates(service)) return false
+      // The receiver's server is never ours.
+      if (isCertificateFault(fault) && this.#options.overTls && service !== 'receiver') return false
       // A held delivery waits for this one. Holding both would be a deadlock.
       if (kind === 'reorder' && this.#held.isWaiting(request)) return false
       return method === request.method && new URL(request.url).pathname.includes(path)
     })
-  }
-
-  /** Whether a real server presents the bad certificates. The receiver's server is never ours. */
-  #presentsCertificates(service: FaultTarget): boolean {
-    return this.#connections !== undefined && service !== 'receiver'
   }
 
   #find(service: FaultTarget, matches: (fault: Fault) => boolean): Fault | undefined {
@@ -110,13 +104,13 @@ export class FaultQueue {
     )
     if (!found) return undefined
     found.left -= 1
-    this.#onApplied(found.fault)
+    this.#options.onFault?.(found.fault)
     return found.fault
   }
 
   #isDrawn({ percent = 100 }: Fault): boolean {
     if (percent === 100) return true
-    const [byte = 0] = this.#entropy.bytes(1)
+    const [byte = 0] = this.#options.entropy.bytes(1)
     return byte * 100 < percent * 256
   }
 }
@@ -125,10 +119,50 @@ export class FaultQueue {
 const kindsAppliedByService = new Set<FaultKind>(['rejectToken', 'clockSkew'])
 
 function parseFault(given: unknown): Fault {
-  const parsed = faultSchema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const fields = parsed.error.issues.map(issue => `${issue.path.join('.') || 'fault'}: ${issue.message}`)
-  throw new AverbaError('INVALID_INPUT', `Cannot add the fault: ${fields.join('; ')}`, {
+  const { data, error } = faultSchema.safeParse(given)
+  if (data) return data
+  throw new AverbaError('INVALID_INPUT', `Cannot add the fault: ${describeIssues(error, 'fault')}`, {
     hint: 'See docs/simulating.md for every kind of fault and its members',
   })
+}
+
+/** How long a delivery waits for the next one by default: well below the portal's 3500 ms. */
+const defaultHoldMs = 1_000
+
+/** Holds deliveries until the next one to the same receiver has been sent. */
+class HeldDeliveries {
+  readonly #clock: Clock
+  /** Releases a held delivery, by the host of its receiver. */
+  readonly #waiting = new Map<string, AbortController>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  isWaiting({ url }: Request): boolean {
+    return this.#waiting.has(new URL(url).host)
+  }
+
+  /** Sends a delivery after the next one, or after `ms`. */
+  async hold<T>({ url }: Request, ms = defaultHoldMs, send: () => Promise<T>): Promise<T> {
+    const { host } = new URL(url)
+    const released = new AbortController()
+    this.#waiting.set(host, released)
+    await this.#clock.sleep(ms, released.signal, 'the fault reorder')
+    if (this.#waiting.get(host) === released) this.#waiting.delete(host)
+    return send()
+  }
+
+  /** Sends a delivery at once, and then releases the one that waits for it. */
+  async overtake<T>({ url }: Request, send: () => Promise<T>): Promise<T> {
+    const { host } = new URL(url)
+    const held = this.#waiting.get(host)
+    // The pair is complete: the next delivery may be held again.
+    this.#waiting.delete(host)
+    return send().finally(() => held?.abort())
+  }
+
+  releaseAll(): void {
+    for (const released of this.#waiting.values()) released.abort()
+  }
 }

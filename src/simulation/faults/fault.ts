@@ -1,34 +1,21 @@
 import { z } from 'zod'
 import { dayMs } from '../../vocabulary/instant.ts'
-import { type ServiceName, serviceNames } from '../../vocabulary/service-name.ts'
+import { type ServiceName, serviceNames } from '../../vocabulary/names.ts'
 
-/** Kinds that affect a call to any service or to the receiver. */
-const callKinds = [
-  'refuse',
-  'reset',
-  'lose',
-  'delay',
-  'status',
-  'html',
-  'contentType',
-  'truncate',
-  'oversize',
-  'trickle',
-] as const
-
+/** Kinds that affect a call to any service or to the receiver: its request, or its answer. */
+const requestKinds = ['refuse', 'reset', 'lose', 'delay', 'status'] as const
+const answerKinds = ['html', 'contentType', 'truncate', 'oversize', 'trickle'] as const
 /** Kinds that affect a connection, before any request. */
 const certificateKinds = ['expiredCertificate', 'unknownCertificate'] as const
 const deliveryKinds = ['duplicate', 'reorder', 'wrongSecret'] as const
 
-const membersByKind: { readonly [K in FaultKind]?: readonly KindMember[] } = {
-  delay: ['ms'],
-  trickle: ['ms'],
-  reorder: ['ms'],
-  clockSkew: ['ms'],
-  status: ['status', 'retryAfterS'],
-  rejectToken: ['ended'],
-}
-type KindMember = 'ms' | 'status' | 'retryAfterS' | 'ended'
+/** The members that only some kinds use. */
+const kindsByMember = {
+  ms: ['delay', 'trickle', 'reorder', 'clockSkew'],
+  status: ['status'],
+  retryAfterS: ['status'],
+  ended: ['rejectToken'],
+} as const
 
 const centuryMs = 100 * 365 * dayMs
 
@@ -51,7 +38,7 @@ const centuryMs = 100 * 365 * dayMs
  */
 export const faultSchema = z
   .strictObject({
-    kind: z.enum([...callKinds, ...certificateKinds, 'rejectToken', ...deliveryKinds, 'clockSkew']),
+    kind: z.enum([...requestKinds, ...answerKinds, ...certificateKinds, 'rejectToken', ...deliveryKinds, 'clockSkew']),
     /** Every service when absent. `receiver` means the portal's deliveries. */
     service: z.enum([...serviceNames, 'receiver']).optional(),
     /** The method of the requests; `path` is a part of their path. Any when absent. */
@@ -85,23 +72,21 @@ export type FaultKind = Fault['kind']
 export type FaultTarget = ServiceName | 'receiver'
 
 function* findContradictions(fault: Fault): Generator<readonly [string, string]> {
-  const { kind, service, method, path, times, percent, ms, status, retryAfterS, ended } = fault
-  const isOneOf = (kinds: readonly string[]) => kinds.includes(kind)
-  if (isOneOf(deliveryKinds) && service !== undefined && service !== 'receiver')
-    yield ['service', `${kind} applies to the receiver only`]
-  if (kind === 'rejectToken' && service !== undefined && service !== 'validationService')
-    yield ['service', 'rejectToken applies to the validationService only']
+  const { kind, service, method, path, times, percent, ms } = fault
+  const isDelivery = deliveryKinds.some(each => each === kind)
+  const only = isDelivery ? 'receiver' : kind === 'rejectToken' ? 'validationService' : undefined
+  if (only && (service ?? only) !== only) yield ['service', `${kind} applies to the ${only} only`]
   if (kind === 'clockSkew' && service === 'receiver') yield ['service', 'the receiver has no simulated clock']
-  const isBeforeRequest = kind === 'clockSkew' || kind === 'rejectToken' || isOneOf(certificateKinds)
+  const isBeforeRequest = kind === 'clockSkew' || kind === 'rejectToken' || isCertificateFault(fault)
   if (isBeforeRequest && (method ?? path) !== undefined)
     yield [method === undefined ? 'path' : 'method', `${kind} cannot be limited to an operation`]
   if (kind === 'clockSkew' && (times ?? percent) !== undefined)
     yield [times === undefined ? 'percent' : 'times', 'clockSkew lasts until the faults end']
   if (kind !== 'clockSkew' && ms !== undefined && ms < 0) yield ['ms', 'only clockSkew may be negative']
   if ((kind === 'delay' || kind === 'clockSkew') && ms === undefined) yield ['ms', `${kind} needs it`]
-  const own = membersByKind[kind] ?? []
-  for (const [member, value] of Object.entries({ ms, status, retryAfterS, ended }))
-    if (value !== undefined && !own.some(each => each === member)) yield [member, `${kind} does not use it`]
+  for (const [member, kinds] of Object.entries(kindsByMember))
+    if (fault[member as keyof typeof kindsByMember] !== undefined && !kinds.some(each => each === kind))
+      yield [member, `${kind} does not use it`]
 }
 
 /** Reports whether a fault affects a connection before any request. */
@@ -114,4 +99,9 @@ export function appliesTo({ kind, service }: Fault, candidate: FaultTarget): boo
   if (deliveryKinds.some(each => each === kind)) return candidate === 'receiver'
   if (kind === 'rejectToken') return candidate === 'validationService'
   return service === undefined ? candidate !== 'receiver' : candidate === service
+}
+
+/** Describes what is wrong with a member of outside input. `whole` names the input itself. */
+export function describeIssues({ issues }: z.ZodError, whole: string): string {
+  return issues.map(({ path, message }) => `${path.join('.') || whole}: ${message}`).join('; ')
 }

@@ -6,8 +6,8 @@ import {
   ExtendedKeyUsageExtension,
   KeyUsageFlags,
   KeyUsagesExtension,
+  PemConverter,
   SubjectAlternativeNameExtension,
-  type X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
@@ -18,23 +18,14 @@ export interface IssuedCertificate {
 }
 
 /** A private certificate authority for simulated services and their clients. */
-export interface Authority {
-  /** Its certificate, as PEM text, for the trust store of the others. */
-  readonly ca: string
-  /** Issues a server certificate for DNS names and IP addresses. */
-  issueServer(names: readonly string[]): Promise<IssuedCertificate>
-  /** Issues a server certificate that expired an hour before the authority was created. */
-  issueExpiredServer(names: readonly string[]): Promise<IssuedCertificate>
-  /** Issues a client certificate; the simulated services identify the client by this name. */
-  issueClient(name: string): Promise<IssuedCertificate>
-}
+export type Authority = Awaited<ReturnType<typeof createAuthority>>
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
 /** Creates an authority. Its certificates are valid from a day before `now` to a year after it. */
-export async function createAuthority(now: number, authorityName = 'averba simulated authority'): Promise<Authority> {
+export async function createAuthority(now: number, authorityName = 'averba simulated authority') {
   const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)
@@ -58,18 +49,13 @@ export async function createAuthority(now: number, authorityName = 'averba simul
     crypto,
   )
 
-  async function issue(
-    subject: string,
-    usage: string,
-    names: readonly string[],
-    until = notAfter,
-  ): Promise<IssuedCertificate> {
+  const issue = async (cn: string, usage: string, names: readonly string[], until = notAfter) => {
     const own = await createKeys()
     serial += 1
-    const cert: X509Certificate = await X509CertificateGenerator.create(
+    const cert = await X509CertificateGenerator.create(
       {
         serialNumber: serial.toString(16).padStart(2, '0'),
-        subject: `CN=${subject}`,
+        subject: `CN=${cn}`,
         issuer: root.subject,
         notBefore,
         notAfter: until,
@@ -84,19 +70,20 @@ export async function createAuthority(now: number, authorityName = 'averba simul
       },
       crypto,
     )
-    const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', own.privateKey)).toString('base64')
-    const lines = key.match(/.{1,64}/g)?.join('\n') ?? ''
-    return {
-      cert: cert.toString('pem'),
-      key: `-----BEGIN PRIVATE KEY-----\n${lines}\n-----END PRIVATE KEY-----\n`,
-    }
+    const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', own.privateKey), 'PRIVATE KEY')
+    return { cert: cert.toString('pem'), key: `${key}\n` }
   }
 
   return {
+    /** Its certificate, as PEM text, for the trust store of the others. */
     ca: root.toString('pem'),
-    issueServer: names => issue(names[0] ?? 'localhost', serverAuth, names),
-    issueExpiredServer: names => issue(names[0] ?? 'localhost', serverAuth, names, new Date(now - hourMs)),
-    issueClient: clientName => issue(clientName, clientAuth, []),
+    /** Issues a server certificate for DNS names and IP addresses. */
+    issueServer: (names: readonly string[]) => issue(names[0] ?? 'localhost', serverAuth, names),
+    /** Issues a server certificate that expired an hour before the authority was created. */
+    issueExpiredServer: (names: readonly string[]) =>
+      issue(names[0] ?? 'localhost', serverAuth, names, new Date(now - hourMs)),
+    /** Issues a client certificate; the simulated services identify the client by this name. */
+    issueClient: (clientName: string) => issue(clientName, clientAuth, []),
   }
 }
 

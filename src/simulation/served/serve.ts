@@ -1,10 +1,10 @@
+import { once } from 'node:events'
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
 import type { IssuedCertificate } from './authority.ts'
-import { OpenConnections } from './open-connections.ts'
 
 /** The client at the other end of a request. */
 export interface Peer {
@@ -18,7 +18,7 @@ export interface ServeOptions extends IssuedCertificate {
   /** Called for each new connection: the certificate to present instead of the server's own. */
   readonly replaceCertificate?: () => IssuedCertificate | undefined
   /** Asks the client for a certificate of this authority. Requests without one are still handled. */
-  readonly clientCa?: string
+  readonly clientCa?: string | undefined
   readonly host?: string
   readonly port?: number
 }
@@ -29,22 +29,19 @@ export interface Server {
   close(): Promise<void>
 }
 
-/** A running server over TLS. */
-export interface TlsServer extends Server {
-  /** Ends the connections. Resolves when the next request needs a new one. */
-  renewConnections(): Promise<void>
-}
-
-/** Serves a handler over HTTPS with TLS 1.2 or newer. When the handler throws, the connection is destroyed. */
+/**
+ * Serves a handler over HTTPS with TLS 1.2 or newer. Each request needs a new connection, so that a changed certificate
+ * concerns the next request. When the handler throws, the connection is destroyed.
+ */
 export async function serveHttps(
   handle: (request: Request, peer: Peer) => Response | Promise<Response>,
   options: ServeOptions,
-): Promise<TlsServer> {
+): Promise<Server> {
   const { cert, key, clientCa, replaceCertificate, host = '127.0.0.1', port = 0 } = options
   const listener = getRequestListener(
     (request, { incoming }) => {
-      const socket = incoming.socket as TLSSocket // An HTTPS server's requests come over TLS.
-      const subject = socket.authorized ? socket.getPeerCertificate().subject : undefined
+      const { socket } = incoming
+      const subject = socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate().subject : undefined
       const clientName = [subject?.CN ?? []].flat()[0]
       const remoteAddress = socket.remoteAddress ?? ''
       const peer = { remoteAddress, ...(clientName !== undefined && { clientName }) }
@@ -56,19 +53,15 @@ export async function serveHttps(
     },
     { overrideGlobalObjects: false },
   )
-  const clientCertificate = clientCa !== undefined && {
-    ca: clientCa,
-    requestCert: true,
-    rejectUnauthorized: false,
-  }
+  const clientCertificate = clientCa !== undefined && { ca: clientCa, requestCert: true, rejectUnauthorized: false }
   const server = createServer({ cert, key, minVersion: 'TLSv1.2', ...clientCertificate }, (incoming, outgoing) => {
+    outgoing.setHeader('connection', 'close')
     void listener(incoming, outgoing)
   })
   if (replaceCertificate) {
     chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
   }
-  const connections = new OpenConnections(server)
-  return { ...(await listenOn(server, host, port)), renewConnections: () => connections.renew() }
+  return listenOn(server, host, port)
 }
 
 function chooseCertificatePerConnection(
@@ -87,26 +80,17 @@ function chooseCertificatePerConnection(
 }
 
 /** Serves the control server of the simulated services over plain HTTP, on loopback only. */
-export async function serveControl(handle: (request: Request) => Promise<Response>, port = 0): Promise<Server> {
+export async function serveControl(handle: (request: Request) => Promise<Response>): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
-  return listenOn(
-    createHttpServer((incoming, outgoing) => void listener(incoming, outgoing)),
-    '127.0.0.1',
-    port,
-  )
+  const server = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing))
+  return listenOn(server, '127.0.0.1', 0)
 }
 
 async function listenOn(server: HttpServer | HttpsServer, host: string, port: number): Promise<Server> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
+  server.listen(port, host)
+  await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
-    close: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),
   }
 }

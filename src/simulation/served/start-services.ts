@@ -5,14 +5,13 @@ import { staticHeaders } from '../../index.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
-import type { ServiceName } from '../../vocabulary/service-name.ts'
+import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
 import { createAuthority, type IssuedCertificate } from './authority.ts'
 import { deliverOverSockets } from './deliver-over-sockets.ts'
-import { type Peer, serveHttps, type TlsServer } from './serve.ts'
+import { type Peer, serveHttps } from './serve.ts'
 
 /** The simulated services, running behind real TLS on loopback. */
 export interface RunningServices extends Simulators {
@@ -39,13 +38,13 @@ export interface RunningServices extends Simulators {
 /** The options of `startServices`. */
 export interface ServicesOptions {
   readonly clock?: Clock
-  readonly entropy?: Entropy
+  readonly entropy?: Entropy | undefined
   /** What the services do where the contracts are silent. */
-  readonly policies?: Policies
+  readonly policies?: Policies | undefined
   /** Faults from the start, until a reset. */
   readonly faults?: readonly Fault[]
   /** The source address of deliveries: one of this machine, in 127.0.0.0/8. */
-  readonly deliverFrom?: string
+  readonly deliverFrom?: string | undefined
 }
 
 /** Every option name, checked by the compiler. */
@@ -67,7 +66,6 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
-  const policies = options.policies !== undefined && { policies: options.policies }
   // TLS checks certificates against the system time.
   const { ca, server, client, receiver } = await createCertificates(Math.min(clock.now(), systemClock.now()))
   const routes = new Map<string, { host: string; port: number }>()
@@ -77,51 +75,21 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
     ...(deliverFrom !== undefined && { localAddress: deliverFrom }),
     connectTo: target => routes.get(target),
   })
-  let servers: TlsServer[] = []
-  const connections = {
-    renew: async () => void (await Promise.all(servers.map(each => each.renewConnections()))),
-  }
-  const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), connections, ...policies }
-  const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, faults })
-  let simulators = create(options.faults)
+  const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), overTls: true }
+  const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, policies: options.policies, faults })
+  const simulators = create(options.faults)
   const start = (name: ServiceName, clientCa?: string) =>
     serveHttps(async (request: Request, peer: Peer) => simulators.reach[name](await bufferRequest(request), peer), {
       ...server.own,
       replaceCertificate: () => server[simulators.faults.nextCertificate(name)],
-      ...(clientCa !== undefined && { clientCa }),
+      clientCa,
     })
-  servers = await Promise.all([
-    start('consentService', ca),
-    start('tokenService'),
-    start('validationService'),
-    start('portal'),
-  ])
-  const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = servers.map(each => {
-    return `https://localhost:${each.port}`
-  })
+  const starting = [start('consentService', ca), start('tokenService'), start('validationService'), start('portal')]
+  const servers = await Promise.all(starting)
+  const urls = servers.map(each => `https://localhost:${each.port}`)
+  const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = urls
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  return {
-    get consentService() {
-      return simulators.consentService
-    },
-    get tokenService() {
-      return simulators.tokenService
-    },
-    get validationService() {
-      return simulators.validationService
-    },
-    get portal() {
-      return simulators.portal
-    },
-    get faults() {
-      return simulators.faults
-    },
-    get requests() {
-      return simulators.requests
-    },
-    get reach() {
-      return simulators.reach
-    },
+  return Object.assign(simulators, {
     samples,
     ca,
     client,
@@ -134,16 +102,17 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
       validationService: { baseUrl: validationUrl, ca, service },
       portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
     },
-    connect: (host, port, address = '127.0.0.1') => void routes.set(`${host}:443`, { host: address, port }),
+    connect: (host: string, port: number, address = '127.0.0.1') =>
+      void routes.set(`${host}:443`, { host: address, port }),
     reset() {
-      simulators = create()
+      Object.assign(simulators, create())
       routes.clear()
     },
     async close() {
       await outgoing.close()
       await Promise.all(servers.map(each => each.close()))
     },
-  }
+  })
 }
 
 async function createCertificates(now: number) {
@@ -170,9 +139,6 @@ async function bufferRequest(request: Request): Promise<Request> {
 /** Only loopback addresses belong to this machine on every system that lets a client choose its address. */
 function checkLoopback(address: string): void {
   if (isIPv4(address) && address.startsWith('127.')) return
-  throw new AverbaError(
-    'INVALID_INPUT',
-    `Cannot deliver from "${address.slice(0, 40)}": it is not a loopback address`,
-    { hint: 'Use an address such as 127.9.9.9' },
-  )
+  const message = `Cannot deliver from "${address.slice(0, 40)}": it is not a loopback address`
+  throw new AverbaError('INVALID_INPUT', message, { hint: 'Use an address such as 127.9.9.9' })
 }

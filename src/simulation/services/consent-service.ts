@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono'
 import {
   type CienciaDetalhada,
   type ConsentimentoDetalhado,
-  type ConsentimentoResumido,
   cienciaDetalhadaSchema,
   cienciaResumidaSchema,
   consentimentoDetalhadoSchema,
@@ -13,10 +12,9 @@ import {
 } from '../../adapters/consent/wire.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { isCpf, parseCpf } from '../../vocabulary/cpf.ts'
 import { dayMs } from '../../vocabulary/instant.ts'
+import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { Peer } from '../served/serve.ts'
-import { sampleCategory, sampleController, samplePurpose, sampleTitular } from './consent-record.ts'
 import type { ConsentPolicies } from './policies.ts'
 
 /**
@@ -34,10 +32,12 @@ export interface ConsentSimulator {
   /** The current status of a consent at the service. */
   statusOf(cpf: string, id: string): string | undefined
   /** Changes a status at the service without the client. An overdue consent expires first. */
-  change(cpf: string, id: string, status: ConsentimentoDetalhado['status']): void
+  change(cpf: string, id: string, status: ConsentStatus): void
   /** The number of requests, by method and route. */
   readonly requests: ReadonlyMap<string, number>
 }
+
+type ConsentStatus = ConsentimentoDetalhado['status']
 
 /** A consent to add; absent members get sample values. */
 export type NewConsent = Partial<ConsentimentoDetalhado> & {
@@ -69,6 +69,33 @@ const authorizedOperations = [
 ] as const
 
 const yearMs = 365 * dayMs
+
+/** The default members of consents and awareness records. */
+const samplePurpose = {
+  identificador: 'CREDITO',
+  descricao: 'Análise de crédito a pedido do titular',
+  rotulo: 'Análise de crédito',
+}
+
+const sampleCategory = {
+  identificador: 'CNH',
+  descricao: 'Dados da carteira nacional de habilitação',
+  rotulo: 'CNH',
+  metadados: [
+    { identificador: 'nome', descricao: 'Nome completo', rotulo: 'Nome', sensivel: false },
+    { identificador: 'biometria', descricao: 'Biometria facial', rotulo: 'Face', sensivel: true },
+  ],
+}
+
+const sampleBasis = { envolveDadoSensivel: false, id: '5', nome: 'Execução de contrato' }
+
+const sampleController = (cnpj: string) => ({
+  cnpj,
+  nome: 'Controlador de Exemplo S.A.',
+  email: 'contato@exemplo.br',
+  contato: 'Central de privacidade',
+  responsavel: { cpf: '11144477735', cnpj, tipo: 'ENCARREGADO' },
+})
 
 const base = '/consentimento/v1'
 
@@ -108,9 +135,9 @@ export function simulateConsentService(options: ConsentServiceOptions): ConsentS
     addConsent: consent => records.addConsent(consent),
     addAwareness: awareness => records.addAwareness(awareness),
     logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
-    statusOf: (cpf, id) => records.findConsent(parseCpf(cpf), id)?.status,
+    statusOf: (cpf, id) => records.consents.find(parseCpf(cpf), id)?.status,
     change(cpf, id, status) {
-      const consent = records.findConsent(parseCpf(cpf), id)
+      const consent = records.consents.find(parseCpf(cpf), id)
       if (!consent) throw new TypeError(`Cannot change the consent "${id}": it does not exist`)
       records.changeStatus(consent, status)
     },
@@ -139,167 +166,138 @@ function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): voi
 
 function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: ConsentPolicies): void {
   const { missingRecord = 'notFound', moveOutsideTable = 'badRequest' } = policies
-  const missingRecordResponse = (context: Context, title: string) =>
+  const missing = (context: Context, title: string) =>
     problemResponse(context, missingRecord === 'notFound' ? 404 : 400, title)
+
+  /** A list shows summaries, with the address of each record. */
+  const addReadings = <T extends AnyRecord>(
+    name: string,
+    found: RecordsByCpf<T>,
+    summarize: (record: T, href: string) => object,
+    missingTitle: string,
+  ) => {
+    app.get(`${base}/${name}/:cpf`, context => {
+      const { cpf } = context.req.param()
+      const path = `${new URL(context.req.url).origin}${base}/${name}/${cpf}`
+      const own = found.list(cpf, context.req.query('cnpj'))
+      return context.json(own.map(each => summarize(each, `${path}/${each.id}`)))
+    })
+    app.get(`${base}/${name}/:cpf/:id`, context => {
+      const record = found.find(context.req.param('cpf'), context.req.param('id'))
+      return record ? context.json(record) : missing(context, missingTitle)
+    })
+  }
+  const summarizeConsent = ({ id, status, dataHora, dataExpiracao, usuario }: ConsentimentoDetalhado, href: string) =>
+    consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario: usuario?.cnpj ?? null, href })
+  const summarizeAwareness = ({ id, dataHora, usuario }: CienciaDetalhada, href: string) =>
+    cienciaResumidaSchema.parse({ id, dataHora, cnpjUsuario: usuario?.cnpj ?? null, href })
 
   app.put(`${base}/consentimentos/:cpf/:id/status/:status`, context => {
     const { cpf, id, status } = context.req.param()
-    if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO') {
+    if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO')
       return problemResponse(context, 400, 'Status inválido')
-    }
-    const consent = records.findConsent(cpf, id)
-    if (!consent) return missingRecordResponse(context, 'Consentimento não encontrado')
+    const consent = records.consents.find(cpf, id)
+    if (!consent) return missing(context, 'Consentimento não encontrado')
     const isAllowed = statusTable[consent.status]?.includes(status)
     if (isAllowed || moveOutsideTable === 'accept') records.changeStatus(consent, status)
-    else if (moveOutsideTable !== 'unchanged') {
-      const refusal = moveOutsideTable === 'conflict' ? 409 : 400
-      return problemResponse(context, refusal, 'Mudança de status não permitida')
-    }
-    return context.json(toSummary(context, cpf, consent))
+    else if (moveOutsideTable !== 'unchanged')
+      return problemResponse(context, moveOutsideTable === 'conflict' ? 409 : 400, 'Mudança de status não permitida')
+    const { origin } = new URL(context.req.url)
+    return context.json(summarizeConsent(consent, `${origin}${base}/consentimentos/${cpf}/${id}`))
   })
-  app.get(`${base}/consentimentos/:cpf`, context => {
-    const { cpf } = context.req.param()
-    const consents = records.listConsents(cpf, context.req.query('cnpj'))
-    return context.json(consents.map(consent => toSummary(context, cpf, consent)))
-  })
-  app.get(`${base}/consentimentos/:cpf/:id`, context => {
-    const { cpf, id } = context.req.param()
-    const consent = records.findConsent(cpf, id)
-    return consent ? context.json(consent) : missingRecordResponse(context, 'Consentimento não encontrado')
-  })
-  app.get(`${base}/ciencias/:cpf`, context => {
-    const { cpf } = context.req.param()
-    const summaries = records.listAwareness(cpf, context.req.query('cnpj')).map(({ id, dataHora, usuario }) => {
-      const href = resourceUrl(context, `ciencias/${cpf}/${id}`)
-      return cienciaResumidaSchema.parse({ id, dataHora, cnpjUsuario: usuario?.cnpj ?? null, href })
-    })
-    return context.json(summaries)
-  })
-  app.get(`${base}/ciencias/:cpf/:id`, context => {
-    const { cpf, id } = context.req.param()
-    const record = records.findAwareness(cpf, id)
-    return record ? context.json(record) : missingRecordResponse(context, 'Ciência não encontrada')
-  })
+  addReadings('consentimentos', records.consents, summarizeConsent, 'Consentimento não encontrado')
+  addReadings('ciencias', records.awareness, summarizeAwareness, 'Ciência não encontrada')
 }
 
-/** The consents and awareness records by CPF and id. A consent that is read expires first if it is overdue. */
+/** The consents and awareness records. A consent that is read expires first if it is overdue. */
 class ConsentRecords {
   readonly #options: ConsentServiceOptions
-  readonly #consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
-  readonly #awareness = new Map<string, Map<string, CienciaDetalhada>>()
+  readonly consents = new RecordsByCpf<ConsentimentoDetalhado>(consent => this.#expire(consent))
+  readonly awareness = new RecordsByCpf<CienciaDetalhada>()
 
   constructor(options: ConsentServiceOptions) {
     this.#options = options
   }
 
-  findConsent(cpf: string, id: string): ConsentimentoDetalhado | undefined {
-    const consent = this.#consents.get(cpf)?.get(id)
-    if (consent) this.#expire(consent)
-    return consent
-  }
-
-  listConsents(cpf: string, cnpj: string | undefined): ConsentimentoDetalhado[] {
-    const consents = listOfCnpj(this.#consents.get(cpf), cnpj)
-    for (const consent of consents) this.#expire(consent)
-    return consents
-  }
-
-  findAwareness(cpf: string, id: string): CienciaDetalhada | undefined {
-    return this.#awareness.get(cpf)?.get(id)
-  }
-
-  listAwareness(cpf: string, cnpj: string | undefined): CienciaDetalhada[] {
-    return listOfCnpj(this.#awareness.get(cpf), cnpj)
-  }
-
-  changeStatus(
-    consent: ConsentimentoDetalhado,
-    status: ConsentimentoDetalhado['status'],
-    dataHora = this.formatTime(),
-  ): void {
+  changeStatus(consent: ConsentimentoDetalhado, status: ConsentStatus, dataHora = this.formatTime()): void {
     consent.status = status
     consent.historico.push({ status, dataHora, dataExpiracao: consent.dataExpiracao })
   }
 
   addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }: NewConsent): string {
-    const cpf = parseCpf(text)
-    const status = given.status ?? 'PENDENTE'
-    const dataHora = this.formatTime()
-    const dataExpiracao = given.dataExpiracao ?? this.formatTime(this.#options.clock.now() + expiresInMs)
+    const { status = 'PENDENTE', dataExpiracao = this.formatTime(this.#options.clock.now() + expiresInMs) } = given
+    const common = this.#newRecord(text, cnpj)
     const consent = consentimentoDetalhadoSchema.parse({
-      id: this.#newId(),
+      ...common,
       idTemplatePdc: '012026-00001',
       status,
-      dataHora,
       dataExpiracao,
       categoria: sampleCategory,
-      usuario: cnpj === undefined ? null : sampleController(cnpj),
-      finalidade: samplePurpose,
-      titular: sampleTitular(cpf),
-      historico: [{ status, dataHora, dataExpiracao }],
+      historico: [{ status, dataHora: common.dataHora, dataExpiracao }],
       ...given,
     })
-    recordsOfCpf(this.#consents, cpf).set(consent.id, consent)
-    return consent.id
+    return this.consents.add(common.titular.cpf, consent)
   }
 
   addAwareness({ cpf: text, cnpj, ...given }: NewAwareness): string {
-    const cpf = parseCpf(text)
-    const dataHora = this.formatTime()
+    const common = this.#newRecord(text, cnpj)
+    const { dataHora, titular } = common
     const { metadados } = sampleCategory
     const record = cienciaDetalhadaSchema.parse({
-      id: this.#newId(),
-      dataHora,
-      titular: sampleTitular(cpf),
-      usuario: cnpj === undefined ? null : sampleController(cnpj),
-      finalidade: samplePurpose,
+      ...common,
       historico: [{ info: 'Início do tratamento', dataHora, dataInicio: dataHora, metadados }],
-      hipoteses: [
-        {
-          complemento: 'Art. 7º, V',
-          hipoteseTratamento: { envolveDadoSensivel: false, id: '5', nome: 'Execução de contrato' },
-        },
-      ],
+      hipoteses: [{ complemento: 'Art. 7º, V', hipoteseTratamento: sampleBasis }],
       ...given,
     })
-    recordsOfCpf(this.#awareness, cpf).set(record.id, record)
-    return record.id
+    return this.awareness.add(titular.cpf, record)
   }
 
   formatTime(ms = this.#options.clock.now()): string {
     return this.#options.policies?.dates === 'zoneless' ? formatZoneless(ms) : new Date(ms).toISOString()
   }
 
+  #newRecord(text: string, cnpj: string | undefined) {
+    const titular = { cpf: parseCpf(text), nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
+    const id = Buffer.from(this.#options.entropy.bytes(16)).toString('hex')
+    const usuario = cnpj === undefined ? null : sampleController(cnpj)
+    return { id, dataHora: this.formatTime(), titular, usuario, finalidade: samplePurpose }
+  }
+
   #expire(consent: ConsentimentoDetalhado): void {
     if (this.#options.policies?.expiry === 'never') return
     if (consent.status !== 'PENDENTE' && consent.status !== 'ATIVO') return
     const expiresAt = parseTime(consent.dataExpiracao)
-    if (expiresAt <= this.#options.clock.now()) {
-      this.changeStatus(consent, 'EXPIRADO', this.formatTime(expiresAt))
-    }
-  }
-
-  #newId(): string {
-    return Buffer.from(this.#options.entropy.bytes(16)).toString('hex')
+    if (expiresAt <= this.#options.clock.now()) this.changeStatus(consent, 'EXPIRADO', this.formatTime(expiresAt))
   }
 }
 
-function listOfCnpj<T extends ConsentimentoDetalhado | CienciaDetalhada>(
-  records: ReadonlyMap<string, T> | undefined,
-  cnpj: string | undefined,
-): T[] {
-  return [...(records?.values() ?? [])].filter(each => cnpj === undefined || each.usuario?.cnpj === cnpj)
-}
+type AnyRecord = ConsentimentoDetalhado | CienciaDetalhada
 
-function resourceUrl(context: Context, path: string): string {
-  return `${new URL(context.req.url).origin}${base}/${path}`
-}
+class RecordsByCpf<T extends AnyRecord> {
+  readonly #byCpf = new Map<string, Map<string, T>>()
+  readonly #beforeRead: (record: T) => void
 
-function toSummary(context: Context, cpf: string, consent: ConsentimentoDetalhado): ConsentimentoResumido {
-  const { id, status, dataHora, dataExpiracao, usuario } = consent
-  const href = resourceUrl(context, `consentimentos/${cpf}/${id}`)
-  const cnpjUsuario = usuario?.cnpj ?? null
-  return consentimentoResumidoSchema.parse({ id, status, dataHora, dataExpiracao, cnpjUsuario, href })
+  constructor(beforeRead: (record: T) => void = () => undefined) {
+    this.#beforeRead = beforeRead
+  }
+
+  find(cpf: string, id: string): T | undefined {
+    const record = this.#byCpf.get(cpf)?.get(id)
+    if (record) this.#beforeRead(record)
+    return record
+  }
+
+  list(cpf: string, cnpj: string | undefined): T[] {
+    const all = [...(this.#byCpf.get(cpf)?.values() ?? [])]
+    const own = all.filter(each => cnpj === undefined || each.usuario?.cnpj === cnpj)
+    for (const each of own) this.#beforeRead(each)
+    return own
+  }
+
+  add(cpf: string, record: T): string {
+    this.#byCpf.set(cpf, (this.#byCpf.get(cpf) ?? new Map()).set(record.id, record))
+    return record.id
+  }
 }
 
 /** Brasilia has been three hours behind UTC, all year, since 2019. */
@@ -312,21 +310,9 @@ function parseTime(text: string): number {
   return Date.parse(/(Z|[+-]\d{2}:?\d{2})$/.test(text) ? text : `${text}-03:00`)
 }
 
-function recordsOfCpf<T>(all: Map<string, Map<string, T>>, cpf: string): Map<string, T> {
-  const own = all.get(cpf) ?? new Map<string, T>()
-  all.set(cpf, own)
-  return own
-}
-
 /** Answers an RFC 9457 problem body with the free-form members nested (section 7). */
 function problemResponse(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
-  const body = problemaDetalhadoSchema.parse({
-    type: 'about:blank',
-    title,
-    status,
-    detail: null,
-    instance: null,
-    properties: { servico: 'simulado' },
-  })
+  const given = { type: 'about:blank', title, status, detail: null, instance: null }
+  const body = problemaDetalhadoSchema.parse({ ...given, properties: { servico: 'simulado' } })
   return context.json(body, status, { 'content-type': 'application/problem+json' })
 }

@@ -1,19 +1,31 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import type { ServiceName } from '../../vocabulary/service-name.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
-import { type Connections, FaultQueue } from '../faults/fault-queue.ts'
+import { FaultQueue } from '../faults/fault-queue.ts'
 import type { Peer } from '../served/serve.ts'
 import { type ConsentSimulator, simulateConsentService } from './consent-service.ts'
 import { type Policies, parsePolicies } from './policies.ts'
 import type { Deliver } from './portal/deliveries.ts'
 import { type PortalSimulator, simulatePortal } from './portal/portal.ts'
-import { type ReceivedRequest, recordRequest } from './received-requests.ts'
 import { simulateTokenService, type TokenSimulator } from './token-service.ts'
 import { simulateValidationService, type ValidationSimulator } from './validation-service.ts'
 
 /** A fictitious data subject and company that the simulated services know, with correct check digits. */
 export const samples = { cpf: '25774435016', cnpj: '12ABC34501DE35' } as const
+
+/** A request that a simulated service received. */
+export interface ReceivedRequest {
+  readonly at: Instant
+  readonly service: string
+  readonly method: string
+  /** Path and query. */
+  readonly path: string
+  /** Values that may be secret are `***`. */
+  readonly headers: Readonly<Record<string, string>>
+}
 
 /** The simulated services, for tests that act on the services' side. */
 export interface Simulators {
@@ -44,9 +56,10 @@ export function createSimulators(options: {
   clock: Clock
   entropy: Entropy
   deliver: Deliver
-  policies?: Policies
-  faults?: readonly Fault[]
-  connections?: Connections
+  policies?: Policies | undefined
+  faults?: readonly Fault[] | undefined
+  /** Whether servers present the certificates, so that a bad one fails the connection. */
+  overTls?: boolean
   /** Called each time that a fault takes effect. */
   onFault?: (fault: Fault) => void
   /** Called with every answer of a service, before a fault changes or loses it. */
@@ -54,23 +67,22 @@ export function createSimulators(options: {
 }): Simulators {
   const { clock, entropy, deliver } = options
   const policies = parsePolicies(options.policies)
-  const faults = new FaultQueue(clock, entropy, options.connections, options.onFault)
-  for (const fault of options.faults ?? []) void faults.add(fault)
+  const faults = new FaultQueue(options)
+  for (const fault of options.faults ?? []) faults.add(fault)
   const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  const consentService = simulateConsentService({
-    ...common('consentService'),
-    policies: policies.consentService,
-  })
-  const tokenService = simulateTokenService({
-    ...common('tokenService'),
-    policies: policies.tokenService,
-    consumerKey,
-    consumerSecret,
-  })
+  const consentService = simulateConsentService({ ...common('consentService'), policies: policies.consentService })
+  const own = { policies: policies.tokenService, consumerKey, consumerSecret }
+  const tokenService = simulateTokenService({ ...common('tokenService'), ...own })
+  /** A fault may reject a valid token, which then ends too, unless the fault has `ended: false`. */
+  const isTokenRejected = () => {
+    const fault = faults.nextRejection()
+    if (fault && (fault.ended ?? true)) tokenService.expire()
+    return fault !== undefined
+  }
   const validationService = simulateValidationService({
     service,
-    isTokenValid: token => tokenService.isValid(token) && !isTokenRejected(faults, tokenService),
+    isTokenValid: token => tokenService.isValid(token) && !isTokenRejected(),
     policies: policies.validationService,
   })
   const portal = simulatePortal({
@@ -112,13 +124,6 @@ function addSamples(consentService: ConsentSimulator, validationService: Validat
   validationService.addPerson(cpf, samplePerson)
 }
 
-/** Reports whether a fault rejects a valid token. The token then ends too, unless the fault has `ended: false`. */
-function isTokenRejected(faults: FaultQueue, tokenService: TokenSimulator): boolean {
-  const fault = faults.nextRejection()
-  if (fault && (fault.ended ?? true)) tokenService.expire()
-  return fault !== undefined
-}
-
 const samplePerson = {
   nome: 'MARIA DE EXEMPLO SOUZA',
   sexo: 'F',
@@ -136,4 +141,19 @@ const samplePerson = {
   cnh: { categoria: 'B', numero_registro: '00000000001', data_validade: '2030-01-31' },
   data_nascimento: '1990-05-17',
   situacao_cpf: 'regular',
+}
+
+/** Headers whose values are never secret. */
+const plainHeaders = new Set(['accept', 'content-type', 'content-length', 'host', 'user-agent', 'connection'])
+
+/** Above this number the oldest request is dropped. */
+const requestsMax = 10_000
+
+/** Adds a request to the list, and masks the values of all headers that may be secret. */
+function recordRequest(requests: ReceivedRequest[], service: string, request: Request, clock: Clock): void {
+  const { pathname, search } = new URL(request.url)
+  const mask = ([name, value]: [string, string]) => [name, plainHeaders.has(name) ? value : '***']
+  const headers = Object.fromEntries([...request.headers].map(mask))
+  if (requests.length >= requestsMax) requests.shift()
+  requests.push({ at: toInstant(clock.now()), service, method: request.method, path: pathname + search, headers })
 }

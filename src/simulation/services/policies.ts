@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { describeIssues } from '../faults/fault.ts'
 
 /**
  * What the simulated services do where the contracts are silent. docs/unspecified.md describes every policy. The first
@@ -24,18 +25,7 @@ const consentPolicies = z.strictObject({
    * The clients that may use operations 1 to 5, by the name in their certificate: one list for all five, or one list
    * per operation number. Without a list every client may.
    */
-  authorizedClients: z
-    .union([
-      clients,
-      z.strictObject({
-        1: clients.optional(),
-        2: clients.optional(),
-        3: clients.optional(),
-        4: clients.optional(),
-        5: clients.optional(),
-      }),
-    ])
-    .optional(),
+  authorizedClients: z.union([clients, z.partialRecord(z.enum(['1', '2', '3', '4', '5']), clients)]).optional(),
 })
 
 const tokenPolicies = z.strictObject({
@@ -131,10 +121,6 @@ export type TokenPolicies = z.infer<typeof tokenPolicies>
 export type ValidationPolicies = z.infer<typeof validationPolicies>
 /** The policies of the portal, where document 3 is silent. */
 export type PortalPolicies = z.infer<typeof portalPolicies>
-/** A user of the portal, with separate subscriptions and failure records. */
-export type PortalUser = z.infer<typeof portalUser>
-/** The recipient of a notification: a natural person, a legal person or a public body (document 3, section 6). */
-export type Recipient = z.infer<typeof recipient>
 
 /**
  * Validates policies.
@@ -142,10 +128,9 @@ export type Recipient = z.infer<typeof recipient>
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function parsePolicies(given: unknown = {}): Policies {
-  const parsed = policiesSchema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const members = parsed.error.issues.map(issue => `${issue.path.join('.') || 'policies'}: ${issue.message}`)
-  throw new AverbaError('INVALID_INPUT', `Cannot set the policies: ${members.join('; ')}`, {
+  const { data, error } = policiesSchema.safeParse(given)
+  if (data) return data
+  throw new AverbaError('INVALID_INPUT', `Cannot set the policies: ${describeIssues(error, 'policies')}`, {
     hint: 'See docs/unspecified.md for every policy and its settings',
   })
 }

@@ -36,48 +36,47 @@ export function simulateTokenService(options: TokenServiceOptions): TokenSimulat
   const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
   let token = ''
   let endsAt = 0
-  let issued = 0
-  let requests = 0
-
-  function refuse(status: number, error: string): Response {
-    if (errors === 'json') return Response.json({ error }, { status })
-    const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security"><ams:code>${error}</ams:code></ams:fault>`
-    return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
-  }
+  const refuse = (status: number, error: string) =>
+    errors === 'json' ? Response.json({ error }, { status }) : xmlFault(status, { code: error })
 
   const app = new Hono()
   app.post('/token', async context => {
-    requests += 1
-    const type = context.req.header('content-type')?.split(';')[0]?.trim().toLowerCase()
-    if (type !== 'application/x-www-form-urlencoded') {
+    simulator.requests += 1
+    if (mediaType(context.req.raw, 'content-type') !== 'application/x-www-form-urlencoded')
       return refuse(415, 'invalid_request')
-    }
     if (context.req.header('authorization') !== expected) return refuse(401, 'invalid_client')
     const form = Object.fromEntries(new URLSearchParams(await context.req.text()))
-    if (!tokenRequestSchema.safeParse(form).success) {
-      return refuse(400, 'unsupported_grant_type')
-    }
+    if (!tokenRequestSchema.safeParse(form).success) return refuse(400, 'unsupported_grant_type')
     if (endsAt <= clock.now() || reissue === 'revoke') {
       token = Buffer.from(entropy.bytes(20)).toString('hex').slice(0, characters)
       endsAt = clock.now() + lifetimeMs
     }
-    issued += 1
+    simulator.issued += 1
     const expires_in = Math.ceil((endsAt - clock.now()) / 1_000)
     const answer = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
     return context.json(tokenResponseSchema.parse(answer))
   })
 
-  return {
-    fetch: async request => app.fetch(request),
-    isValid: candidate => candidate !== '' && candidate === token && endsAt > clock.now(),
+  const simulator = {
+    fetch: async (request: Request) => app.fetch(request),
+    isValid: (candidate: string) => candidate !== '' && candidate === token && endsAt > clock.now(),
     expire() {
       endsAt = 0
     },
-    get issued() {
-      return issued
-    },
-    get requests() {
-      return requests
-    },
+    issued: 0,
+    requests: 0,
   }
+  return simulator
+}
+
+/** The type that a header of a request names, without its parameters. */
+export function mediaType({ headers }: Request, name: 'accept' | 'content-type'): string | undefined {
+  return headers.get(name)?.split(';')[0]?.trim().toLowerCase()
+}
+
+/** An error of the gateway in front of both services. Its XML is publicly known. The texts need no escaping. */
+export function xmlFault(status: number, members: Readonly<Record<string, string | number>>): Response {
+  const texts = Object.entries(members).map(([name, value]) => `<ams:${name}>${value}</ams:${name}>`)
+  const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security">${texts.join('')}</ams:fault>`
+  return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
 }

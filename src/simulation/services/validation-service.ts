@@ -1,7 +1,8 @@
 import { Hono } from 'hono'
 import { type Claims, type ValidationResponse, validationRequestSchema } from '../../adapters/validation/wire.ts'
-import { parseCpf } from '../../vocabulary/cpf.ts'
+import { parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ValidationPolicies } from './policies.ts'
+import { mediaType, xmlFault } from './token-service.ts'
 
 /**
  * The validation operation as document 2 describes it, over a small registry of persons. As in the contract's
@@ -25,47 +26,29 @@ interface ValidationServiceOptions {
 }
 
 /** The fields that are answered with a similarity too (section 2). */
-const similarityFields = new Set([
-  'nome',
-  'filiacao.nome_mae',
-  'filiacao.nome_pai',
-  'documento.numero',
-  'endereco.logradouro',
-  'endereco.numero',
-  'endereco.bairro',
-])
+const similarityFields =
+  /^(nome|filiacao\.nome_mae|filiacao\.nome_pai|documento\.numero|endereco\.(logradouro|numero|bairro))$/
 
 /** The fields of the request that the answer does not have. */
-const requestOnlyFields = new Set([
-  'data_nascimento',
-  'endereco.complemento',
-  'endereco.municipio',
-  'cnh.codigo_situacao',
-])
+const requestOnlyFields = /^(data_nascimento|endereco\.(complemento|municipio)|cnh\.codigo_situacao)$/
 
 /** Creates a validation service with an empty registry. */
 export function simulateValidationService(options: ValidationServiceOptions): ValidationSimulator {
   const { service, isTokenValid, policies = {} } = options
-  const {
-    errors = 'json',
-    otherHeaders = 'accept',
-    required = 'nothing',
-    unknownPerson = 'unavailable',
-    licenceName = 'compared',
-  } = policies
+  const { errors = 'json', otherHeaders = 'accept', required = 'nothing' } = policies
+  const { unknownPerson = 'unavailable', licenceName = 'compared' } = policies
   const persons = new Map<string, Claims>()
-  let answered = 0
-  let refused = 0
 
   const app = new Hono()
   app.post(`/${service}/v2/validate/pf`, async context => {
     const token = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
     if (!isTokenValid(token)) {
-      refused += 1
+      simulator.refused += 1
+      // Document 2 shows no format; both are publicly known.
       const fault = { code: 900_901, message: 'Invalid Credentials', description: 'Expired or invalid token' }
-      return gatewayErrorResponse(errors, 401, fault)
+      return errors === 'json' ? context.json({ fault }, 401) : xmlFault(401, fault)
     }
-    const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw.headers) : undefined
+    const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw) : undefined
     if (wrongHeader) return context.json({ code: String(wrongHeader), message: 'Cabeçalho inválido' }, wrongHeader)
     const parsed = validationRequestSchema.safeParse(await context.req.json().catch(() => undefined))
     const { key, answer = {} } = parsed.data ?? {}
@@ -74,34 +57,26 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
     const person = persons.get(key?.cpf ?? '')
     if (!person && unknownPerson === 'notFound')
       return context.json({ code: '404', message: 'CPF não encontrado' }, 404)
-    answered += 1
+    simulator.answered += 1
     return context.json(person ? compareClaims(answer, person, licenceName) : { cpf_disponivel: false })
   })
 
-  return {
-    fetch: async request => app.fetch(request),
-    addPerson: (cpf, person) => void persons.set(parseCpf(cpf), person),
-    get answered() {
-      return answered
-    },
-    get refused() {
-      return refused
-    },
+  const simulator = {
+    fetch: async (request: Request) => app.fetch(request),
+    addPerson: (cpf: string, person: Claims) => void persons.set(parseCpf(cpf), person),
+    answered: 0,
+    refused: 0,
   }
+  return simulator
 }
 
 /** Returns the error status for headers other than the documented ones, both `application/json` (section 4.2). */
-function statusForHeaders(headers: Headers): 406 | 415 | undefined {
-  const typeOf = (name: string) => headers.get(name)?.split(';')[0]?.trim().toLowerCase()
-  if (typeOf('accept') !== 'application/json') return 406
-  return typeOf('content-type') === 'application/json' ? undefined : 415
+function statusForHeaders(request: Request): 406 | 415 | undefined {
+  if (mediaType(request, 'accept') !== 'application/json') return 406
+  return mediaType(request, 'content-type') === 'application/json' ? undefined : 415
 }
 
-function compareClaims(
-  claims: Claims,
-  person: Claims,
-  licenceName: ValidationPolicies['licenceName'],
-): ValidationResponse {
+function compareClaims(claims: Claims, person: Claims, licenceName: 'compared' | 'absent'): ValidationResponse {
   const answer: Record<string, unknown> = { ...compareGroup('', claims, person), cpf_disponivel: true }
   if (licenceName === 'compared' && claims.cnh && claims.nome !== undefined && person.nome !== undefined) {
     answer.cnh = { ...Object(answer.cnh), ...compareField('nome', true, claims.nome, person.nome) }
@@ -115,10 +90,10 @@ function compareGroup(prefix: string, claims: object, person: object): Record<st
   for (const [name, claimed] of Object.entries(claims)) {
     const path = `${prefix}${name}`
     const known: unknown = truth.get(name)
-    if (claimed === undefined || known === undefined || requestOnlyFields.has(path)) continue
+    if (claimed === undefined || known === undefined || requestOnlyFields.test(path)) continue
     if (typeof claimed === 'object' && typeof known === 'object' && known !== null) {
       answer[name] = compareGroup(`${path}.`, claimed, known)
-    } else Object.assign(answer, compareField(name, similarityFields.has(path), claimed, known))
+    } else Object.assign(answer, compareField(name, similarityFields.test(path), claimed, known))
   }
   return answer
 }
@@ -150,16 +125,4 @@ function editDistance(a: string, b: string): number {
     row = next
   }
   return row[b.length] ?? 0
-}
-
-/** Answers a gateway error. Document 2 shows no format; both are publicly known. The texts need no escaping. */
-function gatewayErrorResponse(
-  form: 'json' | 'xml',
-  status: number,
-  fault: { readonly code: number; readonly message: string; readonly description: string },
-): Response {
-  if (form === 'json') return Response.json({ fault }, { status })
-  const members = Object.entries(fault).map(([name, value]) => `<ams:${name}>${value}</ams:${name}>`)
-  const body = `<ams:fault xmlns:ams="http://wso2.org/apimanager/security">${members.join('')}</ams:fault>`
-  return new Response(body, { status, headers: { 'content-type': 'application/xml' } })
 }

@@ -5,10 +5,9 @@ import type { StoreMedium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { closedError } from '../../vocabulary/errors.ts'
 
-/** After a crash the calls of an engine never settle; after a close they throw. */
+/** The life of one engine. After a crash its calls never settle; after a close they throw. */
 interface EngineLife {
-  isOver: boolean
-  isClosed: boolean
+  state: 'running' | 'crashed' | 'closed'
 }
 
 /** Called before and after each write of an engine. True crashes its process there. */
@@ -24,7 +23,7 @@ export class CrashableMedium implements StoreMedium {
   #database: Connection | undefined
   #keyring: Keyring | undefined
   #isFull = false
-  #life: EngineLife = { isOver: true, isClosed: false }
+  #life: EngineLife = { state: 'crashed' }
 
   constructor(path: string, atWrite: AtWrite) {
     this.#path = path
@@ -36,18 +35,17 @@ export class CrashableMedium implements StoreMedium {
     const database = this.#database ?? (await openSqlite(this.#path))
     this.#database = database
     await this.#limitPages()
-    const life: EngineLife = { isOver: false, isClosed: false }
+    const life: EngineLife = { state: 'running' }
     this.#life = life
     const never = <T>() => new Promise<T>(() => undefined)
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {
-      if (life.isClosed) throw closedError()
-      if (life.isOver) return never()
+      if (life.state === 'closed') throw closedError()
+      if (life.state === 'crashed') return never()
       const done = await work()
-      return life.isOver && !life.isClosed ? never() : done
+      return isCrashed(life) ? never() : done
     }
     return {
       dialect: database.dialect,
-      compiler: database.compiler,
       listTables: database.listTables,
       foreignWrites: database.foreignWrites,
       transact: steps =>
@@ -62,9 +60,8 @@ export class CrashableMedium implements StoreMedium {
       rewrite: () => alive(() => database.rewrite()),
       searchFile: pieces => alive(() => database.searchFile(pieces)),
       close: async () => {
-        if (life.isOver) return
-        life.isOver = true
-        life.isClosed = true
+        if (life.state !== 'running') return
+        life.state = 'closed'
         if (!this.#isInMemory) await this.close()
       },
     }
@@ -78,7 +75,7 @@ export class CrashableMedium implements StoreMedium {
   }
 
   async cutOff(): Promise<void> {
-    this.#life.isOver = true
+    if (this.#life.state === 'running') this.#life.state = 'crashed'
     if (!this.#isInMemory) await this.close()
   }
 
@@ -108,6 +105,9 @@ export class CrashableMedium implements StoreMedium {
     await this.#database?.read(() => rows({ sql, parameters: [] }))
   }
 }
+
+/** A function, since the compiler believes that awaited work leaves the state as it was. */
+const isCrashed = ({ state }: EngineLife) => state === 'crashed'
 
 /** SQLite's own maximum. */
 const pagesMax = 4_294_967_294

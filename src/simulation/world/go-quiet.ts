@@ -1,7 +1,7 @@
+import type { Averba } from '../../averba/averba.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { World } from './simulate.ts'
-import { listTroubled } from './troubled-handlers.ts'
 
 /** The state of a world after faults have ended and time has passed. */
 export interface QuietWorld {
@@ -26,7 +26,7 @@ const endOfTime = '9999-12-31T23:59:59.999Z'
  */
 export async function goQuiet(world: World): Promise<QuietWorld> {
   const { averba, clock, faults } = world
-  await faults.clear()
+  faults.clear()
   const until = toInstant(clock.now() + 2 * dayMs)
   for (let steps = 0; steps < stepsMax; steps++) {
     await clock.finish(averba.settle())
@@ -57,4 +57,27 @@ async function nextDueAt({ averba, clock }: World, until: Instant): Promise<Inst
     retryAt !== null && retryAt > toInstant(clock.now()) && retryAt <= until ? [retryAt] : [],
   )
   return [...calls, ...retries].sort()[0]
+}
+
+/**
+ * Lists the handlers and followers whose last call failed and that were not released since, with the time of the next
+ * call; null while parked.
+ */
+async function listTroubled({ notifications, log }: Averba) {
+  const troubled: { description: string; retryAt: Instant | null }[] = []
+  const add = (what: string, how: { attempts: number; reason: string; retryAt: Instant | null }) => {
+    const next = how.retryAt === null ? 'parked' : `next call at ${how.retryAt}`
+    const description = `${what}: failed ${how.attempts} times, ${next}: ${how.reason}`
+    troubled.push({ description, retryAt: how.retryAt })
+  }
+  for (const state of ['failing', 'parked'] as const) {
+    for await (const { id, evento, handlers } of notifications.list({ state })) {
+      for (const each of handlers)
+        if (each.state === 'failing' || each.state === 'parked')
+          add(`the handler "${each.handler}" of "${evento}" at the notification ${id}`, each)
+    }
+  }
+  for (const { name, position, isParked, dueAt, ...how } of await log.followers())
+    if (isParked || dueAt !== null) add(`the follower "${name}" after position ${position}`, { ...how, retryAt: dueAt })
+  return troubled
 }

@@ -1,10 +1,10 @@
-import { readBounded } from '../../adapters/http/bounded-body.ts'
+import { readBounded } from '../../adapters/http/answer-body.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
-import { checkKnownNames } from '../../vocabulary/known-names.ts'
+import { checkKnownNames, serviceNames } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
@@ -102,8 +102,8 @@ export async function simulate(options: WorldOptions = {}): Promise<World> {
   const simulators = createSimulators({
     clock,
     entropy: seededEntropy(seed, 'services '),
-    ...(options.policies !== undefined && { policies: options.policies }),
-    ...(options.faults && { faults: options.faults }),
+    policies: options.policies,
+    faults: options.faults,
     async deliver(request) {
       await clock.arrive()
       request.signal.throwIfAborted() // The portal may have cancelled the delivery.
@@ -169,17 +169,12 @@ function checkWorldOptions(options: WorldOptions): void {
 
 /** Routes requests to the services by host name. Each request arrives after all effects of the one before. */
 function createNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
-  const services: Record<string, Fetch> = {
-    [hosts.consentService]: request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
-    [hosts.tokenService]: request => reach.tokenService(request),
-    [hosts.validationService]: request => reach.validationService(request),
-    [hosts.portal]: request => reach.portal(request),
-  }
   return withinBudget(clock, async request => {
-    const service = services[new URL(request.url).hostname]
+    const { hostname } = new URL(request.url)
+    const service = serviceNames.find(name => hosts[name] === hostname)
     if (!service) throw new TypeError('Cannot send the request: no simulated service has this host name')
     await clock.arrive()
-    return service(request)
+    return reach[service](request, { clientName: 'gestora-de-exemplo' })
   })
 }
 
@@ -189,19 +184,18 @@ const defaultLimits = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax 
 export function withinBudget(clock: Clock, forward: Fetch): Fetch {
   return async request => {
     const { budgetMs, bodyBytesMax } = limitsOf(request) ?? defaultLimits
+    const read = async () => {
+      const { body, status, headers } = await forward(request)
+      return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })
+    }
     const done = new AbortController()
     const late = clock.sleep(budgetMs, done.signal, 'the budget of a request').then(() => undefined)
     try {
-      const response = await Promise.race([bufferResponse(forward, request, bodyBytesMax), late])
+      const response = await Promise.race([read(), late])
       if (!response) throw new DOMException('The budget is exceeded', 'TimeoutError')
       return response
     } finally {
       done.abort(cancelReason)
     }
   }
-}
-
-async function bufferResponse(forward: Fetch, request: Request, bytesMax: number): Promise<Response> {
-  const { body, status, headers } = await forward(request)
-  return new Response(body && (await readBounded(body, bytesMax)), { status, headers })
 }

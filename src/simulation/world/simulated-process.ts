@@ -82,7 +82,11 @@ export class SimulatedProcess {
         return isOver || this.#isFatal('afterRequest') ? never() : answer
       },
     })
-    const averba = await Promise.race([opened, death.catch(throwDiedWhileOpening)])
+    const died = death.catch(() => {
+      const hint = 'Return false from crashAt until simulate or restart has resolved: the opening has crash points too'
+      throw new AverbaError('CLOSED', 'Cannot open the engine: its process crashed meanwhile', { hint })
+    })
+    const averba = await Promise.race([opened, died])
     this.#life = { averba, death }
     this.averba = averba
     return averba
@@ -108,8 +112,8 @@ export class SimulatedProcess {
 
   async root(): Promise<string> {
     const root = await this.#medium.root()
-    if (root !== undefined) return root
-    throw closedWorldError('read the log')
+    if (root === undefined) throw closedWorldError('read the log')
+    return root
   }
 
   /** Closes a running engine as its host would, and lets the necessary time pass. */
@@ -139,10 +143,4 @@ export class SimulatedProcess {
 function closedWorldError(what: string): AverbaError {
   const hint = 'The world was closed, and its store with it. Do this before you close it'
   return new AverbaError('CLOSED', `Cannot ${what}: the store was closed`, { hint })
-}
-
-function throwDiedWhileOpening(): never {
-  throw new AverbaError('CLOSED', 'Cannot open the engine: its process crashed meanwhile', {
-    hint: 'Return false from crashAt until simulate or restart has resolved: the opening has crash points too',
-  })
 }

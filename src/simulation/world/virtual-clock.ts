@@ -19,18 +19,13 @@ interface ClockMover {
   isAsking: boolean
 }
 
-interface ClockMove {
-  readonly end?: number
-  /** Returns false when it was the last step. */
-  readonly step: () => boolean
-  readonly isOver?: () => boolean | Promise<boolean>
-}
-
 /** The limit of a clock that runs until a condition holds. */
 export interface RunLimit {
   /** The maximum number of wake-ups: 10,000 by default. */
   readonly wakesMax?: number
 }
+
+type Predicate = () => boolean | Promise<boolean>
 
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 const wakesDefault = 10_000
@@ -154,7 +149,7 @@ export class VirtualClock implements Clock {
   async advance(ms: number): Promise<void> {
     if (ms < 0) throw invalidInput(`advance by ${ms} ms`, 'Use jump to set an earlier time')
     const end = this.#timeAfter(ms, 'advance')
-    await this.#move({ end, step: () => this.#wakeNext() })
+    await this.#move(() => this.#wakeNext(), end)
   }
 
   /**
@@ -163,23 +158,16 @@ export class VirtualClock implements Clock {
    * @throws {AverbaError} `NOTHING_DUE` when no sleeper is left and the predicate is still false; `ENDLESS` after
    * `wakesMax` wake-ups
    */
-  async runUntil(
-    predicate: () => boolean | Promise<boolean>,
-    { wakesMax = wakesDefault }: RunLimit = {},
-  ): Promise<void> {
+  async runUntil(predicate: Predicate, { wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
     const woken = new Map<string, number>()
     const step = () => {
       this.#checkWakes(woken, wakesMax)
       if (this.#wakeNext(woken)) return true
-      throw new AverbaError(
-        'NOTHING_DUE',
-        `Cannot run on from ${toInstant(this.#now)}: no timer is left and the predicate is still false`,
-        {
-          hint: 'Start the work that you wait for, for example with averba.run or averba.settle',
-        },
-      )
+      const message = `Cannot run on from ${toInstant(this.#now)}: no timer is left and the predicate is still false`
+      const hint = 'Start the work that you wait for, for example with averba.run or averba.settle'
+      throw new AverbaError('NOTHING_DUE', message, { hint })
     }
-    await this.#move({ step, isOver: predicate })
+    await this.#move(step, undefined, predicate)
   }
 
   /**
@@ -193,7 +181,7 @@ export class VirtualClock implements Clock {
       if (woken.size > 0 && this.#sleepers.size > 0) this.#checkWakes(woken, wakesMax)
       return this.#wakeNext(woken)
     }
-    await this.#move({ step })
+    await this.#move(step)
   }
 
   /**
@@ -234,7 +222,7 @@ export class VirtualClock implements Clock {
    * Repeats the step, each time when all is quiet, until it returns false. Of several movers only the newest steps, and
    * not past the end of another: otherwise two movers would wake two sleepers at once.
    */
-  async #move({ end = Number.POSITIVE_INFINITY, step, isOver = () => false }: ClockMove): Promise<void> {
+  async #move(step: () => boolean, end = Number.POSITIVE_INFINITY, isOver: Predicate = () => false): Promise<void> {
     const mover: ClockMover = { end, isAsking: false }
     this.#movers.push(mover)
     try {
@@ -283,13 +271,9 @@ export class VirtualClock implements Clock {
     const total = [...woken.values()].reduce((sum, times) => sum + times, 0)
     if (total < wakesMax) return
     const [most] = [...woken].sort(([, a], [, b]) => b - a)
-    throw new AverbaError(
-      'ENDLESS',
-      `Cannot run to the end: at ${toInstant(this.#now)} "${most?.[0]}" was woken ${most?.[1]} of ${total} times`,
-      {
-        hint: 'Stop repeating work first (the signal of averba.run), or set a limit: advance, runUntil, wakesMax',
-      },
-    )
+    const often = `"${most?.[0]}" was woken ${most?.[1]} of ${total} times`
+    const hint = 'Stop repeating work first (the signal of averba.run), or set a limit: advance, runUntil, wakesMax'
+    throw new AverbaError('ENDLESS', `Cannot run to the end: at ${toInstant(this.#now)} ${often}`, { hint })
   }
 }
 

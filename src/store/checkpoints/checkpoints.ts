@@ -1,31 +1,28 @@
-import { parseCheckpoint, signCheckpoint } from '../../proof/checkpoint.ts'
-import { beganType, logStream, resumedType } from '../../proof/log-stream.ts'
-import type { Signer } from '../../proof/note.ts'
-import { anchorBytesMax, anchorTooLong } from '../../proof/verify-checkpoints.ts'
+import { parseCheckpoint, type Signer, signCheckpoint } from '../../proof/note.ts'
+import { beganType, logStream, resumedType } from '../../proof/recorded-header.ts'
+import { anchorBytesMax, anchorTooLong, isStampOf, readTimeStamp } from '../../proof/verify-checkpoints.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { first, rows, type Steps } from '../database/connection.ts'
-import { damagedLogError } from '../log/damaged.ts'
-import { parseHeader } from '../log/header.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
+import { damagedLogError, parseHeader } from '../log/header.ts'
+import { eventsOf } from '../log/read.ts'
 import { rootAt, treeHead } from '../log/tree.ts'
+import type { Anchor, HighWaterMark } from '../store-options.ts'
 
-/** A stored, signed checkpoint. */
-export interface StoredCheckpoint {
-  readonly number: number
-  readonly size: number
-  readonly note: string
-  /** The result of the host's anchor, if there is one. */
-  readonly anchor: Uint8Array | null
-}
+/** A stored, signed checkpoint, with the result of the host's anchor, if there is one. */
+export type StoredCheckpoint = Readonly<Schema['checkpoint']>
 
 /** Signs a checkpoint over all events, unless the newest one covers them. */
-export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
+function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
   const { size, root = '' } = yield* treeHead()
   const newest = yield* readNewestCheckpoint()
   if (newest?.size === size) return newest
   const origin = yield* readOrigin()
   const note = signCheckpoint({ origin, size, root }, signer)
   const made = { number: (newest?.number ?? 0) + 1, size, note, anchor: null }
-  yield* rows({ sql: insertCheckpoint, parameters: [made.number, size, note] })
+  yield* rows(db.insertInto('checkpoint').values(made))
   return made
 }
 
@@ -34,30 +31,27 @@ export function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
  *
  * @throws {AverbaError} `MISCONFIGURED` when it is longer than 64 kB
  */
-export function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
+function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
   if (anchor.length > anchorBytesMax)
     throw new AverbaError('MISCONFIGURED', `Cannot store the anchor of a checkpoint: it ${anchorTooLong}`, {
       hint: 'Let `anchor` return only a time stamp or a signed note',
     })
-  yield* rows({ sql: updateAnchor, parameters: [anchor, size] })
+  yield* rows(db.updateTable('checkpoint').set({ anchor }).where('size', '=', size))
 }
 
 /** Reads every checkpoint, the oldest first. */
 export function* readCheckpoints(): Steps<readonly StoredCheckpoint[]> {
-  return yield* rows<StoredCheckpoint>({ sql: selectCheckpoints, parameters: [] })
+  return yield* rows(db.selectFrom('checkpoint').selectAll().orderBy('number'))
 }
 
 /** Reads the newest checkpoint. */
 export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
-  return yield* first<StoredCheckpoint>({ sql: selectNewest, parameters: [] })
+  return yield* first(db.selectFrom('checkpoint').selectAll().orderBy('number', 'desc').limit(1))
 }
 
 /** Reads the name under which the log signs now: from its first event, or from the last accepted restore. */
 export function* readOrigin(): Steps<string> {
-  const found = yield* first<{ header: string }>({
-    sql: selectOrigin,
-    parameters: [logStream, beganType, resumedType],
-  })
+  const found = yield* first(originEvents().orderBy('event.version', 'desc').limit(1))
   const { origin } = found ? parseHeader(found.header).data : {}
   if (typeof origin === 'string') return origin
   throw damagedLogError('Cannot sign a checkpoint: the log has no first event')
@@ -81,23 +75,145 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
   return `its first ${size} events differ from those under its high-water mark`
 }
 
-const insertCheckpoint = 'insert into checkpoint (number, size, note) values (?, ?, ?)'
-const updateAnchor = 'update checkpoint set anchor = ? where size = ?'
-const selectCheckpoints = 'select number, size, note, anchor from checkpoint order by number'
-const selectNewest = 'select number, size, note, anchor from checkpoint order by number desc limit 1'
-const selectOrigin = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type in (?, ?) order by event.version desc limit 1`
-
 /** Reads every name under which the log has signed, with its key line. */
 export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
-  const found = yield* rows<{ header: string }>({
-    sql: selectKeyLines,
-    parameters: [logStream, beganType, resumedType],
-  })
+  const found = yield* rows(originEvents().orderBy('event.version'))
   return found.map(({ header }) => {
     const { origin, key } = parseHeader(header).data
     return { origin: String(origin), key: String(key) }
   })
 }
-const selectKeyLines = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.type in (?, ?) order by event.version`
+
+/** The events that named the log. */
+function originEvents() {
+  return eventsOf(logStream).select('event.header').where('event.type', 'in', [beganType, resumedType])
+}
+
+/** The dependencies of a checkpointer. */
+export interface CheckpointerParts {
+  readonly connection: Connection
+  readonly signer: Signer
+  readonly clock: Clock
+  readonly mark?: HighWaterMark
+  readonly anchor?: Anchor
+  /** Called when a checkpoint, a mark or an anchor fails. */
+  readonly onTrouble: (what: string, error: unknown) => void
+}
+
+/** A checkpoint is made after this many events, or with the first event after this time. */
+const eventsMax = 10_000
+const everyMs = 60_000
+/** How long closing and exporting wait for an anchor. */
+const anchorWaitMs = 5_000
+
+/** Makes checkpoints as the log grows and when it closes. Writes each to the high-water mark after its commit. */
+export class Checkpointer {
+  readonly #parts: CheckpointerParts
+  /** The number of events under the newest checkpoint, and in the log. */
+  #size = 0
+  #position = 0
+  #at: number
+  #isDue = false
+  #last: Promise<unknown> = Promise.resolve()
+  readonly #anchoring = new Map<number, Promise<void>>()
+
+  constructor(parts: CheckpointerParts) {
+    this.#parts = parts
+    this.#at = parts.clock.now()
+  }
+
+  /** Reads the newest checkpoint and writes its mark, which a crash may have prevented. `isNeeded` makes a new one. */
+  async start(isNeeded: boolean): Promise<void> {
+    const { connection, mark } = this.#parts
+    const newest = await connection.read(readNewestCheckpoint)
+    this.#size = newest?.size ?? 0
+    if (isNeeded) await this.make()
+    else if (newest) {
+      await this.#writeMark(mark, newest.note)
+      this.#requestAnchor(newest)
+    }
+  }
+
+  /** Makes a checkpoint after a commit, if one is due. Returns the position. */
+  onCommit(position: number): number {
+    this.#position = position
+    const isDue = position - this.#size >= eventsMax || !isWithin(everyMs, this.#at, this.#parts.clock.now())
+    if (!isDue || this.#isDue) return position
+    this.#isDue = true
+    this.make()
+      .catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
+      // If it failed, the next event triggers another attempt.
+      .finally(() => {
+        this.#isDue = false
+      })
+    return position
+  }
+
+  /** Signs a checkpoint over the whole log and writes the mark. One at a time. */
+  make(): Promise<StoredCheckpoint> {
+    const made = this.#last.then(() => this.#make())
+    this.#last = made.catch(() => undefined)
+    return made
+  }
+
+  async #make(): Promise<StoredCheckpoint> {
+    const { connection, signer, mark, clock } = this.#parts
+    const made = await connection.transact(() => makeCheckpoint(signer))
+    this.#at = clock.now()
+    this.#size = made.size
+    await this.#writeMark(mark, made.note)
+    this.#requestAnchor(made)
+    return made
+  }
+
+  async #writeMark(mark: HighWaterMark | undefined, note: string): Promise<void> {
+    try {
+      await mark?.write(note)
+    } catch (error) {
+      // The log itself is complete; only rollback detection is weaker.
+      this.#parts.onTrouble('the high-water mark could not be written', error)
+    }
+  }
+
+  /** Requests a missing anchor. A failed one is requested again with the next checkpoint. */
+  #requestAnchor({ note, size, anchor: existing }: StoredCheckpoint): void {
+    const { anchor, connection, onTrouble } = this.#parts
+    if (!anchor || existing || this.#anchoring.has(size)) return
+    const requestAnchor = async () => {
+      const given = await anchor(Buffer.from(note))
+      if (!given) return
+      await connection.transact(() => keepAnchor(size, given))
+      const stamp = readTimeStamp(given)
+      if (stamp && !(await isStampOf(stamp, note))) throw wrongStampError()
+    }
+    const pending: Promise<void> = requestAnchor()
+      .catch(error => onTrouble('a checkpoint could not be anchored', error))
+      .finally(() => this.#anchoring.delete(size))
+    this.#anchoring.set(size, pending)
+  }
+
+  /** Makes the last checkpoint. A failure does not prevent closing. */
+  async close(): Promise<void> {
+    const { onTrouble } = this.#parts
+    await this.#last
+    // A process that appended nothing does not wait for the database.
+    if (this.#position > this.#size)
+      await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
+    await this.waitForAnchors()
+  }
+
+  /** Waits for the pending anchors, for some seconds. */
+  async waitForAnchors(): Promise<void> {
+    if (this.#anchoring.size === 0) return
+    const stop = new AbortController()
+    const given = Promise.allSettled(this.#anchoring.values())
+    await Promise.race([given, this.#parts.clock.sleep(anchorWaitMs, stop.signal)])
+    stop.abort()
+  }
+}
+
+function wrongStampError(): AverbaError {
+  return new AverbaError('MISCONFIGURED', 'Cannot use the time stamp of a checkpoint: it is of other bytes', {
+    hint: 'Stamp the exact bytes that `anchor` gets: the whole note, with its signatures',
+  })
+}

@@ -1,10 +1,29 @@
 import { readFileSync } from 'node:fs'
-import { parseCheckpoint } from '../../proof/checkpoint.ts'
+import {
+  createVerifierKey,
+  parseCheckpoint,
+  parseNote,
+  type SignedNote,
+  type Signer,
+  signNote,
+  writeVerifierKey,
+} from '../../proof/note.ts'
+import { logStream, resumedType } from '../../proof/recorded-header.ts'
 import { replaceDurably } from '../../vault/durable-file.ts'
+import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import { markPath } from '../../vocabulary/names.ts'
-import type { HighWaterMark } from '../store-options.ts'
-import { damagedMark } from './checkpoints.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
+import { parseHeader } from '../log/header.ts'
+import { eventsOf } from '../log/read.ts'
+import { treeHead } from '../log/tree.ts'
+import { findLostErasures } from '../owners/keyring-faults.ts'
+import type { HighWaterMark, StoreOptions } from '../store-options.ts'
+import { type Append, logEvent } from '../writing/append.ts'
+import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
 
 /** Returns the mark of a store: the host's own, or a file beside the store. A log in memory has none. */
 export function resolveMark(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
@@ -43,11 +62,132 @@ export function readMark(path: string): string | undefined {
 }
 
 /** The error for a log that contradicts its high-water mark. */
-export function rolledBackError(path: string, fault: string): AverbaError {
+function rolledBackError(path: string, fault: string): AverbaError {
   const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: isOnlyMark
       ? 'The log may be intact: check it with averba verify, and if it is, move the mark away'
       : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback continues from a backup and records it in the log',
   })
+}
+
+/** What a log records when it continues after an accepted restore. */
+export interface ResumeRecord {
+  /** The log's new name; `key` is the verifier key line of its checkpoints. */
+  readonly origin: string
+  readonly key: string
+  /** The name of the log that it continues, its number of events and their root. */
+  readonly before: string
+  readonly size: number
+  readonly root: string
+  /** The high-water mark that the restored log is behind, if any. */
+  readonly lost?: { readonly size: number; readonly root: string }
+  /** How many erasures the restore undid, and when the first was: these subjects have to be erased again. */
+  readonly lostErasures?: { readonly count: number; readonly since: Instant }
+}
+
+/** Returns the verifier key line of a log with this name. */
+export function verifierKeyLine(origin: string, signer: Signer): string {
+  return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
+}
+
+interface MarkComparison {
+  readonly connection: Connection
+  readonly keyring: Pick<Keyring, 'signer' | 'erased'>
+  readonly options: Pick<StoreOptions, 'path' | 'clock' | 'createId' | 'acceptRollback'>
+  readonly mark: HighWaterMark | undefined
+  readonly append: (input: Append) => Promise<unknown>
+}
+
+/**
+ * Refuses a log that contradicts its high-water mark. If the rollback was accepted, records that the log continues.
+ *
+ * @throws {AverbaError} `ROLLED_BACK`
+ */
+export async function checkAgainstMark({ connection, keyring, options, mark, append }: MarkComparison): Promise<void> {
+  const { path, clock, createId, acceptRollback = false } = options
+  const newest = await mark?.read()
+  if (acceptRollback) {
+    const at = toInstant(clock.now())
+    await append(await connection.transact(() => resumeEvent(`log_${createId()}`, keyring, at, newest)))
+  } else if (newest !== undefined) {
+    const fault = await findMarkProblem(connection, keyring.signer, newest)
+    if (fault !== undefined) throw rolledBackError(path, fault)
+  }
+}
+
+/** Makes the first event of a restored log. Pending effects become due, so that they are handled before new ones. */
+function* resumeEvent(origin: string, keyring: MarkComparison['keyring'], at: Instant, mark?: string): Steps<Append> {
+  const { size, root = '' } = yield* treeHead()
+  const lost = mark === undefined ? undefined : parseCheckpoint(mark)
+  const erasures = yield* findLostErasures(keyring.erased)
+  const since = erasures[0]?.at
+  const data: ResumeRecord = {
+    origin,
+    key: verifierKeyLine(origin, keyring.signer),
+    before: yield* readOrigin(),
+    size,
+    root,
+    ...(lost && lost.size > size && { lost: { size: lost.size, root: lost.root } }),
+    ...(since !== undefined && { lostErasures: { count: erasures.length, since } }),
+  }
+  yield* makeEffectsDue(at)
+  return { at, streams: [{ stream: logStream, expect: 'exists' }], events: [logEvent(resumedType, 'log.resume', data)] }
+}
+
+/** Reads the last accepted restore and its position; `undefined` when there was none. */
+export function* readLastResume(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
+  const query = eventsOf(logStream).where('event.type', '=', resumedType).orderBy('event.version', 'desc')
+  const found = yield* first(query.select(['event.position', 'event.header']).limit(1))
+  return found && { position: found.position, resumed: parseHeader(found.header).data }
+}
+
+/**
+ * Describes how the log contradicts its high-water mark; `undefined` if it does not.
+ *
+ * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
+ */
+async function findMarkProblem(
+  connection: Pick<Connection, 'read'>,
+  signer: Signer,
+  mark: string,
+): Promise<string | undefined> {
+  const note = parseNote(mark)
+  const checkpoint = parseCheckpoint(mark)
+  if (!note || !checkpoint) return damagedMark
+  if (!isSignedBy(signer, note, checkpoint.origin)) return 'its high-water mark is that of another log'
+  return connection.read(() => findMarkContradiction(mark))
+}
+
+/**
+ * Checks the signature by signing again, since Ed25519 is deterministic. Unlike a verification this runs synchronously,
+ * so that opening a log does not depend on the timing of other threads.
+ */
+function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: string): boolean {
+  const [own] = parseNote(signNote(text, name, signer))?.signatures ?? []
+  if (!own) return false
+  return signatures.some(each => {
+    const isOwn = each.name === own.name && each.id === own.id
+    return isOwn && Buffer.from(each.signature).equals(own.signature)
+  })
+}
+
+/** Like `findMarkProblem`, but without checking who signed the mark. */
+export function* findMarkContradiction(mark: string): Steps<string | undefined> {
+  const checkpoint = parseCheckpoint(mark)
+  const lost = (yield* readLastResume())?.resumed.lost
+  // A crash between the event of the accepted restore and its mark left the old mark.
+  if (lost && lost.size === checkpoint?.size && lost.root === checkpoint.root) return undefined
+  return yield* findMarkFault(mark)
+}
+
+/** Effects on keys keep their due times, which depend on the age of backups. */
+function* makeEffectsDue(at: Instant): Steps<void> {
+  const later = db
+    .updateTable('effect')
+    .set({ due_at: at })
+    .where('is_open', '=', eb => eb.lit(1))
+    .where('due_at', '>', at)
+  const waiting = later.where('state', 'in', ['pending', 'deferred', 'started'])
+  yield* rows(waiting.where('type', 'not like', 'keys.%'))
 }

@@ -1,8 +1,14 @@
-import { type Checkpoint, parseCheckpoint } from '../../proof/checkpoint.ts'
-import { consistencyRanges, inclusionRanges, type LeafRange, rootOfRange } from '../../proof/paths.ts'
+import { consistencyRanges, inclusionRanges, type LeafRange, rootOfRange } from '../../proof/compact-tree.ts'
+import { writeDisclosure } from '../../proof/disclosure.ts'
+import { type Checkpoint, parseCheckpoint } from '../../proof/note.ts'
 import { writeTlogProof } from '../../proof/tlog-proof.ts'
+import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { first, type Steps } from '../database/connection.ts'
+import type { PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
+import { parseHeader } from '../log/header.ts'
+import { eventsOf } from '../log/read.ts'
 import { rootAt, subtreeRoot } from '../log/tree.ts'
 import { readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
@@ -15,9 +21,7 @@ export function* proveEvent(which: EventSelector): Steps<string> {
   const { note, size } = yield* requireCheckpoint()
   if (event.position > size) {
     const message = `Cannot prove the event at ${event.position}: no checkpoint covers it`
-    throw new AverbaError('INVALID_INPUT', message, {
-      hint: 'Close the log or request a checkpoint: both sign one',
-    })
+    throw new AverbaError('INVALID_INPUT', message, { hint: 'Close the log or request a checkpoint: both sign one' })
   }
   const index = event.position - 1
   return writeTlogProof(event.header, index, yield* computeRoots(inclusionRanges(index, size)), note)
@@ -74,26 +78,73 @@ function* requireCheckpoint(): Steps<StoredCheckpoint> {
  *
  * @throws {AverbaError} `NOT_FOUND`
  */
-export function* findEvent(which: EventSelector): Steps<{ position: number; header: string }> {
+function* findEvent(which: EventSelector): Steps<{ position: number; header: string }> {
   const slash = String(which).lastIndexOf('/')
-  const found =
+  const query =
     typeof which === 'number'
-      ? yield* first<HeaderRow>({ sql: selectAt, parameters: [which] })
-      : yield* first<HeaderRow>({
-          sql: selectById,
-          parameters: [which.slice(0, slash), Number(which.slice(slash + 1))],
-        })
+      ? db.selectFrom('event').where('event.position', '=', which)
+      : eventsOf(which.slice(0, slash)).where('event.version', '=', Number(which.slice(slash + 1)))
+  const found = yield* first(query.select(['event.position', 'event.header']))
   if (found) return found
   throw new AverbaError('NOT_FOUND', 'Cannot prove the event: no event has this position or id', {
     hint: 'Give its position, or its id as <stream>/<version>',
   })
 }
 
-interface HeaderRow {
-  readonly position: number
-  readonly header: string
+/** The parts of an event that can be disclosed, which are encrypted under keys of its record, and their owners. */
+export interface Disclosable {
+  readonly parts: readonly PartAddress[]
+  readonly owners: readonly string[]
 }
 
-const selectAt = 'select position, header from event where position = ?'
-const selectById = `select event.position, event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.version = ?`
+/**
+ * Finds the parts of an event that can be disclosed.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when the event does not exist, or its parts were destroyed; `INVALID_INPUT` when
+ * none of its parts is encrypted under a key of its record
+ */
+export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
+  const { record, parts } = yield* readSealedParts(which)
+  return { parts: parts.map(({ name }) => `${record}/${name}`), owners: [...new Set(parts.map(part => part.owner))] }
+}
+
+/**
+ * Writes the proof of an event under the newest checkpoint, with its encrypted parts and the keys of its record.
+ *
+ * @throws {AverbaError} as `findDisclosable` and `proveEvent`
+ */
+export function* discloseEvent(vault: Vault, which: EventSelector): Steps<string> {
+  const { record, parts } = yield* readSealedParts(which)
+  const owners = new Map(parts.map(part => [part.owner, part]))
+  const keys = [...owners].map(([owner, part]) => ({ owner, key: vault.recordKey(part, record).key }))
+  return writeDisclosure({ proof: yield* proveEvent(which), keys, parts })
+}
+
+/** Reads the parts of an event that are encrypted under keys of its record. */
+function* readSealedParts(which: EventSelector) {
+  const { position, header } = yield* findEvent(which)
+  const {
+    stream,
+    version,
+    parts: marks = [],
+  }: Pick<RecordedEvent, 'stream' | 'version' | 'parts'> = parseHeader(header)
+  const record = `${stream}/${version}`
+  const own = new Set(marks.flatMap(({ name, recordKey }) => (recordKey === undefined ? [] : [name])))
+  if (own.size === 0) {
+    throw new AverbaError('INVALID_INPUT', `Cannot disclose "${record}": it has no key of its own`, {
+      hint: 'Set the option recordKeys: later events get their own keys',
+    })
+  }
+  const stored = yield* rows(
+    db
+      .selectFrom('part')
+      .innerJoin('owner_key', 'owner_key.key', 'part.owner')
+      .select(['part.name', 'part.sealed'])
+      .select(['owner_key.owner', 'owner_key.epoch', 'owner_key.wrapped', 'owner_key.commitment'])
+      .where('part.position', '=', position)
+      .orderBy('part.name'),
+  )
+  const found = stored.filter(({ name }) => own.has(name))
+  if (found.length > 0) return { record, parts: found }
+  throw new AverbaError('NOT_FOUND', `Cannot disclose "${record}": its parts were destroyed`)
+}

@@ -1,6 +1,8 @@
-import type { ExplainingEvent } from '../../proof/absence.ts'
+import { sql } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
+import type { ExplainingEvent } from '../../proof/log-verifier.ts'
 import { rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 
 const erasedType = 'subject.erased'
 
@@ -16,14 +18,11 @@ export class ErasureCheck {
 
   *compareKeys(faults: Faults): Steps<void> {
     const seen = new Set<string>()
-    for (const { owner, epoch, isErased, bytes } of yield* rows<KeyRow>({
-      sql: selectErased,
-      parameters: [],
-    })) {
+    for (const { owner, epoch, is_erased, bytes } of yield* rows(destroyedKeys())) {
       seen.add(owner)
       const erasure = this.#erased.get(owner)
       if (!erasure) faults.add('keys', `the key of "${owner}" is destroyed, and no event explains it`)
-      else if (isErased !== 1) faults.add('keys', `"${owner}" was erased, but is still marked as live`)
+      else if (is_erased !== 1) faults.add('keys', `"${owner}" was erased, but is still marked as live`)
       else if (epoch + bytes > 0 && erasure.isWhole)
         faults.add('keys', `"${owner}" was erased, but the key still exists`)
       else if (epoch === 0 && !erasure.isWhole)
@@ -33,15 +32,11 @@ export class ErasureCheck {
       if (!seen.has(owner)) faults.add('keys', `"${owner}" was erased, but is not marked as erased`)
   }
 }
-
-interface KeyRow {
-  readonly owner: string
-  readonly epoch: number
-  readonly isErased: 0 | 1
-  /** The length of the key and its commitment. */
-  readonly bytes: number
+/** The keys that are destroyed or marked as erased, with the length of the key and its commitment. */
+function destroyedKeys() {
+  const bytesOf = (column: 'wrapped' | 'commitment') => sql<number>`length(${sql.ref(column)})`
+  return db
+    .selectFrom('owner_key')
+    .select(({ eb }) => ['owner', 'epoch', 'is_erased', eb(bytesOf('wrapped'), '+', bytesOf('commitment')).as('bytes')])
+    .where(({ eb, or }) => or([eb('is_erased', '<>', 0), eb('epoch', '=', 0), eb(bytesOf('wrapped'), '=', 0)]))
 }
-
-const selectErased = `select owner, epoch, is_erased as "isErased",
-  length(wrapped) + length(commitment) as bytes from owner_key
-  where is_erased <> 0 or epoch = 0 or length(wrapped) = 0`

@@ -1,7 +1,10 @@
+import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
+import { parseHeader } from '../log/header.ts'
 import { readViewProgress } from '../views/projector.ts'
 
 /** Where the values of one kind of keyed digests are found: the rest of a stream's name, or the key of a view. */
@@ -32,47 +35,44 @@ export async function checkIndex(
   for (const known of kinds) {
     const columns = findValueColumns(snapshot, known, views)
     if (!columns) continue
-    let after: Uint8Array = new Uint8Array()
-    for (;;) {
-      const page = snapshot.run(() => readIndexPage(known.kind, columns, after))
-      for (const { name, doesExist, isErased } of page) {
-        if (!doesExist)
-          faults.add('index', `a digest of the kind "${known.kind}" leads to "${name}", which does not exist`)
-        else if (isErased)
-          faults.add('index', `a digest of the kind "${known.kind}" leads to "${name}", which was erased`)
-      }
-      const last = page.at(-1)
-      if (!last) break
-      after = last.digest
-      if (!(await onPage())) return
-    }
-    const isOfEach = 'stream' in known && known.isOfEach
-    if (isOfEach && !(await checkEveryStream(snapshot, known.kind, known.stream, faults, onPage))) return
+    const { kind } = known
+    const readEntries = (last?: IndexCheckRow) => readIndexPage(kind, columns, last?.digest ?? new Uint8Array())
+    const areEntriesRead = await eachRow(snapshot, readEntries, onPage, ({ name, doesExist, isErased }) => {
+      if (!doesExist) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which does not exist`)
+      else if (isErased) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which was erased`)
+    })
+    if (!areEntriesRead) return
+    if (!('stream' in known && known.isOfEach)) continue
+    const { stream } = known
+    const readStreams = (last?: StreamCheckRow) =>
+      rows<StreamCheckRow>({ sql: selectStreams, parameters: [last?.name ?? stream, `${stream}~`] })
+    const areStreamsRead = await eachRow(snapshot, readStreams, onPage, ({ name, isMissing }) => {
+      if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
+    })
+    if (!areStreamsRead) return
+  }
+}
+
+/** Checks rows page by page, each page after the last row of the one before. False when `onPage` stopped it. */
+async function eachRow<R>(
+  snapshot: Snapshot,
+  readAfter: (last?: R) => Steps<readonly R[]>,
+  onPage: () => Promise<boolean>,
+  check: (row: R) => void,
+): Promise<boolean> {
+  for (let last: R | undefined; ; ) {
+    const page = snapshot.run(() => readAfter(last))
+    page.forEach(check)
+    last = page.at(-1)
+    if (last === undefined) return true
+    if (!(await onPage())) return false
   }
 }
 
 function* checkKinds(kinds: readonly IndexKind[], faults: Faults): Steps<void> {
-  for (const { kind } of yield* rows<{ kind: string }>({ sql: selectKinds, parameters: [] })) {
+  for (const { kind } of yield* rows(db.selectFrom('keyed_index').select('kind').distinct())) {
     if (!kinds.some(known => known.kind === kind))
       faults.add('index', `there are digests of the unknown kind "${kind}"`)
-  }
-}
-
-async function checkEveryStream(
-  snapshot: Snapshot,
-  kind: string,
-  prefix: string,
-  faults: Faults,
-  onPage: () => Promise<boolean>,
-): Promise<boolean> {
-  for (let after = prefix; ; ) {
-    const page = snapshot.run(() => readStreams(after, `${prefix}~`))
-    for (const { name, isMissing } of page)
-      if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
-    const last = page.at(-1)
-    if (!last) return true
-    after = last.name
-    if (!(await onPage())) return false
   }
 }
 
@@ -111,20 +111,49 @@ function* readIndexPage(
       from keyed_index where kind = ? and digest > ? order by digest limit ${entriesPerPage}`,
     parameters: [prefix, prefix, prefix, kind, after],
   })
-  if (table === 'stream')
-    yield* each(
-      insertFound,
-      page.map(({ name }) => [name]),
-    )
+  if (table === 'stream') yield* each(insertFound, page, ({ name }) => [name])
   return page
 }
 
-function* readStreams(after: string, end: string): Steps<readonly { name: string; isMissing: 0 | 1 }[]> {
-  return yield* rows({ sql: selectStreams, parameters: [after, end] })
+interface StreamCheckRow {
+  readonly name: string
+  readonly isMissing: 0 | 1
 }
 
-const selectKinds = 'select distinct kind from keyed_index'
 const insertFound = 'insert into temp.index_check (stream) values (?) on conflict do nothing'
 const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
   and not exists (select 1 from temp.index_check as found where found.stream = name) as "isMissing"
   from stream where name > ? and name < ? order by name limit ${entriesPerPage}`
+
+const digestsPerPage = 500
+
+/** Compares recent digests with the times of their events. The content of the digests cannot be checked. */
+export async function checkRecent(snapshot: Snapshot, faults: Faults, onPage: () => Promise<boolean>): Promise<void> {
+  // A tampered position may be negative.
+  const readRecent = (last?: RecentRow) => rows(recentAfter(last?.position ?? Number.MIN_SAFE_INTEGER))
+  await eachRow(snapshot, readRecent, onPage, row => {
+    if (hasTimeOfEvent(row)) return
+    faults.add('index', `a recent digest names the event at ${row.position}, which does not exist or has another time`)
+  })
+}
+
+type RecentRow = InferResult<ReturnType<typeof recentAfter>>[number]
+
+/** Whether the time is the event's, or earlier because the clock was set back: the log's time never goes back. */
+function hasTimeOfEvent({ at, header, before }: RecentRow): boolean {
+  if (header === null) return false
+  const event = parseHeader(header)
+  if (event.at === at) return true
+  return at < event.at && before !== null && parseHeader(before).at === event.at
+}
+
+function recentAfter(position: number) {
+  return db
+    .selectFrom('recent_digest as recent')
+    .leftJoin('event', 'event.position', 'recent.position')
+    .leftJoin('event as earlier', join => join.on(eb => eb('earlier.position', '=', eb('recent.position', '-', 1))))
+    .select(['recent.position', 'recent.at', 'event.header', 'earlier.header as before'])
+    .where('recent.position', '>', position)
+    .orderBy('recent.position')
+    .limit(digestsPerPage)
+}

@@ -1,7 +1,9 @@
+import type { Compilable, InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
 
@@ -34,17 +36,17 @@ export class LedgerCheck {
   }
 
   async compare(faults: Faults): Promise<void> {
-    for await (const row of this.#pages<ComparedEffect>(selectPage))
+    for await (const row of this.#pages(comparedEffects))
       if (!isSameCall(row))
         faults.add('effects', `the call ${row.position}/${row.n} has another state than the log says`)
-    for await (const { position, n } of this.#pages<EffectPlace>(selectMissing))
+    for await (const { position, n } of this.#pages(missingEffects))
       faults.add('effects', `the call ${position}/${n} is missing in the ledger`)
   }
 
-  async *#pages<R extends EffectPlace>(sql: string): AsyncGenerator<R> {
+  async *#pages<R extends EffectPlace>(pageAfter: (last: EffectPlace) => Compilable<R>): AsyncGenerator<R> {
     for (let last: EffectPlace = { position: 0, n: -1 }; ; ) {
-      const { position, n } = last
-      const page = this.#snapshot.run(() => rows<R>({ sql, parameters: [position, n, callsPerPage] }))
+      const after = last
+      const page = this.#snapshot.run(() => rows(pageAfter(after)))
       yield* page
       const end = page.at(-1)
       if (!end) return
@@ -76,23 +78,59 @@ function* setCallState(effect: string, state: string, settledAt: number | null):
   yield* rows({ sql: updateCallState, parameters: [String(state), at, String(effect)] })
 }
 
+/** The effects as the events say: a temporary table. */
+type CallCheck = {
+  'temp.call_check': {
+    effect: string
+    position: number
+    n: number
+    type: string
+    stream: string
+    state: string
+    settled_at: number | null
+  }
+}
+
 interface EffectPlace {
   readonly position: number
   readonly n: number
 }
 
-/** A row of the ledger, with what the events say of it: `null` where they say nothing. */
-interface ComparedEffect extends EffectPlace {
-  readonly type: string
-  readonly state: string
-  readonly is_open: number
-  readonly settled_at: number | null
-  readonly name: string | null
-  readonly expectedType: string | null
-  readonly expectedStream: string | null
-  readonly expectedState: string | null
-  readonly expectedEnd: number | null
+/** The rows of the ledger, with what the events say of them: `null` where they say nothing. */
+function comparedEffects({ position, n }: EffectPlace) {
+  return db
+    .$extendTables<CallCheck>()
+    .selectFrom('effect')
+    .leftJoin('stream', 'stream.key', 'effect.stream')
+    .leftJoin('temp.call_check as expected', join =>
+      join.onRef('expected.position', '=', 'effect.position').onRef('expected.n', '=', 'effect.n'),
+    )
+    .select(['effect.position', 'effect.n', 'effect.type', 'effect.state', 'effect.is_open', 'effect.settled_at'])
+    .select(['stream.name', 'expected.type as expectedType', 'expected.stream as expectedStream'])
+    .select(['expected.state as expectedState', 'expected.settled_at as expectedEnd'])
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('effect.position', 'effect.n'), '>', tuple(position, n)))
+    .orderBy('effect.position')
+    .orderBy('effect.n')
+    .limit(callsPerPage)
 }
+
+/** The effects of the events that the ledger does not have. */
+function missingEffects({ position, n }: EffectPlace) {
+  return db
+    .$extendTables<CallCheck>()
+    .selectFrom('temp.call_check as expected')
+    .leftJoin('effect', join =>
+      join.onRef('effect.position', '=', 'expected.position').onRef('effect.n', '=', 'expected.n'),
+    )
+    .select(['expected.position', 'expected.n'])
+    .where('effect.n', 'is', null)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('expected.position', 'expected.n'), '>', tuple(position, n)))
+    .orderBy('expected.position')
+    .orderBy('expected.n')
+    .limit(callsPerPage)
+}
+
+type ComparedEffect = InferResult<ReturnType<typeof comparedEffects>>[number]
 
 function isSameCall({ expectedType, expectedStream, expectedState, expectedEnd, ...row }: ComparedEffect): boolean {
   if (expectedState === null) return false
@@ -114,12 +152,3 @@ const updateCallState = 'update temp.call_check set state = ?, settled_at = ? wh
 const resolveNewest = `update temp.call_check set state = ?, settled_at = ? where effect = (
   select effect from temp.call_check where stream = ? and type = ? and state = 'unknown'
   order by settled_at desc limit 1)`
-const selectPage = `select effect.position, effect.n, effect.type, effect.state, effect.is_open, effect.settled_at,
-  stream.name, expected.type as "expectedType", expected.stream as "expectedStream", expected.state as "expectedState",
-  expected.settled_at as "expectedEnd" from effect left join stream on stream.key = effect.stream
-  left join temp.call_check as expected on expected.position = effect.position and expected.n = effect.n
-  where (effect.position, effect.n) > (?, ?) order by effect.position, effect.n limit ?`
-const selectMissing = `select expected.position, expected.n from temp.call_check as expected
-  where (expected.position, expected.n) > (?, ?) and not exists (select 1 from effect
-    where effect.position = expected.position and effect.n = expected.n)
-  order by expected.position, expected.n limit ?`

@@ -1,12 +1,14 @@
 import { hash } from 'node:crypto'
+import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { LogVerified, LogVerifier, PresentPart } from '../../proof/log-verifier.ts'
 import { hashBytes, leafHash } from '../../proof/merkle.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { type Tile, Tree, tileHashes } from '../log/tree.ts'
-import { findPresent } from '../parts/parts.ts'
+import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { LedgerCheck } from './check-ledger.ts'
 import { ReceiptCheck } from './check-receipts.ts'
@@ -35,7 +37,7 @@ export async function checkLog(
   const check = new RowCheck(faults)
   let position = 0
   for (;;) {
-    const page = snapshot.run(() => readPage(position))
+    const page = snapshot.run(() => rows(eventsAfter(position)))
     const until = page.at(-1)?.position
     if (until === undefined) break
     const parts = snapshot.run(() => check.readParts(position, until))
@@ -65,15 +67,8 @@ export async function checkLog(
   return verifier.finish()
 }
 
-interface CheckedRow {
-  readonly position: number
-  readonly version: number
-  readonly type: string
-  readonly header: string
-  /** Null on a damaged page. */
-  readonly leaf: Uint8Array | null
-  readonly stream: string | null
-}
+/** The leaf is null on a damaged page, whatever the type says. */
+type CheckedRow = InferResult<ReturnType<typeof eventsAfter>>[number]
 
 interface CheckedHeader {
   readonly position?: unknown
@@ -115,10 +110,9 @@ class RowCheck {
   /** Reads and hashes the parts of a page of events. The sealed bytes are not kept. */
   *readParts(after: number, until: number): Steps<Map<number, FoundPart[]>> {
     const found = new Map<number, FoundPart[]>()
-    let last: { position: number; name: string } = { position: after + 1, name: '' }
+    let last: PartPlace = { position: after + 1, name: '' }
     for (;;) {
-      const parameters = [last.position, last.name, until, partsPerPage]
-      const page = yield* rows<PartRow>({ sql: selectParts, parameters })
+      const page = yield* rows(partsAfter(last, until))
       for (const { position, name, owner, sealed, commitment } of page) {
         const part = { name, owner: owner ?? '', hash: hash('sha256', sealed, 'hex'), bytes: sealed.length }
         found.set(position, [...(found.get(position) ?? []), { ...part, commitment }])
@@ -134,7 +128,8 @@ class RowCheck {
     for (const { name, owner, key } of header?.parts ?? []) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
-      const made = part ?? (yield* first<OwnerKeyRow>({ sql: selectOwnerKey, parameters: [owner] }))
+      const keys = db.selectFrom('owner_key').select('commitment').where('owner', '=', owner).where('epoch', '>', 0)
+      const made = part ?? (yield* first(keys))
       if (made && key !== Buffer.from(made.commitment ?? []).toString('hex'))
         this.#faults.add('keys', `the key of "${owner}" is not the one that was made at ${position}`)
     }
@@ -161,20 +156,39 @@ class RowCheck {
 
   *checkEdges(): Steps<void> {
     for (const tile of this.#edges.values()) yield* this.#compareTile(tile)
-    const [stored] = yield* rows<{ n: number }>({ sql: 'select count(*) as n from tile', parameters: [] })
+    const stored = yield* first(db.selectFrom('tile').select(({ fn }) => fn.countAll<number>().as('n')))
     if (stored?.n !== this.#tiles) this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
   }
 
   *#compareTile({ level, number, hashes }: Tile): Steps<void> {
     this.#tiles += 1
-    const [stored] = yield* rows<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
+    const query = db.selectFrom('tile').select('hashes').where('level', '=', level).where('number', '=', number)
+    const stored = yield* first(query)
     if (!stored || !hashes.equals(stored.hashes))
       this.#faults.add('tree', `tile ${number} of level ${level} does not match the events`)
   }
 }
 
-function* readPage(after: number): Steps<readonly CheckedRow[]> {
-  return yield* rows<CheckedRow>({ sql: selectPage, parameters: [after, eventsPerPage] })
+function eventsAfter(position: number) {
+  return db
+    .selectFrom('event')
+    .leftJoin('stream', 'stream.key', 'event.stream')
+    .select(['event.position', 'event.version', 'event.type', 'event.header', 'event.leaf', 'stream.name as stream'])
+    .where('event.position', '>', position)
+    .orderBy('event.position')
+    .limit(eventsPerPage)
+}
+
+function partsAfter(last: PartPlace, until: number) {
+  return db
+    .selectFrom('part')
+    .leftJoin('owner_key', 'owner_key.key', 'part.owner')
+    .select(['part.position', 'part.name', 'owner_key.owner', 'owner_key.commitment', 'part.sealed'])
+    .where(isAfterPart(last))
+    .where('part.position', '<=', until)
+    .orderBy('part.position')
+    .orderBy('part.name')
+    .limit(partsPerPage)
 }
 
 function parseHeader(text: string): CheckedHeader | undefined {
@@ -184,24 +198,3 @@ function parseHeader(text: string): CheckedHeader | undefined {
     return undefined
   }
 }
-
-interface PartRow {
-  readonly position: number
-  readonly name: string
-  readonly owner: string | null
-  readonly sealed: Uint8Array
-  readonly commitment: Uint8Array | null
-}
-
-interface OwnerKeyRow {
-  readonly commitment: Uint8Array | null
-}
-
-const selectPage = `select event.position, event.version, event.type, event.header, event.leaf,
-  stream.name as stream from event left join stream on stream.key = event.stream
-  where event.position > ? order by event.position limit ?`
-const selectParts = `select part.position, part.name, owner_key.owner, owner_key.commitment, part.sealed from part
-  left join owner_key on owner_key.key = part.owner
-  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`
-const selectOwnerKey = 'select commitment from owner_key where owner = ? and epoch > 0'
-const selectTile = 'select hashes from tile where level = ? and number = ?'

@@ -1,18 +1,9 @@
+import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
-
-interface ReceiptRow {
-  readonly id: string
-  readonly position: number
-  readonly effect: string
-  readonly code: string
-  /** The stream of a command that recorded no event. */
-  readonly stream: string
-  readonly isStream: number
-  readonly header: string | null
-}
 
 const receiptsPerPage = 500
 
@@ -43,17 +34,17 @@ export class ReceiptCheck {
 
   /** Checks the next page of receipts after an id, and returns the last id of the page. */
   *checkPage(after: string): Steps<string | undefined> {
-    const page = yield* rows<ReceiptRow>({ sql: selectPage, parameters: [after, receiptsPerPage] })
+    const page = yield* rows(receiptsAfter(after))
     for (const row of page) yield* this.#check(row)
     return page.at(-1)?.id
   }
 
-  *#check({ id, position, effect, code, header, stream, isStream }: ReceiptRow): Steps<void> {
+  *#check({ id, position, effect, code, header, stream, streamKey }: ReceiptRow): Steps<void> {
     if (header === null) this.#addFault(`a receipt names the event at ${position}, which does not exist`)
     else if (code !== 'accepted' && code !== 'refused') this.#addFault(`a receipt at ${position} has an unknown code`)
     else if (effect !== '' && !(yield* hasEffect(effect, id, position)))
       this.#addFault(`a receipt at ${position} names an effect that its command did not request`)
-    else if (stream !== '' && (isStream === 0 || parseHeader(header).commandId === id))
+    else if (stream !== '' && (streamKey === null || parseHeader(header).commandId === id))
       this.#addFault(
         `a receipt at ${position} names a stream that does not exist, or names one although its command recorded an event`,
       )
@@ -64,23 +55,32 @@ export class ReceiptCheck {
   }
 }
 
+type ReceiptRow = InferResult<ReturnType<typeof receiptsAfter>>[number]
+
+/** A page of receipts, with the header of the event at their position, and the stream that they name, if they exist. */
+function receiptsAfter(id: string) {
+  return db
+    .selectFrom('receipt')
+    .leftJoin('event', 'event.position', 'receipt.position')
+    .leftJoin('stream', 'stream.name', 'receipt.stream')
+    .select(['receipt.command_id as id', 'receipt.position', 'receipt.effect', 'receipt.code', 'receipt.stream'])
+    .select(['event.header', 'stream.key as streamKey'])
+    .where('receipt.command_id', '>', id)
+    .orderBy('receipt.command_id')
+    .limit(receiptsPerPage)
+}
+
 /** Reports whether an event of the command, up to a position, has the effect. */
 function* hasEffect(effect: string, command: string, until: number): Steps<boolean> {
   const [stream, version, n] = parseEffectId(effect)
   // Compared as text, so that only canonical ids match.
   if (effect !== `${stream}/${version}/${n}`) return false
-  const found = yield* first<{ position: number; header: string }>({
-    sql: selectEvent,
-    parameters: [stream, version],
-  })
+  const found = yield* first<{ position: number; header: string }>({ sql: selectEvent, parameters: [stream, version] })
   if (!found || found.position > until) return false
   const { commandId, effects = [] } = parseHeader(found.header)
   return commandId === command && effects[n] !== undefined
 }
 
 const selectPosition = 'select position from receipt where command_id = ?'
-const selectPage = `select command_id as id, receipt.position, effect, code, event.header, receipt.stream,
-  case when exists (select 1 from stream where name = receipt.stream) then 1 else 0 end as "isStream" from receipt
-  left join event on event.position = receipt.position where command_id > ? order by command_id limit ?`
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`

@@ -7,12 +7,11 @@ import type { View } from '../../vocabulary/view.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { isCutOff } from '../database/sqlite.ts'
 import type { StoreFacts } from '../log/facts.ts'
-import { endOfLog } from '../log/position-before.ts'
-import { type Schemas, upcasters } from '../log/upcasters.ts'
+import { type Schemas, upcasters } from '../log/header.ts'
+import { endOfLog } from '../log/read.ts'
 import { findEndFault } from './check-end.ts'
-import { checkIndex, type IndexKind } from './check-index.ts'
+import { checkIndex, checkRecent, type IndexKind } from './check-index.ts'
 import { checkLog } from './check-log.ts'
-import { checkRecent } from './check-recent.ts'
 import { checkViews } from './check-views.ts'
 
 /** Options of a check. */
@@ -29,12 +28,7 @@ export interface CheckOptions {
 }
 
 /** How much of the log was checked. */
-export interface LogChecked {
-  readonly events: number
-  readonly parts: number
-  /** Parts destroyed because their owner was erased or their retention ended. */
-  readonly erasedParts: number
-}
+export type LogChecked = Pick<LogVerified, 'events' | 'parts' | 'erasedParts'>
 
 /** What was checked, and the faults found; none means that the store is sound. */
 export interface CheckFindings extends LogChecked {

@@ -1,22 +1,19 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { holdsRootKey, inspectKeyringFile, openKeyringFile } from '../../vault/keyring.ts'
-import { findLeftoverCopies } from '../../vault/keyring-file.ts'
-import type { RememberedErasures } from '../../vault/remembered-erasures.ts'
+import { findLeftoverCopies, type RememberedErasures } from '../../vault/keyring-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { readMark } from '../checkpoints/high-water-mark.ts'
-import { findMarkContradiction } from '../checkpoints/resuming.ts'
+import { findMarkContradiction, readMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { requiredPragmas } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
-import { positionBefore, timeAt } from '../log/position-before.ts'
-import { describeLostErasures, findLostErasures } from '../owners/lost-erasures.ts'
-import { findUnopenedKeys } from '../owners/unopened-keys.ts'
+import { positionBefore, timeAt } from '../log/read.ts'
+import { describeLostErasures, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
 import { type CheckFindings, type CheckOptions, checkStore, findKeyFaults, throwOnCutOff } from './check-store.ts'
@@ -79,42 +76,38 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
   // Read before the log: a later mark may be ahead of the snapshot.
   const mark = compareWithMark(store)
-  const snapshot = await Snapshot.open(store)
-  try {
-    // A cut-off last page may read as anything, so the quick checks would be misleading.
-    if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
-    const facts = snapshot.run(readFacts)
-    const {
-      keys,
-      erased,
-      problems: keyProblems,
-    } = inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
-    const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
-    const checked = isDeep ? await checkStore(snapshot, options) : undefined
-    const views = snapshot.run(readViewProgress)
-    const problems = [
-      ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
-      ...keyProblems,
-      ...(isDeep ? describeUnopenedKeys(snapshot, keys, options.entropy) : []),
-      ...mark(snapshot),
-      ...(lost === undefined ? [] : [`erasures: ${lost}`]),
-    ]
-    const size = readSize(snapshot, store, facts.position)
-    return {
-      ...facts,
-      store,
-      ...size,
-      since: snapshot.run(() => timeAt(1)),
-      months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
-      views,
-      pending: snapshot.run(countPending),
-      keys,
-      pragmas: readPragmas(snapshot),
-      ...(checked && { checked }),
-      problems,
-    }
-  } finally {
-    snapshot.close()
+  using snapshot = await Snapshot.open(store)
+  // A cut-off last page may read as anything, so the quick checks would be misleading.
+  if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
+  const facts = snapshot.run(readFacts)
+  const {
+    keys,
+    erased,
+    problems: keyProblems,
+  } = inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
+  const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
+  const checked = isDeep ? await checkStore(snapshot, options) : undefined
+  const views = snapshot.run(readViewProgress)
+  const problems = [
+    ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
+    ...keyProblems,
+    ...(isDeep ? describeUnopenedKeys(snapshot, keys, options.entropy) : []),
+    ...mark(snapshot),
+    ...(lost === undefined ? [] : [`erasures: ${lost}`]),
+  ]
+  const size = readSize(snapshot, store, facts.position)
+  return {
+    ...facts,
+    store,
+    ...size,
+    since: snapshot.run(() => timeAt(1)),
+    months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
+    views,
+    pending: snapshot.run(countPending),
+    keys,
+    pragmas: readPragmas(snapshot),
+    ...(checked && { checked }),
+    problems,
   }
 }
 

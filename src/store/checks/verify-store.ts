@@ -1,8 +1,14 @@
 import { existsSync } from 'node:fs'
-import { type Checkpoint, parseCheckpoint } from '../../proof/checkpoint.ts'
 import { Faults } from '../../proof/faults.ts'
 import { LogVerifier } from '../../proof/log-verifier.ts'
-import { createVerifierKey, parseVerifierKey, type VerifierKey, writeVerifierKey } from '../../proof/note.ts'
+import {
+  type Checkpoint,
+  createVerifierKey,
+  parseCheckpoint,
+  parseVerifierKey,
+  type VerifierKey,
+  writeVerifierKey,
+} from '../../proof/note.ts'
 import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
 import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../../proof/verify-checkpoints.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
@@ -14,8 +20,9 @@ import type { View } from '../../vocabulary/view.ts'
 import { readCheckpoints, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
-import { findUnopenedKeys } from '../owners/unopened-keys.ts'
+import { findUnopenedKeys } from '../owners/keyring-faults.ts'
 import type { IndexKind } from './check-index.ts'
 import { checkRows, runCheck } from './check-store.ts'
 
@@ -152,6 +159,6 @@ async function verifyMark(
   return undefined
 }
 
-function* readHead(): Steps<readonly { id: number; schema: number }[]> {
-  return yield* rows({ sql: 'select id, schema from head', parameters: [] })
+function readHead(): Steps<readonly { id: number; schema: number }[]> {
+  return rows(db.selectFrom('head').select(['id', 'schema']))
 }

@@ -1,9 +1,8 @@
-import type { CompiledQuery, Kysely } from 'kysely'
-import type { Schema } from './schema.ts'
+import type { Compilable, CompiledQuery } from 'kysely'
 
 /**
- * A statement with its parameters. Hand-written SQL marks each parameter with `?`, in every dialect. Rows are objects
- * by column. Their numbers are JavaScript numbers, including `bigint` columns and `count(*)`.
+ * A statement with its parameters, each marked with `?` in every dialect. Rows are objects by column. Their numbers are
+ * JavaScript numbers, including `bigint` columns and `count(*)`.
  */
 export interface Statement {
   readonly sql: string
@@ -38,9 +37,8 @@ export type CheckTables = (tables: readonly string[], isSure?: 'perhaps') => Ste
 /** One database, whatever its dialect. */
 export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
-  /** Compiles statements and runs none. */
-  readonly compiler: Kysely<Schema>
-  readonly listTables: CompiledQuery<{ name: string }>
+  /** Lists the tables of the database, as rows with a `name`. */
+  readonly listTables: Statement
   /**
    * Gives a value that changes when another process has written: caches are then stale. Run inside a write transaction.
    */
@@ -73,9 +71,12 @@ export interface SearchProgress {
   readonly found: number
 }
 
-type BuiltQuery<R> = { compile(): CompiledQuery<R> } | Statement
+type BuiltQuery<R> = Compilable<R> | Statement
 
-/** Runs one statement and returns its rows. */
+/**
+ * Runs one statement and returns its rows: a query of `db`, whose rows are typed, or SQL text. Text is for the hot path
+ * and for a view's own table: docs/decisions/0006-text-on-the-hot-path.md says why.
+ */
 export function* rows<R>(query: BuiltQuery<R>): Steps<readonly R[]> {
   const compiled = 'compile' in query ? query.compile() : query
   return (yield compiled) as readonly R[] // The statement says what its rows are.
@@ -96,12 +97,49 @@ export function* attempt(steps: () => Steps<void>): Steps<unknown> {
   return (yield { attempt: steps })[0]
 }
 
-/** Runs a hand-written statement for each row of parameters. */
-export function* each(sql: string, forEach: readonly (readonly unknown[])[]): Steps<void> {
-  if (forEach.length > 0) yield { sql, forEach }
+/** Runs a statement for each item, with the parameters that `toRow` makes of it. */
+export function* each<T>(sql: string, items: readonly T[], toRow: (item: T) => readonly unknown[]): Steps<void> {
+  if (items.length > 0) yield { sql, forEach: items.map(toRow) }
 }
 
 /** Writes the condition that a column has one of some parameters. Not every dialect accepts an empty list. */
 export function oneOf(column: string, values: readonly unknown[]): string {
   return values.length === 0 ? 'false' : `${column} in (${values.map(() => '?')})`
+}
+
+/**
+ * Measures each committed write transaction from its first statement, so that waiting for another process's lock does
+ * not count. Also reports the errors of failed ones.
+ */
+export function timeTransactions(
+  connection: Connection,
+  elapsedMs: () => number,
+  onCommitted: (ms: number) => void,
+  onFailed: (error: unknown) => void = () => undefined,
+): Connection {
+  return {
+    dialect: connection.dialect,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    async transact(steps) {
+      let began = 0
+      try {
+        const result = await connection.transact(() => {
+          began = elapsedMs()
+          return steps()
+        })
+        onCommitted(elapsedMs() - began)
+        return result
+      } catch (error) {
+        onFailed(error)
+        throw error
+      }
+    },
+    read: steps => connection.read(steps),
+    readOnly: (query, check) => connection.readOnly(query, check),
+    emptyJournal: () => connection.emptyJournal(),
+    rewrite: () => connection.rewrite(),
+    searchFile: pieces => connection.searchFile(pieces),
+    close: () => connection.close(),
+  }
 }

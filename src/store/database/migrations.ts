@@ -1,6 +1,9 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, first, rows, type Steps } from './connection.ts'
-import { createTables } from './schema.ts'
+import { createTables, db } from './schema.ts'
+
+/** The `application_id` of a log of averba: "aver" in ASCII. */
+export const applicationId = 0x61766572
 
 /** Writes the statements that lead from one version of the tables to the next. */
 export type Migration = (dialect: Connection['dialect']) => readonly string[]
@@ -29,7 +32,7 @@ export function migrationStatements(
  */
 export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
   const tables = yield* rows(connection.listTables)
-  const version = tables.length === 0 ? 0 : yield* readSchemaVersion(connection)
+  const version = tables.length === 0 ? 0 : (yield* first(db.selectFrom('head').select('schema')))?.schema
   if (version === undefined || version > all.length) {
     const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${all.length}`
     throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
@@ -37,18 +40,22 @@ export function* migrate(connection: Connection, path: string, all: readonly Mig
   for (const sql of migrationStatements(version, connection.dialect, all)) yield* rows({ sql, parameters: [] })
 }
 
-function* readSchemaVersion({ compiler }: Connection): Steps<number | undefined> {
-  return (yield* first(compiler.selectFrom('head').select('schema')))?.schema
-}
-
 /**
- * The statements that migrate the tables of a store from a version to the current one, as opening it does.
+ * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
+ * does; none when they are current.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function migrationsFrom(version: number, dialect: string): string[] {
   const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
-  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) return migrationStatements(version, dialect)
+  if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) {
+    const statements = migrationStatements(version, dialect)
+    if (statements.length === 0) return []
+    const isSqlite = dialect === 'sqlite'
+    // Opening refuses a SQLite file without this mark.
+    const marked = isSqlite ? [...statements, `pragma application_id = ${applicationId}`] : statements
+    return [isSqlite ? 'begin immediate' : 'begin', ...marked, 'commit']
+  }
   throw new AverbaError('INVALID_INPUT', 'Cannot print the migrations: the version or the dialect is unknown', {
     hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,
   })

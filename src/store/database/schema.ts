@@ -1,3 +1,12 @@
+import {
+  DummyDriver,
+  HandleEmptyInListsPlugin,
+  Kysely,
+  replaceWithNoncontingentExpression,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely'
 import type { EffectState } from '../../vocabulary/message.ts'
 
 /** The tables of the log and its ledger. Views have further tables. */
@@ -45,7 +54,7 @@ export interface Schema {
   receipt: {
     command_id: string
     digest: Uint8Array
-    code: string
+    code: 'accepted' | 'refused'
     detail: string
     effect: string
     position: number
@@ -59,7 +68,7 @@ export interface Schema {
     type: string
     state: EffectState
     /** 1 until it is settled, declined or cancelled. The index covers open effects only. */
-    is_open: number
+    is_open: 0 | 1
     due_at: string
     /** When `due_at` or the lease was set, by the clock of that process; null where no clock can have been ahead. */
     given_at: string | null
@@ -78,7 +87,7 @@ export interface Schema {
     name: string
     types: string | null
     position: number
-    is_parked: number
+    is_parked: 0 | 1
     attempts: number
     due_at: string | null
     reason: string
@@ -94,151 +103,64 @@ export interface Schema {
 }
 
 /**
- * Lists the statements that create the tables of version 1.
- *
- * Growing keys are `integer primary key` in SQLite, which is the row id itself. The writer assigns positions, not the
- * database, so that they have no gaps in either dialect.
+ * The tables of version 1, in SQLite's types. A table that ends with `without rowid` is stored in its primary key: one
+ * B-tree instead of two. Growing keys are `integer primary key`, which is the row id itself.
+ */
+const tables = `
+create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
+  epoch_since integer not null) strict
+create table projection (view text primary key, version integer not null, position integer not null,
+  reason text not null) strict
+create table stream (key integer primary key, name text not null unique) strict
+create table event (position integer primary key, stream integer not null references stream (key),
+  version integer not null, type text not null, header text not null, leaf blob not null,
+  unique (stream, version)) strict
+create table tile (level integer not null, number integer not null, hashes blob not null,
+  primary key (level, number)) strict
+create table checkpoint (number integer primary key, size integer not null unique, note text not null,
+  anchor blob) strict
+create table owner_key (key integer primary key, owner text not null unique, epoch integer not null,
+  wrapped blob not null, commitment blob not null, is_erased integer not null default 0) strict
+create table part (position integer not null references event (position), name text not null,
+  owner integer not null references owner_key (key), sealed blob not null,
+  primary key (position, name)) strict, without rowid
+create table receipt (command_id text primary key, digest blob not null, code text not null, detail text not null,
+  effect text not null, position integer not null, stream text not null) strict, without rowid
+create index receipt_bare on receipt (stream) where stream <> ''
+create table effect (position integer not null references event (position), n integer not null,
+  stream integer not null references stream (key), type text not null, state text not null, is_open integer not null,
+  due_at text not null, given_at text, attempts integer not null, reason text not null, settled_at integer,
+  lease_owner text, lease_until text, primary key (position, n)) strict, without rowid
+create index effect_due on effect (due_at) where is_open = 1
+create index effect_given on effect (given_at) where given_at is not null
+create table keyed_index (kind text not null, digest blob not null, value text not null,
+  primary key (kind, digest)) strict, without rowid
+create table recent_digest (position integer primary key, at text not null, digest blob not null) strict
+create table follower (name text primary key, types text, position integer not null, is_parked integer not null,
+  attempts integer not null, due_at text, reason text not null, lease_owner text, lease_until text) strict
+create table secret (name text primary key, generation integer not null, epoch integer not null,
+  sealed blob not null) strict
+create table lease (name text primary key, owner text not null, until text not null) strict
+create table rebuild (view text primary key, version integer not null, position integer not null,
+  until integer not null, written integer not null, run integer not null) strict
+insert into head (id, schema, views, epoch, epoch_since) values (1, 1, '', 1, 0)`
+
+/**
+ * Lists the statements that create the tables of version 1. The writer assigns positions, not the database, so that
+ * they have no gaps in either dialect.
  */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
-  const isSqlite = dialect === 'sqlite'
-  const bytes = isSqlite ? 'blob' : 'bytea'
-  const integer = isSqlite ? 'integer' : 'bigint'
-  const end = isSqlite ? 'strict' : ''
-  // Texts are compared by bytes, whatever the locale of the database.
-  const ordered = (column: string) => (isSqlite ? column : column.replace(' text', ' text collate "C"'))
-  const table = (name: string, ...columns: string[]) =>
-    `create table ${name} (${columns.map(ordered).join(', ')}) ${end}`
-  /** A table stored in its primary key: one B-tree instead of two. */
-  const indexed = (name: string, ...columns: string[]) =>
-    `${table(name, ...columns)}${isSqlite ? ', without rowid' : ''}`
-  return [
-    table(
-      'head',
-      `id ${integer} primary key`,
-      `schema ${integer} not null`,
-      'views text not null',
-      `epoch ${integer} not null`,
-      `epoch_since ${integer} not null`,
-    ),
-    table(
-      'projection',
-      'view text primary key',
-      `version ${integer} not null`,
-      `position ${integer} not null`,
-      'reason text not null',
-    ),
-    table('stream', `key ${integer} primary key`, 'name text not null unique'),
-    table(
-      'event',
-      `position ${integer} primary key`,
-      `stream ${integer} not null references stream (key)`,
-      `version ${integer} not null`,
-      'type text not null',
-      'header text not null',
-      `leaf ${bytes} not null`,
-      'unique (stream, version)',
-    ),
-    table(
-      'tile',
-      `level ${integer} not null`,
-      `number ${integer} not null`,
-      `hashes ${bytes} not null`,
-      'primary key (level, number)',
-    ),
-    table(
-      'checkpoint',
-      `number ${integer} primary key`,
-      `size ${integer} not null unique`,
-      'note text not null',
-      `anchor ${bytes}`,
-    ),
-    table(
-      'owner_key',
-      `key ${integer} primary key`,
-      'owner text not null unique',
-      `epoch ${integer} not null`,
-      `wrapped ${bytes} not null`,
-      `commitment ${bytes} not null`,
-      `is_erased ${integer} not null default 0`,
-    ),
-    indexed(
-      'part',
-      `position ${integer} not null references event (position)`,
-      'name text not null',
-      `owner ${integer} not null references owner_key (key)`,
-      `sealed ${bytes} not null`,
-      'primary key (position, name)',
-    ),
-    indexed(
-      'receipt',
-      'command_id text primary key',
-      `digest ${bytes} not null`,
-      'code text not null',
-      'detail text not null',
-      'effect text not null',
-      `position ${integer} not null`,
-      'stream text not null',
-    ),
-    "create index receipt_bare on receipt (stream) where stream <> ''",
-    indexed(
-      'effect',
-      `position ${integer} not null references event (position)`,
-      `n ${integer} not null`,
-      `stream ${integer} not null references stream (key)`,
-      'type text not null',
-      'state text not null',
-      `is_open ${integer} not null`,
-      'due_at text not null',
-      'given_at text',
-      `attempts ${integer} not null`,
-      'reason text not null',
-      `settled_at ${integer}`,
-      'lease_owner text',
-      'lease_until text',
-      'primary key (position, n)',
-    ),
-    'create index effect_due on effect (due_at) where is_open = 1',
-    'create index effect_given on effect (given_at) where given_at is not null',
-    indexed(
-      'keyed_index',
-      'kind text not null',
-      `digest ${bytes} not null`,
-      'value text not null',
-      'primary key (kind, digest)',
-    ),
-    table('recent_digest', `position ${integer} primary key`, 'at text not null', `digest ${bytes} not null`),
-    table(
-      'follower',
-      'name text primary key',
-      'types text',
-      `position ${integer} not null`,
-      `is_parked ${integer} not null`,
-      `attempts ${integer} not null`,
-      'due_at text',
-      'reason text not null',
-      'lease_owner text',
-      'lease_until text',
-    ),
-    table(
-      'secret',
-      'name text primary key',
-      `generation ${integer} not null`,
-      `epoch ${integer} not null`,
-      `sealed ${bytes} not null`,
-    ),
-    table('lease', 'name text primary key', 'owner text not null', 'until text not null'),
-    table(
-      'rebuild',
-      'view text primary key',
-      `version ${integer} not null`,
-      `position ${integer} not null`,
-      `until ${integer} not null`,
-      `written ${integer} not null`,
-      `run ${integer} not null`,
-    ),
-    `insert into head (id, schema, views, epoch, epoch_since) values (1, 1, '', 1, 0)`,
-    ...(isSqlite ? appendOnlyTriggers() : []),
-  ]
+  const statements = tables.slice(1).replaceAll('\n  ', ' ').split('\n')
+  return dialect === 'sqlite' ? [...statements, ...appendOnlyTriggers()] : statements.map(toPostgres)
+}
+
+/** Texts are compared by bytes, whatever the locale of the database. */
+function toPostgres(statement: string): string {
+  return statement
+    .replace(/ strict(, without rowid)?$/, ' ')
+    .replaceAll(' integer', ' bigint')
+    .replaceAll(' blob', ' bytea')
+    .replaceAll(' text', ' text collate "C"')
 }
 
 /** Guards against accidental edits of events. Somebody who owns the file can drop the triggers. */
@@ -248,3 +170,20 @@ function appendOnlyTriggers(): string[] {
       `create trigger event_no_${verb} before ${verb} on event begin select raise(abort, 'events are append-only'); end`,
   )
 }
+
+/** PostgreSQL does not accept an empty list. */
+export const emptyLists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })
+
+/**
+ * Builds and compiles queries of the log's tables, and runs none: steps yield them with `rows` and `first`. The text
+ * marks each parameter with `?`, as hand-written SQL does, so it serves every dialect.
+ */
+export const db = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: kysely => new SqliteIntrospector(kysely),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+  plugins: [emptyLists],
+})

@@ -3,10 +3,10 @@ import type { Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import { first, type Steps } from './connection.ts'
-import { migrations } from './migrations.ts'
-import { applicationId, loadSqlite, requiredPragmas } from './sqlite.ts'
-import { wrapSqliteErrors } from './sqlite-errors.ts'
-import { SqliteRunner } from './sqlite-runner.ts'
+import { applicationId, migrations } from './migrations.ts'
+import { db } from './schema.ts'
+import { loadSqlite, requiredPragmas } from './sqlite.ts'
+import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
 
 const openTimeoutMs = 2_000
 /** Pages copied before yielding to the event loop: 2 MB, a few milliseconds. */
@@ -128,6 +128,10 @@ export class Snapshot {
     this.#runner.forget()
     this.#database.close()
   }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
 }
 
 /** A missing file. A keyring at its place shows that a log was lost. */
@@ -139,7 +143,7 @@ function notFoundError(path: string, displayName: string): AverbaError {
 }
 
 function* checkSchema(path: string): Steps<void> {
-  const head = yield* first<{ schema: number }>({ sql: 'select schema from head', parameters: [] })
+  const head = yield* first(db.selectFrom('head').select('schema'))
   const { length: newest } = migrations
   if (head && head.schema <= newest) return
   const cannot = `Cannot open "${path}": its tables have version ${head?.schema ?? 'unknown'}, averba supports ${newest}`

@@ -1,32 +1,14 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database, Statement as Prepared } from 'better-sqlite3'
-import {
-  type CompiledQuery,
-  DummyDriver,
-  Kysely,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely'
-import { systemClock } from '../../runtime/clock.ts'
+import type { Database } from 'better-sqlite3'
 import { resolveLinks } from '../../vault/durable-file.ts'
-import { AverbaError, closedError } from '../../vocabulary/errors.ts'
-import type { CheckTables, Connection, SearchProgress, Steps } from './connection.ts'
-import { OwnFiles } from './own-files.ts'
-import type { Schema } from './schema.ts'
-import { searchFile } from './search-file.ts'
-import { classifyTables, isUnknownName, wrapSqliteErrors } from './sqlite-errors.ts'
-import { SqliteRunner } from './sqlite-runner.ts'
-import { readOnlyError, sqlWords, TablesRead } from './tables-read.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Connection } from './connection.ts'
+import { applicationId } from './migrations.ts'
+import { inMemory, lockTryMs, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
 
-const inMemory = ':memory:'
 /** How long opening waits for a lock, blocking the event loop. */
 const openTimeoutMs = 2_000
-/** How long one try for a lock blocks the event loop. Tries are repeated, with pauses of the same length. */
-const lockTryMs = 10
-const lockTriesMax = 250
 
 /** Loads the SQLite driver on first use. */
 export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
@@ -83,9 +65,6 @@ export const requiredPragmas = {
   trusted_schema: 0,
   cell_size_check: 1,
 }
-
-/** The `application_id` of a log of averba: "aver" in ASCII. */
-export const applicationId = 0x61766572
 
 /** Refuses the database of another program before anything in it changes, even its journal mode. */
 function checkOwner(database: Database, path: string): void {
@@ -147,137 +126,5 @@ function markAsLog(database: Database): void {
     if (!isMarked) database.exec('commit')
   } finally {
     if (database.inTransaction) database.exec('rollback')
-  }
-}
-
-/** For a host's SQL: a question mark in it may be part of a literal. */
-const unchanged = (sql: string) => sql
-
-class SqliteConnection implements Connection {
-  readonly dialect = 'sqlite'
-  readonly compiler: Kysely<Schema>
-  readonly listTables: CompiledQuery<{ name: string }>
-  readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
-  readonly #path: string
-  readonly #files: OwnFiles | undefined
-  readonly #database: Database
-  readonly #runner: SqliteRunner
-  readonly #tablesRead: TablesRead
-
-  constructor(path: string, database: Database) {
-    this.#path = path
-    this.#files = path === inMemory ? undefined : new OwnFiles(path)
-    this.#database = database
-    this.#runner = new SqliteRunner(database)
-    this.#tablesRead = new TablesRead(database)
-    this.compiler = new Kysely<Schema>({
-      dialect: {
-        createAdapter: () => new SqliteAdapter(),
-        createDriver: () => new DummyDriver(),
-        createIntrospector: kysely => new SqliteIntrospector(kysely),
-        createQueryCompiler: () => new SqliteQueryCompiler(),
-      },
-    })
-    const list = sql<{
-      name: string
-    }>`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`
-    this.listTables = list.compile(this.compiler)
-  }
-
-  async transact<T>(steps: () => Steps<T>): Promise<T> {
-    // Only a failed try for the lock is repeated, never the steps: they may throw `STORE_BUSY` themselves.
-    let hasLock = false
-    const lockedSteps = () => {
-      hasLock = true
-      return steps()
-    }
-    for (let tries = 1; ; tries++) {
-      try {
-        this.#checkOpen()
-        this.#files?.check()
-        return this.#runTransaction('begin immediate', lockedSteps)
-      } catch (error) {
-        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
-        if (hasLock || !isBusy || tries >= lockTriesMax) throw error
-      }
-      // Real time, even when a simulated clock drives this process: the other process holds the lock in real time.
-      await systemClock.sleep(lockTryMs)
-    }
-  }
-
-  async read<T>(steps: () => Steps<T>): Promise<T> {
-    return this.#runTransaction('begin', steps)
-  }
-
-  async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
-    return this.#runTransaction('begin', () => this.#read(query, check))
-  }
-
-  *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
-    const statement = yield* this.#prepareQuery(query, check)
-    if (check) yield* check(this.#tablesRead.find(query))
-    return statement.all(...query.parameters)
-  }
-
-  /** An unknown name is the host's mistake, unless the tables are damaged or of another version. */
-  *#prepareQuery({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
-    // SQLite runs some pragmas while it prepares them, so only queries are prepared.
-    const isQuery = /^\s*(select|with)\b/i.test(sql)
-    try {
-      const statement = isQuery ? this.#runner.prepare(sql, unchanged) : undefined
-      if (statement?.readonly && statement.reader) return statement
-    } catch (cause) {
-      if (!isUnknownName(cause) || classifyTables(this.#database) !== 'current') throw cause
-      if (check) yield* check(sqlWords(sql), 'perhaps')
-      const cannot = 'Cannot run this statement: it names a view or column that does not exist'
-      const hint = 'averba doctor lists the views. The type Views has their columns'
-      throw new AverbaError('INVALID_INPUT', cannot, { cause, hint })
-    }
-    throw readOnlyError('Cannot run this statement')
-  }
-
-  async emptyJournal(): Promise<boolean> {
-    this.#checkOpen()
-    return wrapSqliteErrors(this.#path, () => {
-      const [row] = this.#database.pragma('wal_checkpoint(truncate)') as { busy: number }[] // SQLite's answer.
-      return row?.busy === 0
-    })
-  }
-
-  async rewrite(): Promise<void> {
-    this.#checkOpen()
-    wrapSqliteErrors(this.#path, () => this.#database.exec('vacuum'), this.#database)
-  }
-
-  async searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
-    return this.#path === inMemory ? { bytes: 0, found: 0 } : searchFile(this.#path, pieces)
-  }
-
-  async close(): Promise<void> {
-    this.#runner.forget()
-    this.#database.close()
-  }
-
-  #checkOpen(): void {
-    if (!this.#database.open) throw closedError()
-  }
-
-  #runTransaction<T>(begin: string, steps: () => Steps<T>): T {
-    this.#checkOpen()
-    return wrapSqliteErrors(
-      this.#path,
-      () => {
-        this.#runner.prepare(begin).run()
-        try {
-          const result = this.#runner.run(steps())
-          this.#runner.prepare('commit').run()
-          return result
-        } catch (error) {
-          if (this.#database.inTransaction) this.#runner.prepare('rollback').run()
-          throw error
-        }
-      },
-      this.#database,
-    )
   }
 }

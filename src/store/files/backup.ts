@@ -33,25 +33,17 @@ export interface BackupOptions {
  */
 export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupResult> {
   const cannot = `Cannot back up "${store}"`
-  const source = await Snapshot.open(store)
-  try {
-    throwOnCutOff(cannot, source)
-    return await writeNewFile(to, entropy, async temporary => {
-      await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
-      const copy = await Snapshot.open(temporary, store)
-      try {
-        const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
-        throwOnFaults(cannot, checked)
-        const facts = copy.run(readFacts)
-        if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
-        const { parts } = checked
-        const { size: bytes } = statSync(temporary)
-        return { ...facts, parts, file: to, bytes, pending: copy.run(countPending) }
-      } finally {
-        copy.close()
-      }
-    })
-  } finally {
-    source.close()
-  }
+  using source = await Snapshot.open(store)
+  throwOnCutOff(cannot, source)
+  return await writeNewFile(to, entropy, async temporary => {
+    await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
+    using copy = await Snapshot.open(temporary, store)
+    const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
+    throwOnFaults(cannot, checked)
+    const facts = copy.run(readFacts)
+    if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
+    const { parts } = checked
+    const { size: bytes } = statSync(temporary)
+    return { ...facts, parts, file: to, bytes, pending: copy.run(countPending) }
+  })
 }

@@ -1,13 +1,15 @@
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { absenceTypes } from '../../proof/absence.ts'
+import { absenceTypes } from '../../proof/log-verifier.ts'
 import type { BundleFile, ReadFile } from '../../proof/verify-bundle.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError } from '../../vocabulary/file-errors.ts'
 import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import { Snapshot } from '../database/snapshot.ts'
+import { isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { exportReadme } from './export-readme.ts'
 
 /** The contents of an export. */
@@ -197,31 +199,27 @@ async function appendLines(file: FileHandle, texts: Iterable<string>, onMade: ()
   }
 }
 
-function* readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
-  return yield* rows({ sql: selectLeaves, parameters: [after, size, exportPageRows] })
+function readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
+  const query = db.selectFrom('event').select('header').where('position', '>', after).where('position', '<=', size)
+  return rows(query.orderBy('position').limit(exportPageRows))
 }
 
 function* readDestroyedSince(): Steps<boolean> {
-  return (yield* first({ sql: selectDestroyedSince, parameters: absenceTypes })) !== undefined
+  const query = db.selectFrom('event').select('position').where('type', 'in', absenceTypes).limit(1)
+  const newest = db.selectFrom('checkpoint').select(({ fn }) => fn.max('size').as('size'))
+  return (yield* first(query.where('position', '>', newest))) !== undefined
 }
 
-interface PartRow {
-  readonly position: number
-  readonly name: string
-  readonly owner: string
-  readonly sealed: Uint8Array
+function readParts(last: PartPlace, size: number) {
+  return rows(
+    db
+      .selectFrom('part')
+      .innerJoin('owner_key', 'owner_key.key', 'part.owner')
+      .select(['part.position', 'part.name', 'owner_key.owner', 'part.sealed'])
+      .where(isAfterPart(last))
+      .where('part.position', '<=', size)
+      .orderBy('part.position')
+      .orderBy('part.name')
+      .limit(exportPageRows),
+  )
 }
-
-function* readParts(last: { position: number; name: string }, size: number): Steps<readonly PartRow[]> {
-  return yield* rows<PartRow>({
-    sql: selectParts,
-    parameters: [last.position, last.name, size, exportPageRows],
-  })
-}
-
-const selectLeaves = 'select header from event where position > ? and position <= ? order by position limit ?'
-const selectDestroyedSince = `select position from event
-  where position > (select max(size) from checkpoint) and type in (${absenceTypes.map(() => '?')}) limit 1`
-const selectParts = `select part.position, part.name, owner_key.owner, part.sealed from part
-  join owner_key on owner_key.key = part.owner
-  where (part.position, part.name) > (?, ?) and part.position <= ? order by part.position, part.name limit ?`

@@ -11,11 +11,12 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import type { IndexKind } from '../checks/check-index.ts'
 import { type CheckFindings, checkStore, findKeyFaults, throwOnCutOff, throwOnFaults } from '../checks/check-store.ts'
 import type { Steps } from '../database/connection.ts'
+import { applicationId } from '../database/migrations.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { applicationId, loadSqlite } from '../database/sqlite.ts'
+import { loadSqlite } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
-import { findLostErasures, type LostErasure } from '../owners/lost-erasures.ts'
+import { findLostErasures, type LostErasure } from '../owners/keyring-faults.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 
 /** The result of a restore. */
@@ -61,30 +62,26 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   // SQLite would use the remaining files of a lost store.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
-  const source = await Snapshot.open(backup)
-  try {
-    throwOnCutOff(cannot, source)
-    const facts = source.run(readFacts)
-    const { path, opens } = findKeyring(options)
-    for (const each of opens) {
-      const [keyFault] = findKeyFaults(facts, await identifyKeyring(each, options))
-      if (keyFault === undefined) continue
-      const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
-      throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
-    }
-    return await writeNewFile(store, entropy, async temporary => {
-      const restored = await copyChecked(source, path, temporary, options)
-      await options.accept?.(temporary)
-      // Changes that SQLite left in the write-ahead log, such as the accepted restore, would be lost.
-      if (existsSync(`${temporary}-wal`))
-        throw new AverbaError('STORE_UNSAFE', `${cannot}: the copy could not be written completely`, {
-          hint: 'Check the disk for free space and errors, then restore again',
-        })
-      return restored
-    })
-  } finally {
-    source.close()
+  using source = await Snapshot.open(backup)
+  throwOnCutOff(cannot, source)
+  const facts = source.run(readFacts)
+  const { path, opens } = findKeyring(options)
+  for (const each of opens) {
+    const [keyFault] = findKeyFaults(facts, await identifyKeyring(each, options))
+    if (keyFault === undefined) continue
+    const hint = `It needs the keyring ${facts.keyring} with the epochs ${facts.epochs.join(', ')}`
+    throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
   }
+  return await writeNewFile(store, entropy, async temporary => {
+    const restored = await copyChecked(source, path, temporary, options)
+    await options.accept?.(temporary)
+    // Changes that SQLite left in the write-ahead log, such as the accepted restore, would be lost.
+    if (existsSync(`${temporary}-wal`))
+      throw new AverbaError('STORE_UNSAFE', `${cannot}: the copy could not be written completely`, {
+        hint: 'Check the disk for free space and errors, then restore again',
+      })
+    return restored
+  })
 }
 
 async function copyChecked(
@@ -95,23 +92,19 @@ async function copyChecked(
 ): Promise<RestoreResult> {
   const cannot = `Cannot restore "${backup}"`
   await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
-  const copy = await Snapshot.open(to, backup)
-  try {
-    const checked = await checkStore(copy, { views, indexKinds, ...(onProgress && { onProgress }) })
-    const differing = checked.faults.filter(fault => fault.check === 'views')
-    throwOnFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
-    if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
-    // The keyring first: a store without one cannot be opened.
-    const keys = await placeKeyring(keyring, keyringPath(store), entropy)
-    const { parts } = checked
-    const pending = copy.run(countPending)
-    const { erased } = inspectKeyringFile(keys, entropy)
-    const lostErasures = copy.run(() => findLostErasures(erased))
-    const found = { parts, pending, lostErasures, views: differing }
-    return { ...copy.run(readFacts), ...found, store, keys }
-  } finally {
-    copy.close()
-  }
+  using copy = await Snapshot.open(to, backup)
+  const checked = await checkStore(copy, { views, indexKinds, ...(onProgress && { onProgress }) })
+  const differing = checked.faults.filter(fault => fault.check === 'views')
+  throwOnFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+  if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
+  // The keyring first: a store without one cannot be opened.
+  const keys = await placeKeyring(keyring, keyringPath(store), entropy)
+  const { parts } = checked
+  const pending = copy.run(countPending)
+  const { erased } = inspectKeyringFile(keys, entropy)
+  const lostErasures = copy.run(() => findLostErasures(erased))
+  const found = { parts, pending, lostErasures, views: differing }
+  return { ...copy.run(readFacts), ...found, store, keys }
 }
 
 /** Refuses a backup that is behind the mark of the former store. */

@@ -1,9 +1,10 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerName } from '../../vocabulary/names.ts'
-import { type Connection, column, first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { type PositionWindow, searchLog } from '../log/search.ts'
-import { isLeaseOver, type Lease } from './leases.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
+import { type PositionWindow, searchLog } from '../log/read.ts'
+import { isLeaseOver, type Lease } from './secrets.ts'
 
 /** How far a follower of the log has come, and how its last attempts went. */
 export interface Follower {
@@ -21,17 +22,7 @@ export interface Follower {
   readonly reason: string
 }
 
-interface FollowerRow {
-  readonly name: string
-  readonly types: string | null
-  readonly position: number
-  readonly is_parked: number
-  readonly attempts: number
-  readonly due_at: Instant | null
-  readonly reason: string
-  readonly lease_owner: string | null
-  readonly lease_until: Instant | null
-}
+type FollowerRow = Schema['follower']
 
 /** The table of followers: how far each has come, and which process runs it. */
 export class FollowerTable {
@@ -52,13 +43,13 @@ export class FollowerTable {
   /** Extends the lease of a follower. False when another process has taken it, and may have moved it. */
   keep(name: string): Promise<boolean> {
     const { owner, until } = this.#lease()
-    return this.#update({ sql: keepOne, parameters: [until, name, owner] })
+    return this.#change(updateHeld(name, owner).set({ lease_until: until }))
   }
 
   /** Reports whether this process still holds a follower at its position. Takes the lease again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
     const lease = this.#lease()
-    const row = await this.#connection.read(() => first<FollowerRow>({ sql: selectFollower, parameters: [name] }))
+    const row = await this.#connection.read(() => readRow(name))
     const isOurs = row?.lease_owner === lease.owner && !isLeaseOver(row.lease_until, lease)
     const found = isOurs ? toFollower(row) : await this.take(name)
     return found?.position === position && !found.isParked
@@ -67,7 +58,9 @@ export class FollowerTable {
   /** Moves a follower forward and extends its lease. False when the lease was lost or the follower was moved. */
   move({ name, position }: Follower, to: number): Promise<boolean> {
     const { owner, until } = this.#lease()
-    return this.#update({ sql: moveOne, parameters: [to, until, name, owner, position] })
+    const moved = { position: to, lease_until: until, attempts: 0, due_at: null, reason: '' }
+    const update = updateHeld(name, owner).where('position', '=', position).where('is_parked', '=', 0)
+    return this.#change(update.set(moved))
   }
 
   /**
@@ -87,88 +80,87 @@ export class FollowerTable {
         hint: 'Follow these types under a new name, which starts at the beginning of the log',
       })
     }
-    const parameters = [JSON.stringify(types), name, this.#lease().owner, position]
-    await this.#update({ sql: setTypes, parameters })
+    const update = updateHeld(name, this.#lease().owner).where('position', '=', position)
+    await this.#change(update.set({ types: JSON.stringify(types) }))
   }
 
   /** Records the event at which the handler failed and the time of the retry; `null` parks it. False as for `move`. */
   fail(follower: Follower, at: number, dueAt: Instant | null, reason: string): Promise<boolean> {
     const { name, position, attempts } = follower
-    const isParked = dueAt === null ? 1 : 0
-    const parameters = [at - 1, attempts + 1, dueAt, reason, isParked, name, this.#lease().owner, position]
-    return this.#update({ sql: failOne, parameters })
+    const is_parked = dueAt === null ? 1 : 0
+    const update = updateHeld(name, this.#lease().owner).where('position', '=', position)
+    return this.#change(update.set({ position: at - 1, attempts: attempts + 1, due_at: dueAt, reason, is_parked }))
   }
 
   /** Releases the lease of a follower. */
   async release(name: string): Promise<void> {
-    await this.#update({ sql: releaseOne, parameters: [name, this.#lease().owner] })
+    await this.#change(updateHeld(name, this.#lease().owner).set({ lease_owner: null, lease_until: null }))
   }
 
   /** Finds the position of the next event, of any type or of some, without reading the event: it may be damaged. */
   async next(after: number, types?: readonly string[]): Promise<number | undefined> {
-    const ofTypes = types ? `and ${oneOf('type', types)}` : ''
-    const sql = `select position from event where position > ? and position <= ? ${ofTypes} order by position limit 1`
-    const readWindow = ({ above, upTo }: PositionWindow) =>
-      column<number>({ sql, parameters: [above, upTo, ...(types ?? [])] })
-    return (await searchLog(this.#connection, { after, limit: 1 }, readWindow)).found[0]
+    const readWindow = ({ above, upTo }: PositionWindow) => {
+      const inWindow = db.selectFrom('event').select('position').where('position', '>', above)
+      const query = inWindow.where('position', '<=', upTo).orderBy('position').limit(1)
+      return rows(types ? query.where('type', 'in', types) : query)
+    }
+    return (await searchLog(this.#connection, { after, limit: 1 }, readWindow)).found[0]?.position
   }
 
   list(): Promise<Follower[]> {
     return this.#connection.read(function* (): Steps<Follower[]> {
-      return (yield* rows<FollowerRow>({ sql: selectAll, parameters: [] })).map(toFollower)
+      return (yield* rows(db.selectFrom('follower').selectAll().orderBy('name'))).map(toFollower)
     })
   }
 
   /** Finds a follower; `undefined` when the name was never used. */
   find(name: string): Promise<Follower | undefined> {
     return this.#connection.read(function* (): Steps<Follower | undefined> {
-      const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
+      const row = yield* readRow(name)
       return row && toFollower(row)
     })
   }
 
   /** Resumes a follower parked at this position, at the failed event or past it. False when it is not parked there. */
   resume({ name, position }: Follower, how: 'again' | 'past'): Promise<boolean> {
-    return this.#update({ sql: resumeOne, parameters: [how === 'past' ? 1 : 0, name, position] })
+    const update = db.updateTable('follower').where('name', '=', name).where('position', '=', position)
+    const to = how === 'past' ? position + 1 : position
+    const parked = update.where('is_parked', '=', 1)
+    return this.#change(parked.set({ position: to, is_parked: 0, attempts: 0, due_at: null, reason: '' }))
   }
 
   /** Reports whether a row was changed. */
-  #update(statement: { sql: string; parameters: readonly unknown[] }): Promise<boolean> {
+  #change(update: ReturnType<typeof updateHeld>): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
-      return (yield* first(statement)) !== undefined
+      return (yield* first(update.returning('name'))) !== undefined
     })
   }
 }
 
 /** A new follower starts at the beginning of the log. */
 function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
-  yield* rows({ sql: addFollower, parameters: [name] })
-  const row = yield* first<FollowerRow>({ sql: selectFollower, parameters: [name] })
+  const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
+  yield* rows(insert.onConflict(on => on.doNothing()))
+  const row = yield* readRow(name)
   if (!row || (row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease))) return undefined
-  yield* rows({ sql: leaseFollower, parameters: [lease.owner, lease.until, name] })
+  const leased = { lease_owner: lease.owner, lease_until: lease.until }
+  yield* rows(db.updateTable('follower').set(leased).where('name', '=', name))
   return toFollower(row)
 }
 
-function toFollower({ name, types, position, is_parked, attempts, due_at, reason }: FollowerRow): Follower {
-  const followed = types === null ? null : (JSON.parse(types) as string[]) // As `setTypes` wrote it.
-  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, reason }
+function readRow(name: string): Steps<FollowerRow | undefined> {
+  return first(db.selectFrom('follower').selectAll().where('name', '=', name))
 }
 
-const addFollower = `insert into follower (name, position, is_parked, attempts, reason) values (?, 0, 0, 0, '')
-  on conflict (name) do nothing`
-const selectAll = 'select * from follower order by name'
-const selectFollower = 'select * from follower where name = ?'
-const leaseFollower = 'update follower set lease_owner = ?, lease_until = ? where name = ?'
-const keepOne = 'update follower set lease_until = ? where name = ? and lease_owner = ? returning name'
-const moveOne = `update follower set position = ?, lease_until = ?, attempts = 0, due_at = null, reason = ''
-  where name = ? and lease_owner = ? and position = ? and is_parked = 0 returning name`
-const setTypes = `update follower set types = ? where name = ? and lease_owner = ? and position = ? returning name`
-const failOne = `update follower set position = ?, attempts = ?, due_at = ?, reason = ?, is_parked = ?
-  where name = ? and lease_owner = ? and position = ? returning name`
-const releaseOne = `update follower set lease_owner = null, lease_until = null where name = ? and lease_owner = ?
-  returning name`
-const resumeOne = `update follower set position = position + ?, is_parked = 0, attempts = 0, due_at = null,
-  reason = '' where name = ? and is_parked = 1 and position = ? returning name`
+/** An update of a follower if this process still holds its lease. */
+function updateHeld(name: string, owner: string) {
+  return db.updateTable('follower').where('name', '=', name).where('lease_owner', '=', owner)
+}
+
+function toFollower({ name, types, position, is_parked, attempts, due_at, reason }: FollowerRow): Follower {
+  const followed: string[] | null = types === null ? null : JSON.parse(types) // As `keepTypes` wrote it.
+  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, reason }
+}
 
 /** Reports whether a handler of an `evento`, in any process, has not passed the position yet. */
 export function hasPendingHandler(

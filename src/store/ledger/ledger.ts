@@ -1,13 +1,15 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { type Connection, first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from '../log/position-before.ts'
-import type { Schemas } from '../log/upcasters.ts'
-import { type EffectIdParts, type EffectRow, effectIdOf, toPendingEffect, toPendingOrDamaged } from './effect-row.ts'
-import { isLeaseOver, type Lease } from './leases.ts'
+import { first, oneOf, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
+import { readHeader, type Schemas } from '../log/header.ts'
+import { endOfLog } from '../log/read.ts'
+import { isLeaseOver, type Lease } from './secrets.ts'
 
-// The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`.
+// The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
+// and attempts run it.
 
 /** Inserts a row of `effectRows`, in the transaction of the event. */
 export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
@@ -32,16 +34,6 @@ const newestUnknown = `select effect.*, event.version, event.header, stream.name
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
-
-// `is_open = 1` is a literal, not a parameter, so that the small index of open effects is used.
-const selectOpen = `select event.version, stream.name, effect.n from effect
-  join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
-const selectDue = `${selectOpen} and effect.state not in ('unknown', 'parked') and effect.due_at <= ?
-  and (effect.lease_until is null or effect.lease_until <= ?)`
-const selectGivenAhead = `${selectOpen} and effect.given_at > ?
-  and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)`
-const inDueOrder = 'order by effect.due_at, effect.position, effect.n'
-const inGivenOrder = 'order by effect.given_at, effect.position, effect.n'
 
 /**
  * Makes a row for each effect of an event. Effects on keys have no `given_at`, so they never run before `dueAt`, even
@@ -144,15 +136,24 @@ export function* dueEffects(
   { types, limit }: DueFilter = {},
 ): Steps<string[]> {
   const ofTypes = types ? `and ${oneOf('effect.type', types)}` : ''
-  const most = limit === undefined ? '' : 'limit ?'
-  const given = [...(types ?? []), ...(limit === undefined ? [] : [limit])]
-  const due = { sql: `${selectDue} ${ofTypes} ${inDueOrder} ${most}`, parameters: [now, now, ...given] }
-  const ahead = {
-    sql: `${selectGivenAhead} ${ofTypes} ${inGivenOrder} ${most}`,
-    parameters: [latestPlausible({ now }), now, latest, ...given],
-  }
-  return [...(yield* rows<EffectIdParts>(due)), ...(yield* rows<EffectIdParts>(ahead))].slice(0, limit).map(effectIdOf)
+  const upTo = limit === undefined ? '' : 'limit ?'
+  const find = (condition: string, ...times: Instant[]) =>
+    rows<EffectIdParts>({
+      sql: `${selectOpenIds} ${ofTypes} and ${condition}, effect.position, effect.n ${upTo}`,
+      parameters: [...(types ?? []), ...times, ...(limit === undefined ? [] : [limit])],
+    })
+  const due = yield* find(isDueNow, now, now)
+  const ahead = yield* find(isSetAhead, latestPlausible({ now }), now, latest)
+  return [...due, ...ahead].slice(0, limit).map(effectIdOf)
 }
+
+// Text, since each service looks every second. The literal lets the small index of open effects be used.
+const selectOpenIds = `select event.version, stream.name, effect.n from effect
+  join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
+const isDueNow = `effect.state not in ('unknown', 'parked') and effect.due_at <= ?
+  and (effect.lease_until is null or effect.lease_until <= ?) order by effect.due_at`
+const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)
+  order by effect.given_at`
 
 /** An effect that can be claimed. */
 export interface ClaimCandidate {
@@ -240,17 +241,18 @@ export interface EffectFilter {
 }
 
 /** Lists effects, the oldest first: of any state unless the filter has states. */
-export function* listEffects(connection: Connection, schemas: Schemas, filter: EffectFilter): Steps<PendingEffect[]> {
+export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
-  if (states?.length === 0) return []
   const hasEnded = states?.some(state => endedStates.has(state)) ?? true
-  let query = hasEnded ? allEffects(connection) : openEffects(connection)
+  let query = (hasEnded ? allEffects() : openEffects())
+    .selectAll('effect')
+    .select(['event.version', 'event.header', 'stream.name'])
   if (stream !== undefined) {
     query = query.where('effect.stream', '=', eb =>
       eb.selectFrom('stream as owner').select('owner.key').where('owner.name', '=', stream),
     )
   }
-  if (states) query = query.where('effect.state', 'in', [...states])
+  if (states) query = query.where('effect.state', 'in', states)
   if (limit !== undefined) query = query.limit(limit)
   if (after) {
     const [, , n] = parseEffectId(after.id)
@@ -265,18 +267,16 @@ export function* listEffects(connection: Connection, schemas: Schemas, filter: E
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
 
-function allEffects({ compiler }: Connection) {
-  return compiler
+function allEffects() {
+  return db
     .selectFrom('effect')
     .innerJoin('event', 'event.position', 'effect.position')
     .innerJoin('stream', 'stream.key', 'event.stream')
-    .selectAll('effect')
-    .select(['event.version', 'event.header', 'stream.name'])
 }
 
 /** With a literal instead of a parameter, so that the small index of open effects is used. */
-function openEffects(connection: Connection) {
-  return allEffects(connection).where('effect.is_open', '=', eb => eb.lit(1))
+function openEffects() {
+  return allEffects().where('effect.is_open', '=', eb => eb.lit(1))
 }
 
 /** The number of open effects of one type and state. */
@@ -289,8 +289,58 @@ export interface PendingCount {
 
 /** Counts the open effects by type and state. */
 export function* countPending(): Steps<readonly PendingCount[]> {
-  return yield* rows<PendingCount>({ sql: selectPendingCounts, parameters: [] })
+  const query = db
+    .selectFrom('effect')
+    .select(({ fn }) => ['type', 'state', fn.countAll<number>().as('count'), fn.min('due_at').as('dueAt')])
+    .where('is_open', '=', eb => eb.lit(1))
+  return yield* rows(query.groupBy(['type', 'state']).orderBy('type').orderBy('state'))
 }
 
-const selectPendingCounts = `select type, state, count(*) as count, min(due_at) as "dueAt" from effect where is_open = 1
-  group by type, state order by type, state`
+/** A row of the ledger with the header, version and stream of its event. */
+export type EffectRow = Schema['effect'] & {
+  readonly version: number
+  readonly header: string
+  readonly name: string
+}
+
+/** The components of an effect's id. */
+export type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
+
+/** Formats the id of an effect. */
+function effectIdOf({ name, version, n }: EffectIdParts): string {
+  return `${name}/${version}/${n}`
+}
+
+/** Builds an effect from its row. When its event is damaged, it has only the columns of the ledger. */
+function toPendingOrDamaged(row: EffectRow, schemas: Schemas): PendingEffect {
+  try {
+    return toPendingEffect(row, schemas)
+  } catch (error) {
+    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+    return { ...ledgerFields(row), data: {}, isDamaged: true }
+  }
+}
+
+/** Builds an effect from its row. Addresses that begin with `./` name parts of the effect's own event. */
+function toPendingEffect(row: EffectRow, schemas: Schemas): PendingEffect {
+  const event = readHeader(row.header, schemas)
+  const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
+  const addresses = Object.entries(opens).map(([name, address]) => {
+    return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
+  })
+  return { ...ledgerFields(row), data, opens: Object.fromEntries(addresses) }
+}
+
+function ledgerFields(row: EffectRow): Omit<PendingEffect, 'data'> {
+  return {
+    id: effectIdOf(row),
+    type: row.type,
+    stream: row.name,
+    position: row.position,
+    state: row.state,
+    dueAt: row.due_at,
+    attempts: row.attempts,
+    reason: row.reason,
+    ...(row.settled_at !== null && { settledAt: row.settled_at }),
+  }
+}

@@ -1,6 +1,115 @@
+import type { Clock } from '../../runtime/clock.ts'
 import type { Vault } from '../../vault/vault.ts'
-import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
-import { type Lease, Leases } from './leases.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { isWithin } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
+
+/** A process's claim on something, and until when no other process may take it. */
+export interface Lease {
+  readonly owner: string
+  readonly now: Instant
+  readonly until: Instant
+  /** The latest end of a valid lease, given how far the clocks of processes that share a store may differ. */
+  readonly latest: Instant
+}
+
+/**
+ * Reports whether a lease is over. An end that lies too far in the future was set by a clock that was ahead and has
+ * been corrected since: it counts as over, because it would last as long as that clock was ahead.
+ */
+export function isLeaseOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
+  return until === null || until <= now || until > latest
+}
+
+/** Named leases for work that only one process of a file may do at a time, such as a login. */
+export class Leases {
+  readonly #connection: Connection
+  readonly #lease: () => Lease
+
+  /** `lease` makes a lease of this process that begins now. */
+  constructor(connection: Connection, lease: () => Lease) {
+    this.#connection = connection
+    this.#lease = lease
+  }
+
+  /** Takes a lease, or extends it. False while another process holds it. */
+  take(name: string): Promise<boolean> {
+    const lease = this.#lease()
+    return this.#connection.transact(function* (): Steps<boolean> {
+      return (yield* first(takeLease(name, lease))) !== undefined
+    })
+  }
+
+  /**
+   * Tests whether the store is writable: inserts and deletes a row in one durable transaction.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not
+   */
+  tryWriting(): Promise<void> {
+    const lease = this.#lease()
+    const name = `trial-${lease.owner}`
+    return this.#connection.transact(function* (): Steps<void> {
+      yield* rows(takeLease(name, lease))
+      yield* rows(releaseLease(name, lease))
+    })
+  }
+
+  release(name: string): Promise<void> {
+    const lease = this.#lease()
+    return this.#connection.transact(function* (): Steps<void> {
+      yield* rows(releaseLease(name, lease))
+    })
+  }
+}
+
+/** Takes a lease that is over, by the condition of `isLeaseOver`, or extends the owner's. */
+function takeLease(name: string, { owner, now, until, latest }: Lease) {
+  const insert = db.insertInto('lease').values({ name, owner, until }).returning('name')
+  return insert.onConflict(on =>
+    on
+      .column('name')
+      .doUpdateSet({ owner, until })
+      .where(eb =>
+        eb.or([eb('lease.owner', '=', owner), eb('lease.until', '<=', now), eb('lease.until', '>', latest)]),
+      ),
+  )
+}
+
+function releaseLease(name: string, { owner }: Lease) {
+  return db.deleteFrom('lease').where('name', '=', name).where('owner', '=', owner)
+}
+
+/** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */
+const rememberedMs = 60_000
+
+/** Tests whether a store is writable. */
+export class WriteTrial {
+  readonly #clock: Clock
+  #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Remembers the error of a failed write transaction. */
+  recordFailure(error: unknown): void {
+    if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
+    this.#lastFailure = { error, at: this.#clock.now() }
+  }
+
+  /**
+   * Writes and deletes a test row, unless a write has failed within the last minute.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when the store is not writable, or was not recently
+   */
+  async run(leases: Leases): Promise<void> {
+    if (this.#lastFailure && isWithin(rememberedMs, this.#lastFailure.at, this.#clock.now()))
+      throw this.#lastFailure.error
+    await leases.tryWriting()
+  }
+}
 
 /** A secret that the processes of one file share. */
 export interface SharedSecret {
@@ -8,11 +117,7 @@ export interface SharedSecret {
   readonly value: string
 }
 
-interface SecretRow {
-  readonly generation: number
-  readonly epoch: number
-  readonly sealed: Uint8Array
-}
+type SecretRow = Schema['secret']
 
 /**
  * Short-lived secrets, such as a bearer token, and digests of replaced secrets, shared by the processes of the file.
@@ -44,9 +149,7 @@ export class Secrets {
 
   /** Stores a secret in place of an older generation. Does nothing when a newer one is stored. */
   async keep(name: string, { generation, value }: SharedSecret): Promise<void> {
-    const { epoch, sealed } = this.#vault.sealSecret(sealingPlace(name, generation), value)
-    const parameters = [name, generation, epoch, sealed]
-    await this.#connection.transact(() => execute(upsertSecret, parameters))
+    await this.#put(name, generation, value, '<=', generation)
   }
 
   /**
@@ -64,17 +167,20 @@ export class Secrets {
       const before = row && this.#open(name, row)
       const value = await make(before)
       if (value === undefined) return before
-      if (await this.#replace(name, row?.generation ?? 0, value)) return value
+      const generation = row?.generation ?? 0
+      if (await this.#put(name, generation + 1, value, '=', generation)) return value
     }
   }
 
   /** Deletes a secret of a generation before `before`. */
   async drop(name: string, before: number): Promise<void> {
-    await this.#connection.transact(() => execute(deleteSecret, [name, before]))
+    const older = db.deleteFrom('secret').where('name', '=', name).where('generation', '<', before)
+    await this.#connection.transact(() => rows(older))
   }
 
   async #readRow(name: string): Promise<SecretRow | undefined> {
-    const row = await this.#connection.read(() => first<SecretRow>({ sql: selectSecret, parameters: [name] }))
+    const query = db.selectFrom('secret').selectAll().where('name', '=', name)
+    const row = await this.#connection.read(() => first(query))
     // Another process has begun a newer epoch.
     if (row && row.epoch > this.#vault.keyring.epoch) await this.#vault.keyring.refresh()
     return row
@@ -84,46 +190,33 @@ export class Secrets {
     return this.#vault.openSecret(sealingPlace(name, generation), epoch, sealed)
   }
 
-  /** False when another generation is stored by now. */
-  #replace(name: string, before: number, value: string): Promise<boolean> {
-    const generation = before + 1
-    const { epoch, sealed } = this.#vault.sealSecret(sealingPlace(name, generation), value)
-    const parameters = [name, generation, epoch, sealed, before]
+  /** Stores a value if none is stored, or one whose generation compares so. False when it stored nothing. */
+  #put(name: string, generation: number, value: string, compares: '<=' | '=', stored: number): Promise<boolean> {
+    const secret = { generation, ...this.#vault.sealSecret(sealingPlace(name, generation), value) }
+    const insert = db
+      .insertInto('secret')
+      .values({ name, ...secret })
+      .returning('name')
+    const upsert = insert.onConflict(on =>
+      on.column('name').doUpdateSet(secret).where('secret.generation', compares, stored),
+    )
     return this.#connection.transact(function* (): Steps<boolean> {
-      return (yield* first({ sql: replaceSecret, parameters })) !== undefined
+      return (yield* first(upsert)) !== undefined
     })
   }
 }
 
 /** Reseals every secret that opens under the newest epoch, so that older epochs can be destroyed. */
 export function* resealSecrets(vault: Vault): Steps<void> {
-  const older = yield* rows<SecretRow & { name: string }>({
-    sql: selectOlder,
-    parameters: [vault.keyring.epoch],
-  })
-  const updates = older.flatMap(({ name, generation, epoch, sealed }) => {
+  const older = yield* rows(db.selectFrom('secret').selectAll().where('epoch', '<', vault.keyring.epoch))
+  for (const { name, generation, epoch, sealed } of older) {
     const place = sealingPlace(name, generation)
     const value = vault.openSecret(place, epoch, sealed)
-    if (value === undefined) return []
-    const resealed = vault.sealSecret(place, value)
-    return [[resealed.epoch, resealed.sealed, name]]
-  })
-  yield* each(updateSealed, updates)
-}
-
-function* execute(sql: string, parameters: readonly unknown[]): Steps<void> {
-  yield* rows({ sql, parameters })
+    if (value === undefined) continue
+    yield* rows(db.updateTable('secret').set(vault.sealSecret(place, value)).where('name', '=', name))
+  }
 }
 
 function sealingPlace(name: string, generation: number): string {
   return `secret ${name}/${generation}`
 }
-
-const selectSecret = 'select generation, epoch, sealed from secret where name = ?'
-const selectOlder = 'select name, generation, epoch, sealed from secret where epoch < ?'
-const updateSealed = 'update secret set epoch = ?, sealed = ? where name = ?'
-const putSecret = `insert into secret (name, generation, epoch, sealed) values (?, ?, ?, ?)
-  on conflict (name) do update set generation = excluded.generation, epoch = excluded.epoch, sealed = excluded.sealed`
-const upsertSecret = `${putSecret} where excluded.generation >= secret.generation`
-const replaceSecret = `${putSecret} where secret.generation = ? returning name`
-const deleteSecret = 'delete from secret where name = ? and generation < ?'

@@ -1,5 +1,6 @@
 import type { Instant } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import { parseHeader } from './header.ts'
 
 /** What identifies a store and shows how far it has come. */
@@ -17,9 +18,11 @@ export interface StoreFacts {
 
 /** Reads the facts of a store from its first and last events and its keys. */
 export function* readFacts(): Steps<StoreFacts> {
-  const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
-  const began = yield* first<{ header: string }>({ sql: selectBegan, parameters: [] })
-  const epochs = yield* rows<{ epoch: number }>({ sql: selectEpochs, parameters: [] })
+  const events = db.selectFrom('event').select(['position', 'header'])
+  const last = yield* first(events.orderBy('position', 'desc').limit(1))
+  const began = yield* first(events.where('position', '=', 1))
+  const keys = db.selectFrom('owner_key').select('epoch').distinct()
+  const epochs = yield* rows(keys.where('epoch', '>', 0).orderBy('epoch'))
   const data: { origin?: string; keyring?: string } = (began && parseHeader(began.header).data) ?? {}
   const { origin = '', keyring = '' } = data
   return {
@@ -30,7 +33,3 @@ export function* readFacts(): Steps<StoreFacts> {
     at: last ? parseHeader(last.header).at : '',
   }
 }
-
-const selectLast = 'select position, header from event order by position desc limit 1'
-const selectBegan = 'select header from event where position = 1'
-const selectEpochs = 'select distinct epoch from owner_key where epoch > 0 order by epoch'

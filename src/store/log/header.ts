@@ -1,8 +1,33 @@
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { EventMap, TypeIn } from '../../vocabulary/log-types.ts'
 import type { Instant, PartMark, RecordedEvent } from '../../vocabulary/message.ts'
-import { DamagedEvent } from './damaged.ts'
-import { type Schemas, upcast } from './upcasters.ts'
+
+const hint = 'Check the log with averba doctor --deep, keep the file unchanged and restore a backup beside it'
+
+/** The error for a log that contradicts itself. */
+export function damagedLogError(message: string): AverbaError {
+  return new AverbaError('CORRUPT', message, { hint })
+}
+
+/** One event cannot be read. Work that does not need it can continue. */
+export class DamagedEvent extends AverbaError {
+  override readonly name = 'DamagedEvent'
+  readonly position: number | undefined
+  readonly #reason: string
+
+  constructor(reason: string, { cause, position }: { cause?: unknown; position?: number | undefined } = {}) {
+    const what = position === undefined ? 'an event' : `the event at position ${position}`
+    super('CORRUPT', `Cannot read ${what}: ${reason}`, { ...(cause !== undefined && { cause }), hint })
+    this.#reason = reason
+    this.position = position
+  }
+
+  /** Copies the error with a position, for a caller that knows it. */
+  withPosition(position: number | undefined): DamagedEvent {
+    return new DamagedEvent(this.#reason, { cause: this, position })
+  }
+}
 
 const headerFormat = 1
 
@@ -68,10 +93,13 @@ interface EventWithSchema extends RecordedEvent {
   readonly schema?: number
 }
 
-/** Reads a header and upcasts its event. Unknown members are kept. */
-export function readHeader(text: string, schemas: Schemas): RecordedEvent {
+/**
+ * Reads a header and upcasts its event. Unknown members are kept. Here an event gets its type: only the machines of
+ * this log wrote it, and the upcasters bring its data up to date.
+ */
+export function readHeader<R extends RecordedEvent = RecordedEvent>(text: string, schemas: Schemas): R {
   const { format: _, schema: __, ...event } = readHeaderWithSchema(text, schemas)
-  return event
+  return event as R // The caller selected the types.
 }
 
 /** Like `readHeader`, but keeps `format` and `schema`: saving the copy saves a tenth of a rebuild's time. */
@@ -87,4 +115,42 @@ export function readHeaderWithSchema(text: string, schemas: Schemas): EventWithS
   }
   event.id = `${event.stream}/${event.version}`
   return upcast(event, event.schema ?? 1, schemas)
+}
+
+/** Converts an event's unencrypted data from one schema version to the next. */
+export type Upcaster = (data: unknown, event: RecordedEvent) => unknown
+
+/**
+ * The upcasters of event types whose schema has changed: the first leads from version 1 to 2, and so on. The newest
+ * version is one more than the number of upcasters. A type without upcasters has version 1.
+ *
+ * An upcaster maps one event to exactly one of the same type: readers and followers select by type, and would miss an
+ * event whose type changed.
+ */
+export type Schemas<E extends EventMap = EventMap> = { readonly [T in TypeIn<E>]?: readonly Upcaster[] }
+
+/** The upcasters of the events of averba. None has changed its schema yet. */
+export const upcasters: Schemas = {}
+
+/** The schema version that new events of a type are written with. */
+export function schemaOf(type: string, schemas: Schemas): number {
+  return (schemas[type]?.length ?? 0) + 1
+}
+
+/**
+ * Converts an event from its schema version to the newest one.
+ *
+ * @throws {AverbaError} `NOT_OURS` when its schema version is newer than this library
+ */
+function upcast<E extends RecordedEvent>(event: E, version: number, schemas: Schemas): E {
+  const steps = schemas[event.type]
+  if (!steps && version === 1) return event
+  const newest = schemaOf(event.type, schemas)
+  if (version > newest) {
+    const cannot = `Cannot read an event of type "${event.type}": its schema is ${version}, averba supports ${newest}`
+    throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
+  }
+  let { data } = event
+  for (const step of steps?.slice(version - 1) ?? []) data = step(data, event)
+  return { ...event, data }
 }

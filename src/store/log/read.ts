@@ -1,14 +1,93 @@
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, column, first, oneOf, type Statement, type Steps } from '../database/connection.ts'
-import { readHeader } from './header.ts'
-import { endOfLog } from './position-before.ts'
-import { type PositionWindow, searchLog } from './search.ts'
-import type { Schemas } from './upcasters.ts'
+import { db } from '../database/schema.ts'
+import { parseHeader, readHeader, type Schemas } from './header.ts'
+
+/** Begins a query of the events of one stream. */
+export function eventsOf(stream: string) {
+  return db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').where('stream.name', '=', stream)
+}
+
+/**
+ * Finds the position of the last event recorded before an instant; 0 without such an event. Uses a binary search,
+ * because times never decrease along the log.
+ */
+export function* positionBefore(instant: Instant): Steps<number> {
+  let [low, high] = [0, yield* endOfLog()]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if ((yield* timeAt(middle)) < instant) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+/** Reads the time of an event; empty when there is no event at the position. */
+export function* timeAt(position: number): Steps<Instant> {
+  const event = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
+  return event ? parseHeader(event.header).at : ''
+}
+
+/** Reads the position of the newest event, which is the number of events. */
+export function* endOfLog(): Steps<number> {
+  return (yield* first<{ position: number }>({ sql: selectEnd, parameters: [] }))?.position ?? 0
+}
+const selectEnd = 'select coalesce(max(position), 0) as position from event'
+
+/** The positions that one statement reads: more than `above`, up to and including `upTo`. */
+export interface PositionWindow {
+  readonly above: number
+  readonly upTo: number
+}
+
+/** Where a search begins, its direction, and how many results it needs. */
+export interface SearchBounds {
+  /** The position next to which it begins. By default an end of the log. */
+  readonly after?: number | undefined
+  readonly backward?: boolean
+  readonly limit: number
+}
+
+/** Positions per statement: reading them takes about ten milliseconds. */
+const windowPositions = 20_000
+
+/**
+ * Searches the log for rare events, window by window, and yields to the event loop in between: one statement over
+ * millions of events would block it for seconds. `end` is the end of the log at the last window.
+ */
+export async function searchLog<T>(
+  reader: Pick<Connection, 'read'>,
+  { after, backward = false, limit }: SearchBounds,
+  readWindow: (window: PositionWindow, limit: number) => Steps<readonly T[]>,
+): Promise<{ found: T[]; end: number }> {
+  const found: T[] = []
+  for (let from = after; ; ) {
+    const { page, window, end } = await reader.read(function* () {
+      const end = yield* endOfLog()
+      const window = backward ? windowBefore(Math.min(from ?? end + 1, end + 1)) : windowAfter(from ?? 0, end)
+      return { page: yield* readWindow(window, limit - found.length), window, end }
+    })
+    found.push(...page)
+    const isOver = backward ? window.above === 0 : window.upTo >= end
+    if (isOver || found.length === limit) return { found, end }
+    from = backward ? window.above + 1 : window.upTo
+    await yieldToEventLoop()
+  }
+}
+
+function windowAfter(position: number, end: number): PositionWindow {
+  return { above: position, upTo: Math.min(position + windowPositions, end) }
+}
+
+function windowBefore(position: number): PositionWindow {
+  return { above: Math.max(0, position - 1 - windowPositions), upTo: position - 1 }
+}
 
 /** Which events to read, and in which order. */
-export interface ReadFilter {
+export interface ReadFilter<T extends string = string> {
   readonly after?: number
-  readonly types?: readonly string[]
+  readonly types?: readonly T[]
   readonly exceptTypes?: readonly string[]
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
@@ -20,40 +99,50 @@ export interface ReadFilter {
 }
 
 /** Which events the newest is chosen from. */
-export type LastFilter = Pick<ReadFilter, 'types' | 'stream'>
+export type LastFilter<T extends string = string> = Pick<ReadFilter<T>, 'types' | 'stream'>
 
 /** The default size of a page. */
 export const logPageRows = 1_000
 
 /** Reads one page of the log in order of position. */
-export function* readPage(schemas: Schemas, filter: ReadFilter): Steps<RecordedEvent[]> {
-  return (yield* readHeaders(filter)).map(header => readHeader(header, schemas))
+export function* readPage<R extends RecordedEvent>(schemas: Schemas, filter: ReadFilter): Steps<R[]> {
+  return (yield* readHeaders(filter)).map(header => readHeader<R>(header, schemas))
 }
 
 type Reader = Pick<Connection, 'read'>
 
 /** Reads one page of the log in order of position. A filter without an index searches the log in windows. */
-export async function readOrSearch(reader: Reader, schemas: Schemas, filter: ReadFilter): Promise<RecordedEvent[]> {
-  if (!needsSearch(filter)) return reader.read(() => readPage(schemas, filter))
-  return (await searchHeaders(reader, filter)).found.map(header => readHeader(header, schemas))
+export async function readOrSearch<R extends RecordedEvent>(
+  reader: Reader,
+  schemas: Schemas,
+  filter: ReadFilter,
+): Promise<R[]> {
+  if (!needsSearch(filter)) return reader.read(() => readPage<R>(schemas, filter))
+  return (await searchHeaders(reader, filter)).found.map(header => readHeader<R>(header, schemas))
+}
+
+/** Events in order of position, and the end of the log when they were read. */
+export interface LogPage<R extends RecordedEvent> {
+  readonly events: readonly R[]
+  readonly end: number
 }
 
 /**
  * Like `readOrSearch`, with the end of the log at that moment. The page ends before a damaged event, so that the events
  * before it are still processed. Throws when the first event of the page is damaged.
  */
-export async function readWithEnd(
+export async function readWithEnd<R extends RecordedEvent>(
   reader: Reader,
   schemas: Schemas,
   filter: ReadFilter,
-): Promise<{ events: RecordedEvent[]; end: number }> {
+): Promise<LogPage<R>> {
   const { found, end } = needsSearch(filter)
     ? await searchHeaders(reader, filter)
     : await reader.read(() => readHeadersWithEnd(filter))
-  const events: RecordedEvent[] = []
+  const events: R[] = []
   for (const text of found) {
     try {
-      events.push(readHeader(text, schemas))
+      events.push(readHeader<R>(text, schemas))
     } catch (error) {
       if (events.length === 0) throw error
       break
@@ -117,9 +206,9 @@ function pageStatement(filter: ReadFilter, window?: PositionWindow): Statement {
 }
 
 /** Reads the event at a position. */
-export function* readAt(schemas: Schemas, position: number): Steps<RecordedEvent | undefined> {
+export function* readAt<R extends RecordedEvent>(schemas: Schemas, position: number): Steps<R | undefined> {
   const row = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
-  return row && readHeader(row.header, schemas)
+  return row && readHeader<R>(row.header, schemas)
 }
 
 const selectAt = 'select header from event where position = ?'

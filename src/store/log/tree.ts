@@ -1,7 +1,7 @@
+import type { LeafRange } from '../../proof/compact-tree.ts'
 import { hashBytes, rootOver } from '../../proof/merkle.ts'
-import type { LeafRange } from '../../proof/paths.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from './position-before.ts'
+import { endOfLog } from './read.ts'
 
 /** How many hashes a tile holds. */
 export const tileHashes = 256

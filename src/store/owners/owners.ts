@@ -1,19 +1,18 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Keyring, PreparedEpoch } from '../../vault/keyring.ts'
-import type { ErasureToRemember } from '../../vault/remembered-erasures.ts'
-import type { OwnerKey, Vault } from '../../vault/vault.ts'
+import type { ErasureToRemember } from '../../vault/keyring-file.ts'
+import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress, PartMark } from '../../vocabulary/message.ts'
 import { parsePartAddress } from '../../vocabulary/names.ts'
 import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { parseHeader } from '../log/header.ts'
-import { endOfLog } from '../log/position-before.ts'
-import { type Leaf, readLeaf } from '../log/read.ts'
-import { findPresent, type PartPlace } from '../parts/parts.ts'
+import { endOfLog, eventsOf, type Leaf, readLeaf } from '../log/read.ts'
+import { type AgedPage, findPresent, type PartPlace, readAgedParts } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
-import { type AgedPage, readAgedParts } from './aged-parts.ts'
-import { findLostErasures, type LostErasure } from './lost-erasures.ts'
+import { findLostErasures, type LostErasure } from './keyring-faults.ts'
 import { findMentions, type NamedPart, type PersonSurvey, surveyPerson } from './survey.ts'
 
 /** The result of a rotation: the epoch that wraps every key now, and the earlier ones that the keyring still has. */
@@ -152,8 +151,8 @@ export class Owners {
 }
 
 function* readOwnerState(owner: string): Steps<'live' | 'erased' | undefined> {
-  const row = yield* first<{ isErased: 0 | 1 }>({ sql: selectState, parameters: [owner] })
-  return row && (row.isErased === 1 ? 'erased' : 'live')
+  const row = yield* first(db.selectFrom('owner_key').select('is_erased').where('owner', '=', owner))
+  return row && (row.is_erased === 1 ? 'erased' : 'live')
 }
 
 /**
@@ -166,66 +165,51 @@ function* beginEpoch(
   since: number,
   erasure?: ErasureToRemember,
 ): Steps<void> {
-  const head = yield* first<{ epoch: number; since: number }>({ sql: selectEpoch, parameters: [] })
-  if (!head || head.since < since) {
+  const head = yield* first(db.selectFrom('head').select('epoch_since'))
+  if (!head || head.epoch_since < since) {
     const epoch = keyring.beginEpoch(prepared)
-    yield* rows({ sql: setEpoch, parameters: [epoch, yield* endOfLog()] })
+    yield* rows(db.updateTable('head').set({ epoch, epoch_since: yield* endOfLog() }))
   }
   if (erasure) keyring.remember(erasure)
 }
 
 function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {
-  const parameters = [after, vault.keyring.epoch, pageKeys]
-  const page = yield* rows<OwnerKey & { key: number }>({ sql: selectOlderKeys, parameters })
+  const query = db.selectFrom('owner_key').selectAll().where('key', '>', after).where('epoch', '>', 0)
+  const page = yield* rows(query.where('epoch', '<', vault.keyring.epoch).orderBy('key').limit(pageKeys))
   const rewrapped = page.map(row => ({ ...vault.rewrap(row), key: row.key }))
-  yield* each(
-    updateWrapped,
-    rewrapped.map(({ epoch, wrapped, key }) => [epoch, wrapped, key]),
-  )
+  yield* each(updateWrapped, rewrapped, ({ epoch, wrapped, key }) => [epoch, wrapped, key])
   return page
 }
 
 function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void> {
   const lost = new Set((yield* findLostErasures(keyring.erased)).map(({ subject }) => subject))
   for (const epoch of epochs) {
-    const used = yield* first({ sql: selectKeyOfEpoch, parameters: [epoch] })
+    const used = yield* first(db.selectFrom('owner_key').select('key').where('epoch', '=', epoch).limit(1))
     if (used || epoch >= keyring.epoch)
       throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped under it`)
     // Secrets that still opened have been sealed again under the new epoch.
-    yield* rows({ sql: deleteSecrets, parameters: [epoch] })
+    yield* rows(db.deleteFrom('secret').where('epoch', '=', epoch))
     keyring.destroyEpoch(epoch, lost)
   }
 }
 
 function* readPartOwner(address: PartAddress): Steps<string | undefined> {
   const [stream, version, name] = parsePartAddress(address)
-  const event = yield* first<{ header: string }>({ sql: selectEvent, parameters: [stream, version] })
+  const event = yield* first(eventsOf(stream).select('event.header').where('event.version', '=', version))
   const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
   return marks.find(mark => mark.name === name)?.owner
 }
 
-const selectEvent = `select event.header from event join stream on stream.key = event.stream
-  where stream.name = ? and event.version = ?`
 function* replaceIndex(
   indexEntries: readonly IndexEntry[],
   since: number,
 ): Steps<{ before: number; after: number } | undefined> {
   if ((yield* endOfLog()) !== since) return undefined
-  const before = yield* first<{ n: number }>({ sql: 'select count(*) as n from keyed_index', parameters: [] })
-  yield* rows({ sql: 'delete from keyed_index', parameters: [] })
-  yield* each(
-    insertIndexEntry,
-    indexEntries.map(({ kind, digest, value }) => [kind, digest, value]),
-  )
+  const before = yield* first(db.selectFrom('keyed_index').select(({ fn }) => fn.countAll<number>().as('n')))
+  yield* rows(db.deleteFrom('keyed_index'))
+  yield* each(insertIndexEntry, indexEntries, ({ kind, digest, value }) => [kind, digest, value])
   return { before: before?.n ?? 0, after: indexEntries.length }
 }
 
 const insertIndexEntry = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'
-const selectState = 'select is_erased as "isErased" from owner_key where owner = ?'
-const selectEpoch = 'select epoch, epoch_since as since from head'
-const setEpoch = 'update head set epoch = ?, epoch_since = ?'
-const selectOlderKeys = `select key, owner, epoch, wrapped, commitment from owner_key
-  where key > ? and epoch > 0 and epoch < ? order by key limit ?`
 const updateWrapped = 'update owner_key set epoch = ?, wrapped = ? where key = ?'
-const selectKeyOfEpoch = 'select key from owner_key where epoch = ? limit 1'
-const deleteSecrets = 'delete from secret where epoch = ?'

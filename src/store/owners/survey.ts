@@ -1,10 +1,12 @@
+import { sql } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
-import { endOfLog } from '../log/position-before.ts'
-import { isEventOfPerson } from '../parts/person-search.ts'
+import { endOfLog } from '../log/read.ts'
+import { eventsNaming, isEventOfPerson } from '../parts/person-search.ts'
 
 /** A part that a header names. */
 export interface NamedPart {
@@ -42,9 +44,9 @@ const endingBytes = 16
 
 /** Searches the log for everything it holds about a person. No part is opened. */
 export async function surveyPerson(connection: Connection, subject: string): Promise<PersonSurvey> {
-  const { values, ...found } = await findMentions(connection, subject)
-  const indexEntries = await findIndexEntries(connection, values)
-  return connection.read(() => completeSurvey(streamOf('subject', subject), { ...found, indexEntries }))
+  const found = await findMentions(connection, subject)
+  const indexEntries = await findIndexEntries(connection, found.values)
+  return connection.read(() => completeSurvey(streamOf('subject', subject), found, indexEntries))
 }
 
 /** Searches the headers for the parts that the log names of a person, including destroyed ones. */
@@ -83,8 +85,9 @@ export async function findMentions(connection: Connection, subject: string): Pro
 async function readCommandIds(connection: Connection, key: number): Promise<ReadonlySet<string>> {
   const ids = new Set<string>()
   for (let after = 0; ; ) {
-    const parameters = [key, after, pagePositions]
-    const page = await connection.read(() => rows<VersionRow>({ sql: selectVersions, parameters }))
+    const query = db.selectFrom('event').select(['version', 'header']).where('stream', '=', key)
+    const newer = query.where('version', '>', after).orderBy('version').limit(pagePositions)
+    const page = await connection.read(() => rows(newer))
     for (const { header } of page) {
       const { commandId }: SurveyedHeader = parseHeader(header)
       if (commandId !== undefined) ids.add(commandId)
@@ -102,7 +105,7 @@ async function findIndexEntries(
   values: ReadonlySet<string>,
 ): Promise<PersonSurvey['indexEntries']> {
   const indexEntries: PersonSurvey['indexEntries'][number][] = []
-  let after: Pick<IndexRow, 'kind' | 'digest'> = { kind: '', digest: new Uint8Array() }
+  let after: IndexPlace = { kind: '', digest: new Uint8Array() }
   for (;;) {
     const page = await connection.read(() => readIndexPage(after))
     for (const { kind, digest, value } of page) if (values.has(value)) indexEntries.push({ kind, digest })
@@ -113,32 +116,19 @@ async function findIndexEntries(
   }
 }
 
-function* readIndexPage({ kind, digest }: Pick<IndexRow, 'kind' | 'digest'>): Steps<readonly IndexRow[]> {
-  return yield* rows<IndexRow>({ sql: selectIndexPage, parameters: [kind, digest, pageIndexRows] })
+type IndexPlace = Pick<Schema['keyed_index'], 'kind' | 'digest'>
+
+function readIndexPage({ kind, digest }: IndexPlace) {
+  const query = db.selectFrom('keyed_index').selectAll().orderBy('kind').orderBy('digest').limit(pageIndexRows)
+  return rows(query.where(({ eb, refTuple, tuple }) => eb(refTuple('kind', 'digest'), '>', tuple(kind, digest))))
 }
 
-interface MentionRow {
-  readonly position: number
-  readonly key: number
-  readonly stream: string
-  readonly type: string
-  readonly header: string
-  readonly leaf: Uint8Array
-}
-
-function* readMentionPage(
-  subject: string,
-  after: number,
-): Steps<{ found: readonly MentionRow[]; last: number; end: number }> {
+function* readMentionPage(subject: string, after: number) {
   const end = yield* endOfLog()
   const last = Math.min(after + pagePositions, end)
-  const found = yield* rows<MentionRow>({ sql: selectMentions, parameters: [after, last, `%${subject}%`] })
+  const columns = ['event.position', 'stream.key', 'stream.name as stream', 'event.type', 'event.header'] as const
+  const found = yield* rows(eventsNaming(subject, after, last).select(columns).select('event.leaf'))
   return { found, last, end }
-}
-
-interface VersionRow {
-  readonly version: number
-  readonly header: string
 }
 
 interface SurveyedHeader {
@@ -157,52 +147,42 @@ interface PersonMentions {
   readonly values: ReadonlySet<string>
 }
 
-interface MentionsWithIndexEntries extends Omit<PersonMentions, 'values'> {
-  readonly indexEntries: PersonSurvey['indexEntries']
-}
-
 function* completeSurvey(
   owner: string,
-  { until, parts, streams, commands, indexEntries }: MentionsWithIndexEntries,
+  { until, parts, streams, commands }: PersonMentions,
+  indexEntries: PersonSurvey['indexEntries'],
 ): Steps<PersonSurvey> {
-  const open = yield* rows<{ stream: number; version: number; n: number }>({
-    sql: selectOpenEffects,
-    parameters: [],
-  })
+  const open = yield* rows(
+    db
+      .selectFrom('effect')
+      .innerJoin('event', 'event.position', 'effect.position')
+      .select(['effect.stream', 'event.version', 'effect.n'])
+      .where('effect.is_open', '=', eb => eb.lit(1))
+      .where('effect.type', 'not like', 'keys.%'),
+  )
   const effects = open.flatMap(({ stream, version, n }) => {
     const name = streams.get(stream)
     return name === undefined ? [] : `${name}/${version}/${n}`
   })
-  const key = yield* first<{ ending: Uint8Array }>({ sql: selectKey, parameters: [owner] })
+  const keys = db.selectFrom('owner_key').where('owner', '=', owner).where('epoch', '>', 0)
+  const key = yield* first(keys.select(endingOf('wrapped')))
   const withEndings: NamedPart[] = []
   for (const part of parts) {
     const { position, name } = part
-    const row = yield* first<{ ending: Uint8Array }>({ sql: selectEnding, parameters: [position, name] })
+    const stored = db.selectFrom('part').where('position', '=', position).where('name', '=', name)
+    const row = yield* first(stored.select(endingOf('sealed')))
     withEndings.push(row ? { ...part, ending: encodeHex(row.ending) } : part)
   }
   const survey = { until, parts: withEndings, streams: [...streams.values()], commands, effects, indexEntries }
   return key ? { ...survey, keyEnding: encodeHex(key.ending) } : survey
 }
 
+function endingOf(column: 'wrapped' | 'sealed') {
+  return sql<Uint8Array>`substr(${sql.ref(column)}, length(${sql.ref(column)}) - ${sql.lit(endingBytes - 1)})`.as(
+    'ending',
+  )
+}
+
 function encodeHex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
-
-interface IndexRow {
-  readonly kind: string
-  readonly digest: Uint8Array
-  readonly value: string
-}
-
-const selectVersions = `select version, header from event where stream = ? and version > ? order by version limit ?`
-const selectMentions = `select event.position, event.stream as key, stream.name as stream, event.type, event.header,
-  event.leaf from event join stream on stream.key = event.stream
-  where event.position > ? and event.position <= ? and event.header like ? order by event.position`
-const selectOpenEffects = `select effect.stream, event.version, effect.n from effect
-  join event on event.position = effect.position where effect.is_open = 1 and effect.type not like 'keys.%'`
-const selectIndexPage = `select kind, digest, value from keyed_index where (kind, digest) > (?, ?)
-  order by kind, digest limit ?`
-const selectKey = `select substr(wrapped, length(wrapped) - ${endingBytes - 1}) as ending from owner_key
-  where owner = ? and epoch > 0`
-const selectEnding = `select substr(sealed, length(sealed) - ${endingBytes - 1}) as ending from part
-  where position = ? and name = ?`

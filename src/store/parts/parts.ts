@@ -1,8 +1,11 @@
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { OwnerKey, Vault } from '../../vault/vault.ts'
-import type { Json, PartAddress } from '../../vocabulary/message.ts'
+import type { Instant, Json, PartAddress } from '../../vocabulary/message.ts'
 import { parsePartAddress } from '../../vocabulary/names.ts'
-import { first, type Steps } from '../database/connection.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
 import { findRecordKey } from '../log/header.ts'
+import { positionBefore } from '../log/read.ts'
 
 /** The position of a part's event, and the part's name. */
 export interface PartPlace {
@@ -13,6 +16,12 @@ export interface PartPlace {
 /** Formats a part's place as events name it: `<position>/<name>`. */
 export function partPlaceKey({ position, name }: PartPlace): string {
   return `${position}/${name}`
+}
+
+/** The condition that a row of `part` comes after a place, in the order of places. */
+export function isAfterPart({ position, name }: PartPlace) {
+  return ({ eb, refTuple, tuple }: ExpressionBuilder<Schema, 'part'>) =>
+    eb(refTuple('part.position', 'part.name'), '>', tuple(position, name))
 }
 
 /** Finds the parts that still exist. */
@@ -40,3 +49,49 @@ const selectSealed = `select event.header, part.sealed,
   join event on event.stream = stream.key join part on part.position = event.position
   join owner_key on owner_key.key = part.owner
   where stream.name = ? and event.version = ? and part.name = ?`
+
+/** A sealed part with its address and its owner. */
+export interface AgedPart {
+  readonly position: number
+  readonly name: string
+  readonly stream: string
+  readonly version: number
+  readonly owner: string
+}
+
+/** A page of parts. `next` is where the next page begins; absent on the last one. */
+export interface AgedPage {
+  readonly parts: readonly AgedPart[]
+  readonly next?: Pick<AgedPart, 'position' | 'name'>
+}
+
+const pageParts = 500
+/** Most parts may be of other kinds, so a page is also bounded by positions: a long scan would block other work. */
+const pagePositions = 5_000
+
+/** Reads a page of the parts of some kinds (`<type>/<name>`), of events recorded before an instant, in order. */
+export function* readAgedParts(
+  kinds: readonly string[],
+  before: Instant,
+  last: Pick<AgedPart, 'position' | 'name'>,
+): Steps<AgedPage> {
+  const until = yield* positionBefore(before)
+  const end = Math.min(until, last.position + pagePositions)
+  const parts = yield* rows(
+    db
+      .selectFrom('part')
+      .innerJoin('event', 'event.position', 'part.position')
+      .innerJoin('stream', 'stream.key', 'event.stream')
+      .innerJoin('owner_key', 'owner_key.key', 'part.owner')
+      .select(['part.position', 'part.name', 'stream.name as stream', 'event.version', 'owner_key.owner'])
+      .where(isAfterPart(last))
+      .where('part.position', '<=', end)
+      .where(sql<string>`event.type || '/' || part.name`, 'in', kinds)
+      .orderBy('part.position')
+      .orderBy('part.name')
+      .limit(pageParts),
+  )
+  const final = parts.length === pageParts ? parts.at(-1) : undefined
+  if (final) return { parts, next: { position: final.position, name: final.name } }
+  return end < until ? { parts, next: { position: end + 1, name: '' } } : { parts }
+}

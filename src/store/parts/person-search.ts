@@ -1,8 +1,9 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
-import { type Connection, rows, type Steps } from '../database/connection.ts'
-import { endOfLog } from '../log/position-before.ts'
+import { type Connection, rows } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
+import { endOfLog } from '../log/read.ts'
 
 /** Positions read before yielding to the event loop. */
 const pagePositions = 5_000
@@ -19,7 +20,7 @@ export async function findStreamsNaming(
   const streams = new Set<string>()
   for (let after = 0; after < until; after += pagePositions) {
     const last = Math.min(after + pagePositions, until)
-    const found = await reader.read(() => readStreamsNaming(subject, after, last))
+    const found = await reader.read(() => rows(eventsNaming(subject, after, last).select('stream.name')))
     for (const { name } of found) streams.add(name)
     await yieldToEventLoop()
   }
@@ -41,17 +42,18 @@ export function isEventOfPerson(subject: string, { stream, data, parts = [] }: O
   const owner = streamOf('subject', subject)
   if (isStreamOf('subject', stream)) return stream === owner
   // `subject` is in the events of consents and validations, `owners` in those that record who opened sealed parts.
-  const { subject: whose, owners } = data as { subject?: unknown; owners?: unknown }
+  const { subject: whose, owners }: { subject?: unknown; owners?: unknown } = data ?? {}
   if (whose === subject || (Array.isArray(owners) && owners.includes(owner))) return true
   return parts.some(part => part.owner === owner)
 }
 
-function* readStreamsNaming(subject: string, after: number, last: number): Steps<readonly { name: string }[]> {
-  return yield* rows<{ name: string }>({
-    sql: selectStreamsNaming,
-    parameters: [after, last, `%${subject}%`],
-  })
+/** Begins a query of the events in a range of the log whose header contains a person's ref. */
+export function eventsNaming(subject: string, after: number, last: number) {
+  return db
+    .selectFrom('event')
+    .innerJoin('stream', 'stream.key', 'event.stream')
+    .where('event.position', '>', after)
+    .where('event.position', '<=', last)
+    .where('event.header', 'like', `%${subject}%`)
+    .orderBy('event.position')
 }
-
-const selectStreamsNaming = `select stream.name from event join stream on stream.key = event.stream
-  where event.position > ? and event.position <= ? and event.header like ? order by event.position`

@@ -1,8 +1,8 @@
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { attempt, type Connection, first, rows, type Steps } from '../database/connection.ts'
-import type { Schema } from '../database/schema.ts'
-import { endOfLog } from '../log/position-before.ts'
+import { db } from '../database/schema.ts'
+import { endOfLog } from '../log/read.ts'
 import type { WriterCache } from '../writing/writer-cache.ts'
 import { makeServingTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -50,7 +50,6 @@ export class Projector {
 
   /** Creates the tables of new views. A view that is new to a log with events starts out stopped. */
   *createTables(): Steps<void> {
-    const db = this.#connection.compiler
     const position = yield* endOfLog()
     for (const { view } of this.#projected) {
       const { name, version } = view
@@ -82,19 +81,19 @@ export class Projector {
       if (this.#names.has(name)) continue
       running.delete(name)
       const reason = 'a version of averba without this view wrote to the log'
-      yield* rows({ sql: updateStopped, parameters: [from, reason, name.slice(0, name.indexOf('@'))] })
+      yield* recordStop(name.slice(0, name.indexOf('@')), from, reason)
     }
     for (const { view, table } of this.#projected) {
       if (!running.has(viewVersionName(view))) continue
       const reason = yield* this.#foldInto(view, table, events)
       if (reason === undefined) continue
       running.delete(viewVersionName(view))
-      yield* rows({ sql: updateStopped, parameters: [from, reason, view.name] })
+      yield* recordStop(view.name, from, reason)
       // After the transaction, since the listener may read the store.
       queueMicrotask(() => this.#listener()?.onFailed(view.name))
     }
     known.views = [...running].join(' ')
-    if (known.views !== before) yield* rows({ sql: updateRunningViews, parameters: [known.views] })
+    if (known.views !== before) yield* rows(db.updateTable('head').set({ views: known.views }))
   }
 
   *#foldInto(view: View, table: ViewTable, events: readonly RecordedEvent[]): Steps<string | undefined> {
@@ -120,6 +119,10 @@ export class Projector {
   }
 }
 
+function* recordStop(view: string, position: number, reason: string): Steps<void> {
+  yield* rows(db.updateTable('projection').set({ position, reason }).where('view', '=', view))
+}
+
 /** Finds the first event whose row cannot be made or written, by writing rows singly and rolling them back. */
 export function* findFailingEvent(
   view: View,
@@ -143,7 +146,7 @@ export function* findFailingEvent(
 export function* readViewProgress(): Steps<readonly ViewProgress[]> {
   const end = yield* endOfLog()
   const running = yield* readRunningViews()
-  const found = yield* rows<Schema['projection']>({ sql: selectProjections, parameters: [] })
+  const found = yield* rows(db.selectFrom('projection').selectAll().orderBy('view'))
   return found.map(row => {
     const isRunning = running.has(viewVersionName({ name: row.view, version: row.version }))
     return isRunning ? { ...row, isRunning, position: end, reason: '' } : { ...row, isRunning }
@@ -166,20 +169,20 @@ export function* readViewProgressOf(views: readonly View[]): Steps<readonly View
 
 /** Lists the running views, each as `viewVersionName` gives it. */
 export function* readRunningViews(): Steps<ReadonlySet<string>> {
-  return parseRunningViews((yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] }))?.views ?? '')
+  return parseRunningViews(
+    (yield* first<{ views: string }>({ sql: 'select views from head', parameters: [] }))?.views ?? '',
+  )
 }
 
 /** Adds a view to the running ones. */
 export function* joinHead(view: View): Steps<void> {
-  const head = yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] })
-  const running = parseRunningViews(head?.views ?? '').add(viewVersionName(view))
-  yield* rows({ sql: updateRunningViews, parameters: [[...running].join(' ')] })
+  const running = new Set(yield* readRunningViews()).add(viewVersionName(view))
+  yield* rows(db.updateTable('head').set({ views: [...running].join(' ') }))
 }
 
 function* leaveHead(view: string): Steps<void> {
-  const head = yield* first<{ views: string }>({ sql: selectRunningViews, parameters: [] })
-  const running = [...parseRunningViews(head?.views ?? '')].filter(name => !name.startsWith(`${view}@`))
-  yield* rows({ sql: updateRunningViews, parameters: [running.join(' ')] })
+  const running = [...(yield* readRunningViews())].filter(name => !name.startsWith(`${view}@`))
+  yield* rows(db.updateTable('head').set({ views: running.join(' ') }))
 }
 
 /** A view's name and version, as the head lists it. */
@@ -196,8 +199,3 @@ export function describeStop(error: unknown, position: number | undefined): stri
   const at = position === undefined ? 'while its rows were written' : `at position ${position}`
   return `${error instanceof Error ? error.name : 'Error'} ${at}`
 }
-
-const selectRunningViews = 'select views from head'
-const selectProjections = 'select view, version, position, reason from projection order by view'
-const updateRunningViews = 'update head set views = ?'
-const updateStopped = 'update projection set position = ?, reason = ? where view = ?'

@@ -1,19 +1,46 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
-import { endOfLog } from '../log/position-before.ts'
-import { readPage } from '../log/read.ts'
-import type { Schemas } from '../log/upcasters.ts'
+import type { Schemas } from '../log/header.ts'
+import { endOfLog } from '../log/read.ts'
 import type { StoreOptions } from '../store-options.ts'
-import { isFailureOfOneView, recordStopReason, rejoinHead } from './catch-up.ts'
 import { compareRows, RowDifferences } from './compare-rows.ts'
-import { sweepDiscardedTables } from './discarded-tables.ts'
-import { Folding } from './folding.ts'
-import { SideTable } from './side-table.ts'
-import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
+import { Folding, isFailureOfOneView, recordStopReason, rejoinHead } from './folding.ts'
+import { SideTable, sweepDiscardedTables } from './side-table.ts'
+import { noSuchView, ViewTable } from './view-table.ts'
+
+/** Options of a rebuild of several views. */
+export interface RebuildAll extends Pick<RebuildOptions, 'signal' | 'compare'> {
+  readonly views?: readonly string[]
+  /** Called after each page with the view, the position reached and the end of the log. */
+  readonly onProgress?: (view: string, position: number, end: number) => void
+}
+
+/**
+ * Rebuilds views one after the other. When the signal aborts, it returns those that are finished.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `Rebuilder.rebuild`
+ */
+export async function rebuildAll(
+  rebuilder: Rebuilder,
+  views: readonly View[],
+  { views: names, onProgress, ...others }: RebuildAll,
+): Promise<RebuildResult[]> {
+  const unknown = names?.find(name => !views.some(view => view.name === name))
+  if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, views)
+  const rebuilt: RebuildResult[] = []
+  for (const view of views.filter(each => names?.includes(each.name) ?? true)) {
+    const done = await rebuilder.rebuild(view, {
+      ...others,
+      ...(onProgress && { onProgress: (position, end) => onProgress(view.name, position, end) }),
+    })
+    if (!done) break
+    rebuilt.push(done)
+  }
+  return rebuilt
+}
 
 /** The result of rebuilding one view. */
 export interface RebuildResult {
@@ -33,12 +60,6 @@ export interface RebuildOptions {
   readonly signal?: AbortSignal
   /** Whether to count the rows that differ from the serving ones; true when absent. */
   readonly compare?: boolean
-}
-
-/** The last position or the last instant to include. */
-export interface ViewBound {
-  readonly position?: number
-  readonly at?: Instant
 }
 
 const heldRowsMax = 100_000
@@ -223,24 +244,6 @@ export class Rebuilder {
     yield* side.swap(folding.held.values())
     yield* rejoinHead(this.#parts, view)
     return true
-  }
-
-  /** Builds the rows of a view as they were at a position or an instant, in memory only. */
-  async buildAsOf(view: View, { position, at }: ViewBound): Promise<ViewRow[]> {
-    const built = new Map<string, ViewRow | undefined>()
-    const last = position ?? (await this.#connection.read(endOfLog))
-    for (let after = 0; ; ) {
-      const page = await this.#connection.read(() => readPage(this.#parts.schemas, { after }))
-      const until = page.filter(event => event.position <= last && (at === undefined || event.at <= at))
-      for (const event of until) {
-        const key = view.key(event)
-        if (key !== undefined) built.set(key, foldOne(view, key, built.get(key), event))
-      }
-      after = page.at(-1)?.position ?? 0
-      if (page.length === 0 || until.length < page.length) break
-      await yieldToEventLoop()
-    }
-    return [...built.values()].filter(row => row !== undefined)
   }
 }
 

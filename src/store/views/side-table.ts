@@ -1,8 +1,8 @@
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
-import type { Schema } from '../database/schema.ts'
-import { discardTable } from './discarded-tables.ts'
+import { db, type Schema } from '../database/schema.ts'
 import { createViewIndexes, createViewTable, type ViewRow, ViewTable } from './view-table.ts'
 
 type RebuildMark = Omit<Schema['rebuild'], 'view'>
@@ -30,9 +30,9 @@ export class SideTable {
 
   /** Continues an interrupted rebuild of the same version, or begins with an empty table. */
   static *begin(connection: Connection, view: View): Steps<SideTable> {
-    const serving = yield* first<{ version: number }>({ sql: selectVersion, parameters: [view.name] })
+    const serving = yield* first(db.selectFrom('projection').select('version').where('view', '=', view.name))
     if (serving?.version !== view.version) throw rebuildBusy(view, 'another version of averba uses the file')
-    const left = yield* first<RebuildMark>({ sql: selectMark, parameters: [view.name] })
+    const left = yield* readMark(view)
     const isLeft = left?.version === view.version
     const run = yield* beginRun(view)
     const mark: RebuildMark = isLeft
@@ -68,14 +68,19 @@ export class SideTable {
 
   *#setMark(mark: RebuildMark): Steps<void> {
     this.#mark = mark
-    const { version, position, until, written, run } = mark
-    yield* rows({ sql: saveMark, parameters: [this.#view.name, version, position, until, written, run] })
+    const insert = db.insertInto('rebuild').values({ view: this.#view.name, ...mark })
+    yield* rows(insert.onConflict(on => on.column('view').doUpdateSet(mark)))
   }
 
   *checkNotTakenOver(): Steps<void> {
-    const found = yield* first<RebuildMark>({ sql: selectMark, parameters: [this.#view.name] })
+    const found = yield* readMark(this.#view)
     if (found?.run !== this.#mark.run) throw rebuildBusy(this.#view, 'another process rebuilds it')
   }
+}
+
+function readMark({ name }: View): Steps<RebuildMark | undefined> {
+  const query = db.selectFrom('rebuild').select(['version', 'position', 'until', 'written', 'run'])
+  return first(query.where('view', '=', name))
 }
 
 /** Makes the serving table of a new version. Rebuilds for other versions are abandoned. */
@@ -85,7 +90,11 @@ export function* makeServingTable(connection: Connection, view: View): Steps<voi
 
 /** Begins a run. No other run of the view ever had its number. */
 function* beginRun({ name }: View): Steps<number> {
-  return (yield* first<{ run: number }>({ sql: raiseRun, parameters: [name] }))?.run ?? 0
+  const insert = db.insertInto('rebuild').values({ view: name, version: 0, position: 0, until: 0, written: 0, run: 1 })
+  const raise = insert.onConflict(on =>
+    on.column('view').doUpdateSet(eb => ({ version: 0, run: eb('rebuild.run', '+', 1) })),
+  )
+  return (yield* first(raise.returning('run')))?.run ?? 0
 }
 
 function* makeTable(connection: Connection, view: View, name: string, run: number): Steps<void> {
@@ -102,10 +111,64 @@ function sideTableName({ name }: View): string {
   return `${name}_next`
 }
 
-const selectVersion = 'select version from projection where view = ?'
-const selectMark = 'select version, position, until, written, run from rebuild where view = ?'
-const raiseRun = `insert into rebuild (view, version, position, until, written, run) values (?, 0, 0, 0, 0, 1)
-  on conflict (view) do update set version = 0, run = rebuild.run + 1 returning run`
-const saveMark = `insert into rebuild (view, version, position, until, written, run) values (?, ?, ?, ?, ?, ?)
-  on conflict (view) do update set version = excluded.version, position = excluded.position,
-  until = excluded.until, written = excluded.written, run = excluded.run`
+/** Deleting overwrites rows with zeros: this many take only milliseconds. */
+const rowsPerDelete = 500
+const prefix = 'discarded_'
+const discardedName = /^discarded_\d+$/
+
+/** Renames a table, if it exists, out of the way in one step; `sweepDiscardedTables` drops it later. */
+function* discardTable(connection: Connection, table: string): Steps<void> {
+  const tables = yield* listTables(connection)
+  if (!tables.includes(table)) return
+  const last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
+  yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
+}
+
+/** Reports whether there are discarded tables to sweep. */
+export async function hasDiscardedTables(connection: Connection): Promise<boolean> {
+  return (await connection.read(() => listTables(connection))).some(isDiscarded)
+}
+
+/**
+ * Removes discarded tables, including those left by a process that died. Deleting overwrites the rows, which takes
+ * time, so it deletes a few at a time and lets others append in between.
+ */
+export async function sweepDiscardedTables(connection: Connection, signal?: AbortSignal): Promise<void> {
+  const failed = new Map<string, unknown>()
+  while (!signal?.aborted) {
+    const tables = (await connection.read(() => listTables(connection))).filter(isDiscarded)
+    const table = tables.find(each => !failed.has(each))
+    if (table === undefined) break
+    // A damaged table must not keep the others from being removed.
+    await connection
+      .transact(() => removeRows(connection, table))
+      .catch((error: unknown) => {
+        if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+        failed.set(table, error)
+      })
+    await yieldToEventLoop()
+  }
+  for (const error of failed.values()) throw error
+}
+
+/** Deletes some rows of a table, and drops the table when it is empty. Another process may have dropped it already. */
+function* removeRows(connection: Connection, table: string): Steps<void> {
+  if (!(yield* listTables(connection)).includes(table)) return
+  // PostgreSQL frees the whole file of a table at once.
+  if (connection.dialect === 'sqlite') {
+    yield* rows({
+      sql: `delete from ${table} where rowid in (select rowid from ${table} limit ${rowsPerDelete})`,
+      parameters: [],
+    })
+    if ((yield* rows({ sql: `select 1 from ${table} limit 1`, parameters: [] })).length > 0) return
+  }
+  yield* rows({ sql: `drop table ${table}`, parameters: [] })
+}
+
+function* listTables(connection: Connection): Steps<string[]> {
+  return (yield* rows<{ name: string }>(connection.listTables)).map(({ name }) => name)
+}
+
+function isDiscarded(table: string): boolean {
+  return discardedName.test(table)
+}

@@ -3,7 +3,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, isWaitOver } from '../../vocabulary/instant.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
-import { type CatchUpParts, catchUp, isFailureOfOneView } from './catch-up.ts'
+import { type CatchUpParts, catchUp, isFailureOfOneView } from './folding.ts'
 import { readRunningViews, readViewProgress, type ViewStateListener, viewVersionName } from './projector.ts'
 import type { Rebuilder } from './rebuilder.ts'
 

@@ -1,16 +1,23 @@
 import type { CompiledQuery } from 'kysely'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
-import { logPageRows, type ReadFilter, readPage } from '../log/read.ts'
-import type { Schemas } from '../log/upcasters.ts'
+import type { Schemas } from '../log/header.ts'
+import { endOfLog, logPageRows, type ReadFilter, readPage } from '../log/read.ts'
 import { readRunningViews, viewVersionName } from './projector.ts'
 import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
 
 /** The events that rows are folded from: those of one stream, or of all streams of one kind. */
 export type RowSource = Required<Pick<ReadFilter, 'stream'>> | Required<Pick<ReadFilter, 'kind'>>
+
+/** The last position or the last instant to include. */
+export interface ViewBound {
+  readonly position?: number
+  readonly at?: Instant
+}
 
 /** What views are read with. */
 export interface ViewReaderParts {
@@ -57,18 +64,42 @@ export class ViewReader {
 
   /** Folds the rows of some events, in the order in which the log first touched them. Throws as `find` does. */
   async foldFrom(name: string, source: RowSource): Promise<ViewRow[]> {
-    return [...(await this.#fold(this.#findView(name).view, source)).values()]
+    return listRows(await this.#fold(this.#findView(name).view, source))
   }
 
-  async #fold(view: View, source: RowSource): Promise<Map<string, ViewRow>> {
+  /**
+   * Builds the rows of a view as they were at a position or an instant, in memory only.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` when there is no such view
+   */
+  async asOf(name: string, { position, at }: ViewBound): Promise<object[]> {
+    const { view } = this.#findView(name, 'build')
+    const last = position ?? (await this.#parts.connection.read(endOfLog))
+    const isIncluded = (event: RecordedEvent) => event.position <= last && (at === undefined || event.at <= at)
+    return listRows(await this.#foldEvents(view, {}, isIncluded))
+  }
+
+  async #fold(view: View, source: RowSource): Promise<FoldedRows> {
+    try {
+      return await this.#foldEvents(view, source)
+    } catch (error) {
+      throw error instanceof AverbaError ? error : viewStopped(view.name, error)
+    }
+  }
+
+  /** Folds events, up to the first that is not included. */
+  async #foldEvents(view: View, source: ReadFilter, isIncluded = (_: RecordedEvent) => true): Promise<FoldedRows> {
     const { connection, schemas } = this.#parts
-    const rows = new Map<string, ViewRow>()
-    for (let after = 0; ; ) {
+    const folded: FoldedRows = new Map()
+    for (let after = 0; ; await yieldToEventLoop()) {
       const page = await connection.read(() => readPage(schemas, { ...source, after }))
-      foldRows(rows, view, page)
-      const last = page.at(-1)
-      if (!last || page.length < logPageRows) return rows
-      after = last.position
+      for (const event of page) {
+        if (!isIncluded(event)) return folded
+        const key = view.key(event)
+        if (key !== undefined) folded.set(key, foldOne(view, key, folded.get(key), event))
+      }
+      if (page.length < logPageRows) return folded
+      after = page.at(-1)?.position ?? 0
     }
   }
 
@@ -84,23 +115,17 @@ export class ViewReader {
     }
   }
 
-  #findView(name: string) {
+  #findView(name: string, verb = 'read') {
     const found = this.#views.get(name)
-    if (!found) throw noSuchView(`Cannot read "${name}"`, this.#parts.views)
+    if (!found) throw noSuchView(`Cannot ${verb} "${name}"`, this.#parts.views)
     return found
   }
 }
 
-function foldRows(rows: Map<string, ViewRow>, view: View, events: readonly RecordedEvent[]): void {
-  try {
-    for (const event of events) {
-      const key = view.key(event)
-      const row = key === undefined ? undefined : foldOne(view, key, rows.get(key), event)
-      if (key !== undefined && row) rows.set(key, row)
-    }
-  } catch (cause) {
-    throw viewStopped(view.name, cause)
-  }
+type FoldedRows = Map<string, ViewRow | undefined>
+
+function listRows(folded: FoldedRows): ViewRow[] {
+  return [...folded.values()].filter(row => row !== undefined)
 }
 
 function viewStopped(view: string, cause?: unknown): AverbaError {

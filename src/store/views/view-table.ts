@@ -6,6 +6,9 @@ import { type Connection, each, first, type Steps } from '../database/connection
 /** A row of any view, by column. */
 export type ViewRow = Record<string, Cell>
 
+/** Names stand in statements as they are. */
+const identifier = /^(?!discarded_|.*_next$)[a-z]\w*$/
+
 /** The table of one view: the serving one, or one that is being built. */
 export class ViewTable {
   readonly name: string
@@ -19,6 +22,10 @@ export class ViewTable {
     this.name = name
     this.#isEmpty = isEmpty
     this.#columns = Object.keys(view.columns)
+    if (![view.name, ...this.#columns].every(each => identifier.test(each)))
+      throw new TypeError(
+        `The view "${view.name}" has a name that is not allowed in SQL, or is that of a discarded table`,
+      )
     const [key, ...others] = this.#columns
     const marks = this.#columns.map(() => '?').join(', ')
     const updates = others.map(column => `${column} = excluded.${column}`).join(', ')
@@ -34,9 +41,8 @@ export class ViewTable {
   /** Inserts or updates rows in one request. */
   write(changed: Iterable<ViewRow | undefined>): Steps<void> {
     this.#isEmpty = false
-    const cells: Cell[][] = []
-    for (const row of changed) if (row) cells.push(this.#columns.map(column => row[column] ?? null))
-    return each(this.#upsert, cells)
+    const present = [...changed].filter(row => row !== undefined)
+    return each(this.#upsert, present, row => this.#columns.map(column => row[column] ?? null))
   }
 }
 

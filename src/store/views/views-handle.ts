@@ -9,24 +9,32 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import type { ReadonlyKysely } from 'kysely/readonly'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
+import { emptyLists } from '../database/schema.ts'
 import { readOnlyError } from '../database/tables-read.ts'
 
-/** A typed, read-only query handle for the views. */
-export type ViewsHandle<Tables> = Pick<Kysely<Tables>, 'selectFrom' | 'with'>
+/**
+ * A typed query handle for the views. Its types have no statement that writes, not even within `with`. Raw SQL that
+ * writes, a transaction and `destroy` are refused when they run.
+ */
+export type ViewsHandle<Tables> = ReadonlyKysely<Tables>
 
 /** Opens the handle that hosts query the views through. */
 export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle<Tables> {
   const isSqlite = reader.dialect === 'sqlite'
-  return new Kysely<Tables>({
+  const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
       createDriver: () => new ReadOnlyDriver(reader),
       createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
     },
+    plugins: [emptyLists],
   })
+  // Kysely has the type, and leaves it to a cast: its own `with` also accepts queries that write.
+  return kysely as never
 }
 
 class ReadOnlyDriver implements Driver {

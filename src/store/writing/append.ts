@@ -1,4 +1,4 @@
-import { logStream, type logTypes } from '../../proof/log-stream.ts'
+import { logStream, type logTypes } from '../../proof/recorded-header.ts'
 import type {
   Actor,
   Basis,
@@ -11,7 +11,7 @@ import type {
 } from '../../vocabulary/message.ts'
 import type { EffectMove } from '../ledger/ledger.ts'
 import type { Destruction } from './destruction.ts'
-import type { RecentDigest } from './recent-digests.ts'
+import type { RecentDigest } from './writer-cache.ts'
 
 /** The state that a stream must be in: missing, existing, any, or at a version. */
 export type StreamExpectation = 'none' | 'exists' | 'any' | number

@@ -3,8 +3,7 @@ import { each, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { findPresent, partPlaceKey } from '../parts/parts.ts'
 import { isEventOfPerson } from '../parts/person-search.ts'
-import { deleteRecentDigests } from './recent-digests.ts'
-import type { KnownOwner } from './writer-cache.ts'
+import { deleteRecentDigests, type KnownOwner } from './writer-cache.ts'
 
 /** The data that an append destroys. */
 export interface Destruction {
@@ -55,37 +54,21 @@ export function* arePartsPresent({ parts, person }: Destruction, staged: readonl
 
 /** Destroys the data. The row of an erased key stays, without the key, so that no new key is created. */
 export function* destroyData({ parts, person }: Destruction): Steps<void> {
-  yield* each(
-    deletePart,
-    parts.map(({ position, name }) => [position, name]),
-  )
+  yield* each(deletePart, parts, ({ position, name }) => [position, name])
   yield* deleteRecentDigests(parts.map(({ position }) => position))
   if (!person) return
   const { owner, indexEntries, commands, streams, keepsKey, kept } = person
   yield* deleteRecentDigests(kept)
-  yield* each(
-    deleteEntry,
-    indexEntries.map(({ kind, digest }) => [kind, digest]),
-  )
-  yield* each(
-    emptyReceipt,
-    commands.map(id => [emptyBytes, id]),
-  )
-  yield* each(
-    emptyReceiptsOfStream,
-    streams.map(stream => [emptyBytes, stream]),
-  )
+  yield* each(deleteEntry, indexEntries, ({ kind, digest }) => [kind, digest])
+  yield* each(emptyReceipt, commands, id => [emptyBytes, id])
+  yield* each(emptyReceiptsOfStream, streams, stream => [emptyBytes, stream])
   if (keepsKey) yield* rows({ sql: markOwner, parameters: [owner] })
   else yield* rows({ sql: emptyOwner, parameters: [emptyBytes, emptyBytes, owner] })
 }
 
 /** The writer's copy of an owner's key after the erasure. */
 export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): KnownOwner {
-  return {
-    ...owner,
-    isErased: 1,
-    ...(!keepsKey && { epoch: 0, wrapped: emptyBytes, commitment: emptyBytes }),
-  }
+  return { ...owner, isErased: 1, ...(!keepsKey && { epoch: 0, wrapped: emptyBytes, commitment: emptyBytes }) }
 }
 
 const emptyBytes = new Uint8Array()

@@ -1,16 +1,113 @@
 import { leafHash } from '../../proof/merkle.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { PartMark, RecordedEvent } from '../../vocabulary/message.ts'
-import type { Steps } from '../database/connection.ts'
-import { canMove, effectRows, isEffectOpen } from '../ledger/ledger.ts'
-import { writeHeader } from '../log/header.ts'
-import { type Schemas, schemaOf } from '../log/upcasters.ts'
+import type { Instant, PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import { each, first, type Steps } from '../database/connection.ts'
+import {
+  cancelEffect,
+  canMove,
+  type EffectMove,
+  effectRows,
+  endEffect,
+  insertEffect,
+  isEffectOpen,
+  moveEffect,
+  resolveEffect,
+} from '../ledger/ledger.ts'
+import { type Schemas, schemaOf, writeHeader } from '../log/header.ts'
+import type { Tile } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
-import { type Batch, findReceipt, lookUp } from './batch.ts'
-import { arePartsPresent, erasedOwner, isSurveyOutdated } from './destruction.ts'
-import { digestKey, type RecentDigest, type RecentDigests } from './recent-digests.ts'
-import type { KnownOwner, KnownStream, WriterCache } from './writer-cache.ts'
+import { arePartsPresent, type Destruction, destroyData, erasedOwner, isSurveyOutdated } from './destruction.ts'
+import {
+  digestKey,
+  type KnownOwner,
+  type KnownStream,
+  type NewRecentDigest,
+  type RecentDigest,
+  type RecentDigests,
+  type WriterCache,
+} from './writer-cache.ts'
+
+/** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
+export class Batch {
+  readonly streams: { readonly key: number; readonly name: string }[] = []
+  readonly owners: KnownOwner[] = []
+  readonly events: StagedEvent[] = []
+  readonly effects: unknown[][] = []
+  readonly receipts = new Map<string, Receipt>()
+  readonly indexEntries = new Map<string, IndexEntry>()
+  readonly recent = new Map<string, NewRecentDigest>()
+  /** The moves of effects by id, each with the time of its append. */
+  readonly moved = new Map<string, { move: EffectMove; now: Instant }>()
+  readonly ended = new Map<string, { as: Settlement; reason: string; position: number }>()
+  readonly cancelled = new Set<string>()
+  readonly destroyed: Destruction[] = []
+
+  get isEmpty(): boolean {
+    return this.events.length + this.receipts.size + this.indexEntries.size + this.ended.size === 0
+  }
+
+  /** Writes everything but the views and their checkpoints. */
+  *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
+    yield* each(insertStream, this.streams, ({ key, name }) => [key, name])
+    yield* each(insertOwner, this.owners, ownerRow)
+    yield* each(insertEvent, this.events, eventRow)
+    yield* each(insertPart, this.events.flatMap(partRows), row => row)
+    yield* each(insertEffect, this.effects, row => row)
+    yield* each(upsertEntry, [...this.indexEntries.values()], ({ kind, digest, value }) => [kind, digest, value])
+    yield* recents.add(this.recent)
+    for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
+    for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
+    for (const { recorded, stream } of this.events) {
+      if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
+      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded)
+    }
+    yield* each(insertReceipt, [...this.receipts.values()], receiptRow)
+    yield* each(upsertTile, tiles, ({ level, number, hashes }) => [level, number, hashes])
+    for (const destruction of this.destroyed) yield* destroyData(destruction)
+  }
+}
+
+function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unknown[] {
+  return [key, owner, epoch, wrapped, commitment]
+}
+
+function eventRow({ recorded, stream, header, leaf }: StagedEvent): unknown[] {
+  const { position, version, type } = recorded
+  return [position, stream, version, type, header, leaf]
+}
+
+function partRows({ recorded, parts }: StagedEvent): unknown[][] {
+  return parts.map(({ name, owner, sealed }) => [recorded.position, name, owner, sealed])
+}
+
+function receiptRow({ commandId, digest, code, detail, effect, position, stream }: Receipt): unknown[] {
+  return [commandId, digest, code, detail, effect, position, stream]
+}
+
+/** Finds the value stored under a keyed digest. */
+export function* lookUp(kind: string, digest: Uint8Array): Steps<string | undefined> {
+  return (yield* first<{ value: string }>({ sql: selectEntry, parameters: [kind, digest] }))?.value
+}
+
+/** Finds the stored receipt of a command. */
+export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
+  return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
+}
+
+const insertStream = 'insert into stream (key, name) values (?, ?)'
+const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
+const insertEvent = 'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
+const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
+const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
+  values (?, ?, ?, ?, ?, ?, ?)`
+const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
+  from receipt where command_id = ?`
+const upsertEntry = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
+  on conflict (kind, digest) do update set value = excluded.value`
+const selectEntry = 'select value from keyed_index where kind = ? and digest = ?'
+const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
+  on conflict (level, number) do update set hashes = excluded.hashes`
 
 /** The stored state of a stream, and its key and version after the append. A key of 0 is not assigned yet. */
 interface StreamPlacement {

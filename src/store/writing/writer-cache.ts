@@ -1,6 +1,7 @@
 import type { OwnerKey, Vault } from '../../vault/vault.ts'
+import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { first, type Steps } from '../database/connection.ts'
+import { each, first, rows, type Steps } from '../database/connection.ts'
 import { parseHeader } from '../log/header.ts'
 import { Tree } from '../log/tree.ts'
 
@@ -103,3 +104,123 @@ const selectStream = `select key, (select max(version) from event where event.st
   from stream where name = ?`
 const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key
   where owner = ?`
+
+/** A keyed digest of received content, with the period within which equal content is a duplicate. */
+export interface RecentDigest {
+  readonly digest: Uint8Array
+  readonly since: number
+  /** The end, in milliseconds. A later record came from a clock that was ahead, so its age is unknown. */
+  readonly until: number
+}
+
+/** The last event of an append with a digest, and the time by the clock of its process. */
+interface RecentEvent {
+  readonly position: number
+  /** May be earlier than the event's time: a clock may go back, the times of the log never do. */
+  readonly at: Instant
+}
+
+/** A digest that a batch records, with its event. */
+export type NewRecentDigest = RecentDigest & RecentEvent
+
+/** Digests kept at most. The oldest are deleted first. */
+const digestsMax = 100_000
+/** New digests between two deletions of old ones. */
+const sweepEvery = 1_000
+
+/**
+ * Finds recently recorded content by keyed digest. The digests are in a table in log order, where inserting is cheap,
+ * and are looked up in memory: an index on disk would cause random writes.
+ */
+export class RecentDigests {
+  readonly #seen = new Map<string, RecentEvent>()
+  /** Rows of other processes up to this position have been read. */
+  #position = 0
+  #isStale = true
+  #unswept = 0
+
+  /** Called when another process has written: `catchUp` then reads its rows. */
+  markStale(): void {
+    this.#isStale = true
+  }
+
+  /** Drops everything in memory, after a failed commit. */
+  forget(): void {
+    this.#seen.clear()
+    this.#position = 0
+    this.#isStale = true
+  }
+
+  *catchUp(): Steps<void> {
+    if (!this.#isStale) return
+    const parameters = [this.#position]
+    const found = yield* rows<RecentEvent & { digest: Uint8Array }>({ sql: selectAfter, parameters })
+    for (const { digest, position, at } of found) this.#remember(digestKey(digest), { position, at })
+    // Rows of other processes count too: a short-lived process never reaches `sweepEvery` itself.
+    this.#unswept += found.length
+    this.#isStale = false
+  }
+
+  /** Finds a recent event in memory. Most digests have none and need no query. */
+  findInMemory(recent: RecentDigest): number | undefined {
+    const seen = this.#seen.get(digestKey(recent.digest))
+    return seen && isRecent(recent, seen) ? seen.position : undefined
+  }
+
+  /** Finds a recent event under a digest, unless its parts were destroyed. */
+  *find(recent: RecentDigest): Steps<number | undefined> {
+    const position = this.findInMemory(recent)
+    if (position === undefined) return undefined
+    const row = yield* first<{ position: number }>({ sql: selectOne, parameters: [position, recent.digest] })
+    return row?.position
+  }
+
+  /** Inserts the digests of a batch. Call `catchUp` first. */
+  *add(added: ReadonlyMap<string, NewRecentDigest>): Steps<void> {
+    const newest = [...added.values()].at(-1)
+    if (!newest) return
+    yield* each(insertOne, [...added.values()], ({ position, at, digest }) => [position, at, digest])
+    for (const [key, { position, at }] of added) this.#remember(key, { position, at })
+    this.#unswept += added.size
+    if (this.#unswept >= sweepEvery) yield* this.#sweep(newest)
+  }
+
+  *#sweep(newest: RecentDigest): Steps<void> {
+    this.#unswept = 0
+    let last: RecentEvent | undefined
+    for (const [key, seen] of this.#seen) {
+      if (isRecent(newest, seen) && this.#seen.size <= digestsMax) break
+      this.#seen.delete(key)
+      last = seen
+    }
+    if (last) yield* rows({ sql: deleteUntil, parameters: [last.position] })
+  }
+
+  #remember(key: string, seen: RecentEvent): void {
+    // Deleted first, so that the new entry is the last one.
+    this.#seen.delete(key)
+    this.#seen.set(key, seen)
+    this.#position = seen.position
+  }
+}
+
+function isRecent({ since, until }: RecentDigest, { at }: RecentEvent): boolean {
+  const ms = fromInstant(at)
+  return ms >= since && ms <= until
+}
+
+/** Converts a digest to the key of a map. */
+export function digestKey(digest: Uint8Array): string {
+  return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('latin1')
+}
+
+/** Deletes the digests of events whose parts are destroyed. */
+export function* deleteRecentDigests(positions: readonly number[]): Steps<void> {
+  yield* each(deleteOne, positions, position => [position])
+}
+
+const selectAfter = 'select position, at, digest from recent_digest where position > ? order by position'
+const selectOne = 'select position from recent_digest where position = ? and digest = ?'
+const insertOne = 'insert into recent_digest (position, at, digest) values (?, ?, ?)'
+const deleteUntil = 'delete from recent_digest where position <= ?'
+const deleteOne = 'delete from recent_digest where position = ?'

@@ -3,13 +3,11 @@ import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import type { Connection, Steps } from '../database/connection.ts'
-import type { Schemas } from '../log/upcasters.ts'
+import { type Connection, first, type Steps } from '../database/connection.ts'
+import type { Schemas } from '../log/header.ts'
 import type { Append, Appended } from './append.ts'
-import { Batch } from './batch.ts'
-import { RecentDigests } from './recent-digests.ts'
-import { stageAppend } from './stage.ts'
-import { WriterCache } from './writer-cache.ts'
+import { Batch, stageAppend } from './stage.ts'
+import { RecentDigests, WriterCache } from './writer-cache.ts'
 
 /** What a writer works with. */
 export interface WriterParts {
@@ -186,7 +184,7 @@ export class Writer {
   /** Loads the cache again when another process has written. */
   *#refreshCache(connection: Connection): Steps<WriterCache> {
     // The statement gives one row of one column.
-    const [row] = (yield connection.foreignWrites) as readonly Readonly<Record<string, unknown>>[]
+    const row = yield* first<Record<string, unknown>>(connection.foreignWrites)
     const value = Object.values(row ?? {})[0]
     if (!this.#cache || value !== this.#foreignWrites) {
       this.#cache = yield* WriterCache.load()

@@ -1,16 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import { describe, expect, test } from 'vitest'
 import { loadCertificate } from '../../../src/adapters/credentials/certificate.ts'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import { openAverba } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { serveHttps } from '../../../src/simulation/served/serve.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const now = systemClock.now()
 const dayMs = 86_400_000
@@ -77,7 +78,7 @@ test('a PEM text with the chain first is put in order', async () => {
 
 /** Writes a PKCS#12 file with the installed openssl. */
 async function exportByOpenssl(cert: string, key: string, passphrase: string, how: string[] = []): Promise<Buffer> {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-pfx-'))
+  const folder = temporaryFolder()
   for (const [name, text] of Object.entries({ cert, key })) writeFileSync(join(folder, name), text)
   const flags = ['-export', '-in', 'cert', '-inkey', 'key', '-passout', `pass:${passphrase}`, '-out', 'pfx', ...how]
   execFileSync('openssl', ['pkcs12', ...flags], { cwd: folder, stdio: 'pipe' })
@@ -132,26 +133,26 @@ test('a certificate with another PEM label is read', async () => {
 test('a certificate that expires in 20 days is reported once, when it is used', async () => {
   const authority = await createAuthority(now - 345 * dayMs)
   const issued = await authority.issueServer(['localhost'])
-  const server = await serveHttps(async () => new Response('ok'), { ...issued, clientCa: authority.ca })
+  const server = closeAtEnd(await serveHttps(async () => new Response('ok'), { ...issued, clientCa: authority.ca }))
   const reported: number[] = []
-  const socket = openSocket({
-    clock: systemClock,
-    ca: authority.ca,
-    certificate: await authority.issueClient('x'),
-    onExpiring: daysLeft => void reported.push(daysLeft),
-  })
+  const socket = closeAtEnd(
+    openSocket({
+      clock: systemClock,
+      ca: authority.ca,
+      certificate: await authority.issueClient('x'),
+      onExpiring: daysLeft => void reported.push(daysLeft),
+    }),
+  )
   for (let i = 0; i < 2; i++) await socket.fetch(new Request(`https://localhost:${server.port}/`))
   expect(reported).toEqual([expect.any(Number)])
   expect(reported[0]).toBeGreaterThanOrEqual(18)
   expect(reported[0]).toBeLessThanOrEqual(20)
-  await socket.close()
-  await server.close()
 })
 
 test('the log says that the client certificate ends soon', async () => {
   const certificate = await (await createAuthority(now - 344.5 * dayMs)).issueClient('x')
   const lines: unknown[] = []
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     consentService: { baseUrl: 'https://localhost:1', certificate },
     logger: line => void lines.push(line),
@@ -159,7 +160,6 @@ test('the log says that the client certificate ends soon', async () => {
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   expect((await averba.consents.sync({ subject })).status).toBe('deferred')
   expect(lines).toEqual([{ message: 'the client certificate expires soon: renew it', daysLeft: 20 }])
-  await averba.close()
 })
 
 test('the certificate of a legacy PKCS#12 file is presented over TLS', async () => {
@@ -167,18 +167,18 @@ test('the certificate of a legacy PKCS#12 file is presented over TLS', async () 
   const authority = await createAuthority(now)
   const names: (string | undefined)[] = []
   const issued = await authority.issueServer(['localhost'])
-  const server = await serveHttps(
-    async (_, { clientName }) => {
-      names.push(clientName)
-      return new Response('ok')
-    },
-    // Self-signed: it is its own authority.
-    { ...issued, clientCa: pem.cert },
+  const server = closeAtEnd(
+    await serveHttps(
+      async (_, { clientName }) => {
+        names.push(clientName)
+        return new Response('ok')
+      },
+      // Self-signed: it is its own authority.
+      { ...issued, clientCa: pem.cert },
+    ),
   )
   const certificate = { pfx: recorded('rc2-40.pfx'), passphrase }
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate })
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, certificate }))
   expect((await socket.fetch(new Request(`https://localhost:${server.port}/`))).status).toBe(200)
   expect(names).toEqual(['gestora a1'])
-  await socket.close()
-  await server.close()
 })

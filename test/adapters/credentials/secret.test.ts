@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { AverbaError, Secret, valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { openWorld } from '../../support/world.ts'
 
 const canary = 'segredo-canario-4711'
 
@@ -27,7 +27,7 @@ test('a secret is never printed, and expose() returns it', () => {
 
 test('every secret option accepts a Secret, also from a function', async () => {
   const secrets: string[] = []
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       receiver: {
         publicUrl: 'https://receptor.exemplo.br/averba',
@@ -60,7 +60,7 @@ test('every secret option accepts a Secret, also from a function', async () => {
     ).toMatchObject([{ isDelivered: true }])
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
   await world.close()
-  const wrapped = await simulate({
+  const wrapped = await openWorld({
     averba: {
       tokenService: {
         url: 'https://gateway.exemplo.br/token',
@@ -87,7 +87,7 @@ test.each<[string, () => unknown]>([
   ['a number', () => 7],
 ])('nothing is sent when the token function returns %s', async (_, bearer) => {
   let sent = 0
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       validationService: {
         ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
@@ -103,5 +103,4 @@ test.each<[string, () => unknown]>([
   const reason = 'Cannot use the bearer token: it is empty or not a text'
   expect(await world.averba.validations.validate(input)).toMatchObject({ status: 'deferred', reason })
   expect(sent).toBe(0)
-  await world.close()
 })

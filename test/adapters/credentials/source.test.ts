@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { valueFrom } from '../../../src/adapters/credentials/source.ts'
+import { valueFrom } from '../../../src/adapters/credentials/secret.ts'
 
 const never = () => new Promise<string>(() => undefined)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { redactEcho } from '../../../src/adapters/http/redact-echo.ts'
+import { redactEcho } from '../../../src/adapters/http/exchange.ts'
 
 const url = 'https://portal.exemplo.br/consentimentos/25774435016/a'
 const key = 'ch"a/ve <ç> &1'

@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openSocket, type SocketOptions } from '../../../src/adapters/http/transport.ts'
@@ -10,6 +9,9 @@ import { VirtualClock } from '../../../src/simulation/index.ts'
 import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { type Peer, type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let authority: Authority
 let stranger: Authority
@@ -75,12 +77,11 @@ test('requests leave from localAddress', async () => {
 test('connectTo sends to another port, and the server name is still checked', async () => {
   const to = { host: '127.0.0.1', port: server.port }
   const connectTo = (target: string) => (target.endsWith(':443') ? to : undefined)
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, connectTo })
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, connectTo }))
   expect((await socket.fetch(new Request('https://receptor.exemplo.br/'))).status).toBe(200)
   await expect(socket.fetch(new Request('https://receptor.outro.br/'))).rejects.toMatchObject({
     name: 'UnsentError',
   })
-  await socket.close()
 })
 
 describe('each unusable certificate has its own message', () => {
@@ -110,8 +111,7 @@ test('an answer that is too large or too late fails', async () => {
 
 describe('an answer as a stream', () => {
   const stream = async (path: string, options: Partial<SocketOptions>, onConnected?: () => void) => {
-    const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
-    onTestFinished(() => socket.close())
+    const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, ...options }))
     const url = `https://localhost:${server.port}${path}`
     return socket.stream(new Request(url, { method: 'POST', body: 'x' }), onConnected)
   }
@@ -134,8 +134,7 @@ describe('an answer as a stream', () => {
 
   test('calls back when it is connected, and not when the connection fails', async () => {
     const reported: number[] = []
-    const socket = openSocket({ clock: systemClock, ca: authority.ca })
-    onTestFinished(() => socket.close())
+    const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca }))
     for (const port of [server.port, server.port]) {
       const url = `https://localhost:${port}/`
       await (await socket.stream(new Request(url), () => reported.push(port))).text()
@@ -152,7 +151,7 @@ describe('an answer as a stream', () => {
 test('a rotated certificate is used without a restart, and a wrong one can be corrected', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
   let certificate = { ...client, key: 'x' }
-  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => certificate }))
   const name = async () => {
     await socket.fetch(new Request(`https://localhost:${server.port}/`))
     return seen.at(-1)?.clientName
@@ -164,7 +163,6 @@ test('a rotated certificate is used without a restart, and a wrong one can be co
   expect(await name()).toBe('gestora')
   await clock.advance(60_000)
   expect(await name()).toBe('gestora-nova')
-  await socket.close()
 })
 
 test('the old certificate stays in use when the vault is down or a file is half-written', async () => {
@@ -172,7 +170,7 @@ test('the old certificate stays in use when the vault is down or a file is half-
   const reported: string[] = []
   let give = (): typeof client => client
   const onTrouble = ({ message }: Error) => void reported.push(message)
-  const socket = openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble }))
   const name = async () => {
     await socket.fetch(new Request(`https://localhost:${server.port}/`))
     return seen.at(-1)?.clientName
@@ -203,7 +201,6 @@ test('the old certificate stays in use when the vault is down or a file is half-
   give = () => next
   await clock.advance(60_000)
   expect(await name()).toBe('gestora-nova')
-  await socket.close()
 })
 
 test('a burst of first requests, or after a rotation, loads the certificate once', async () => {
@@ -213,7 +210,7 @@ test('a burst of first requests, or after a rotation, loads the certificate once
     asked += 1
     return asked === 1 ? client : authority.issueClient('gestora-nova')
   }
-  const socket = openSocket({ clock, ca: authority.ca, certificate })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate }))
   const burst = () =>
     Promise.all(Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))))
   await burst()
@@ -221,7 +218,6 @@ test('a burst of first requests, or after a rotation, loads the certificate once
   await clock.advance(60_000)
   expect((await burst()).map(response => response.status)).toEqual(Array.from({ length: 20 }, () => 200))
   expect(asked).toBe(2)
-  await socket.close()
 })
 
 test('a certificate that is not valid yet does not replace the current one', async () => {
@@ -230,7 +226,7 @@ test('a certificate that is not valid yet does not replace the current one', asy
   const reported: string[] = []
   let certificate = client
   const onTrouble = ({ message }: Error) => void reported.push(message)
-  const socket = openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble }))
   const name = async () => {
     await socket.fetch(new Request(`https://localhost:${server.port}/`))
     return seen.at(-1)?.clientName
@@ -242,7 +238,6 @@ test('a certificate that is not valid yet does not replace the current one', asy
   expect(reported).toEqual([expect.stringContaining('it is not valid before 20')])
   await clock.advance(3 * 86_400_000)
   expect(await name()).toBe('gestora-nova')
-  await socket.close()
 })
 
 test('PEM as bytes is used like PEM as text', async () => {
@@ -260,13 +255,12 @@ test('the time that a vault takes does not count as time of the request', async 
     if (isSlow) await systemClock.sleep(400)
     return client
   }
-  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 300 })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, budgetMs: 300 }))
   const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
   await send()
   isSlow = true
   await clock.advance(60_000)
   expect((await send()).status).toBe(200)
-  await socket.close()
 })
 
 test('an expired certificate is never presented, and its replacement is used at once', async () => {
@@ -294,7 +288,7 @@ test('a vault that hangs delays a request only briefly while the certificate is 
   const vault = Promise.withResolvers<typeof client>()
   let isHanging = false
   const certificate = () => (isHanging ? vault.promise : client)
-  const socket = openSocket({ clock, ca: authority.ca, certificate, budgetMs: 500 })
+  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, budgetMs: 500 }))
   const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
   await send()
   isHanging = true
@@ -304,7 +298,6 @@ test('a vault that hangs delays a request only briefly while the certificate is 
   expect((await send()).status).toBe(200)
   vault.resolve(await authority.issueClient('gestora-nova'))
   await expect.poll(async () => (await send()) && seen.at(-1)?.clientName).toBe('gestora-nova')
-  await socket.close()
 })
 
 test('a request whose connection is made after its time limit was not sent', async () => {
@@ -314,9 +307,7 @@ test('a request whose connection is made after its time limit was not sent', asy
     const timer = setTimeout(() => socket.pipe(connect(server.port, '127.0.0.1')).pipe(socket), budgetMs + 60)
     socket.once('close', () => clearTimeout(timer))
   })
-  await new Promise<void>(resolve => slow.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>(resolve => slow.close(() => resolve())))
-  const { port } = slow.address() as AddressInfo // It listens on a port.
+  const port = await listenUntilEnd(slow)
   const before = seen.length
   const socket = openSocket({ clock: systemClock, ca: authority.ca, budgetMs })
   const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
@@ -354,7 +345,7 @@ describe('openssl refuses a certificate for another purpose before it reads a re
 
 /** A server that requires a client certificate, and refuses one with a TLS alert. */
 async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate) {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-openssl-'))
+  const folder = temporaryFolder()
   const files = { cert, key, ca: authority.ca }
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const flags = ['-accept', '0', '-cert', 'cert', '-key', 'key', '-CAfile', 'ca', '-Verify', '2', version]
@@ -375,11 +366,8 @@ async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate)
 
 test('a request whose connection ends before the TLS handshake was not sent', async () => {
   const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
-  await new Promise<void>(resolve => rude.listen(0, '127.0.0.1', resolve))
-  const { port } = rude.address() as AddressInfo // It listens on a port.
-  const socket = openSocket({ clock: systemClock, ca: authority.ca })
+  const port = await listenUntilEnd(rude)
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca }))
   const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
   await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
-  await socket.close()
-  await new Promise(resolve => rude.close(resolve))
 })

@@ -1,24 +1,12 @@
-import { createServer as createHttps, type Server as HttpsServer } from 'node:https'
-import { type AddressInfo, createServer, type Server } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { createServer as createHttps } from 'node:https'
+import { createServer, type Server } from 'node:net'
+import { expect, test } from 'vitest'
 import { tryReach } from '../../../src/adapters/http/try-reach.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 
-const servers: Server[] = []
-afterEach(async () => {
-  for (const server of servers.splice(0)) {
-    const closed = new Promise(done => server.close(done))
-    if ('closeAllConnections' in server) (server as HttpsServer).closeAllConnections()
-    await closed
-  }
-})
-
-async function listen(server: Server): Promise<string> {
-  servers.push(server)
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  return `https://localhost:${(server.address() as AddressInfo).port}` // It listens on a port.
-}
+const listen = async (server: Server) => `https://localhost:${await listenUntilEnd(server)}`
 
 const clock = systemClock
 const authority = await createAuthority(clock.now())

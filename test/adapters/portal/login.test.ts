@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba, portalSession } from '../../../src/index.ts'
+import { portalSession } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { serveHttps } from '../../../src/simulation/served/serve.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { openEngine } from '../../support/world.ts'
 
 test('the certificate is presented over TLS, and the login sends its headers', async () => {
   const authority = await createAuthority(systemClock.now())
@@ -28,7 +29,7 @@ test('the certificate is presented over TLS, and the login sends its headers', a
     { ...(await authority.issueServer(['localhost'])), clientCa: ca },
   )
   let certificate = await authority.issueClient('importadora')
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     clock,
     portal: {
@@ -50,7 +51,6 @@ test('the certificate is presented over TLS, and the login sends its headers', a
     ['/portal/api/autenticar', 'importadora-nova', 'IMPEXP'],
     ['/portal/api/ext/webhook', 'importadora-nova', null],
   ])
-  await averba.close()
   await server.close()
 })
 

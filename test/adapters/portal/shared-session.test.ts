@@ -8,6 +8,7 @@ import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
+import type { Performers } from '../../../src/vocabulary/performer.ts'
 
 const pending: PendingEffect = {
   ...{
@@ -32,7 +33,7 @@ test('a call that the portal did is settled even if the session cannot be stored
   })
   const kept = shareInMemory()
   let isHeld = false
-  const performers = createPortalClient({
+  const performers: Performers = createPortalClient({
     baseUrl: 'https://portal.exemplo.br',
     authenticate: portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' }),
     clock: systemClock,
@@ -61,7 +62,7 @@ test.each([
   ['an access key', portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' })],
   ['a header from the host', staticHeaders({ authorization: malformed })],
 ])('%s that no request can carry is MISCONFIGURED and never quoted', async (_, authenticate) => {
-  const performers = createPortalClient({
+  const performers: Performers = createPortalClient({
     baseUrl: 'https://portal.exemplo.br',
     authenticate,
     clock: systemClock,

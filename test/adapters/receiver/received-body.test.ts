@@ -1,16 +1,17 @@
 import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
-import { type AddressInfo, createConnection } from 'node:net'
+import { createConnection } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import express from 'express'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   createReceiver,
   type IncomingNotification,
   type ReceiverOptions,
 } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 
 const body = Buffer.from('{"numero": "26BR1", "situacao": "não ✓"}')
 const headers = { 'event-type': 'e', secret: 'certa', 'content-type': 'application/json' }
@@ -36,9 +37,7 @@ function openReceiver(secretsOf: ReceiverOptions['secretsOf'] = async () => [{ c
 
 async function listen(handle: (incoming: IncomingMessage, outgoing: never) => void) {
   const server = createServer(handle as Parameters<typeof createServer>[1])
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>(resolve => void server.close(() => resolve())))
-  return { server, port: (server.address() as AddressInfo).port }
+  return { server, port: await listenUntilEnd(server) }
 }
 
 /** Posts a body in two chunks to Express. The second leaves when the host has the first, cut within a character. */

@@ -11,6 +11,7 @@ import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { createReceiver, type IncomingNotification } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 
 const body = '{"numero": "26BR1", "situacao": "não ✓" }'
 
@@ -33,10 +34,8 @@ function openReceiver({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
 }
 
 /** Listens on loopback until the test has ended. */
-async function listen(server: Pick<Server, 'listen' | 'close' | 'address'>): Promise<string> {
-  await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => new Promise<void>(resolve => void server.close(() => resolve())))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/averba`
+async function listen(server: Server): Promise<string> {
+  return `http://127.0.0.1:${await listenUntilEnd(server)}/averba`
 }
 
 /** Checks what the host passes on besides the body: the address of the connection, and every header. */

@@ -1,6 +1,6 @@
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import { type AddressInfo, createConnection } from 'node:net'
+import { createConnection } from 'node:net'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
@@ -8,6 +8,8 @@ import { createReceiver, type IncomingNotification } from '../../../src/adapters
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 
 const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
 const post = (init: RequestInit = {}) =>
@@ -31,41 +33,30 @@ async function openReceiver(
     { ...(await authority.issueServer(['localhost'])), minVersion: 'TLSv1.2' },
     wrap(receiver.listener),
   )
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  const socket = openSocket({
-    clock: systemClock,
-    ca: authority.ca,
-    connectTo: () => ({ host: '127.0.0.1', port }),
-  })
-  const close = async () => {
-    await socket.close()
-    server.closeAllConnections()
-    await new Promise(resolve => server.close(resolve))
-  }
-  return { port, ca: authority.ca, fetch: socket.fetch, close }
+  const port = await listenUntilEnd(server)
+  const connectTo = () => ({ host: '127.0.0.1', port })
+  const { fetch } = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, connectTo }))
+  return { port, ca: authority.ca, fetch }
 }
 
 test('behind an HTTPS server a notification is stored before it is acknowledged', async () => {
   const stored: IncomingNotification[] = []
-  const { fetch, close } = await openReceiver(async incoming => void stored.push(incoming))
+  const { fetch } = await openReceiver(async incoming => void stored.push(incoming))
   const taken = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
   expect([taken.status, taken.headers.get('content-length'), await taken.text()]).toEqual([200, '0', ''])
   expect(stored).toMatchObject([{ evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }])
   expect((await fetch(post({ headers: { ...headers, secret: 'errada' } }))).status).toBe(401)
   expect(stored).toHaveLength(1)
-  await close()
 })
 
 test('a body that a parser consumed is answered 500 at once, with the reason', async () => {
-  const { fetch, close } = await openReceiver(
+  const { fetch } = await openReceiver(
     async () => undefined,
     listener => (incoming, outgoing) => incoming.resume().on('end', () => listener(incoming, outgoing)),
   )
   const response = await fetch(post({ headers: { ...headers, secret: 'certa' } }))
   expect(response.status).toBe(500)
   expect(await response.text()).toContain('Put the receiver before any body parser')
-  await close()
 })
 
 test('if the host has already answered, a stored notification is reported as late', async () => {
@@ -93,19 +84,16 @@ test('if the host has already answered, a stored notification is reported as lat
     receiver.listener(incoming, outgoing)
     void storing.promise.then(() => outgoing.writeHead(503).end('timeout'))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listenUntilEnd(server)
   const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', headers, body: '{}' })
   expect(status).toBe(503)
   stored.resolve()
   await written.promise
   expect([missed, troubles]).toEqual([['late'], []])
-  server.closeAllConnections()
-  await new Promise(resolve => server.close(resolve))
 })
 
 test('a repeated secret header is refused', async () => {
-  const { port, ca, close } = await openReceiver(async () => undefined)
+  const { port, ca } = await openReceiver(async () => undefined)
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
   const lines = [
     'POST /averba HTTP/1.1',
@@ -120,7 +108,6 @@ test('a repeated secret header is refused', async () => {
   let answer = ''
   for await (const chunk of socket) answer += chunk
   expect(answer).toMatch(/^HTTP\/1\.1 401 /)
-  await close()
 })
 
 test.each([
@@ -128,7 +115,7 @@ test.each([
   ['with another value is refused', 'outro', 400],
 ])('a repeated event-type %s, over a socket and as a web request', async (_, second, status) => {
   const stored: IncomingNotification[] = []
-  const { port, ca, close } = await openReceiver(async incoming => void stored.push(incoming))
+  const { port, ca } = await openReceiver(async incoming => void stored.push(incoming))
   const again = Object.entries({ ...headers, 'event-type': second })
   const pairs = [...Object.entries(headers), ...again, ['secret', 'certa'] as [string, string]]
   const socket = connect({ host: '127.0.0.1', port, ca, servername: 'localhost' })
@@ -137,7 +124,6 @@ test.each([
   let answer = ''
   for await (const chunk of socket) answer += chunk
   expect(answer).toContain(`HTTP/1.1 ${status} `)
-  await close()
   const refused: unknown[] = []
   const receiver = createReceiver({
     ...{ clock: systemClock, sources: 'any', onStoreError: () => undefined },
@@ -255,14 +241,12 @@ test('a body that is cut off is not stored, and is reported as lost', async () =
     onMissed: reason => void missed.push(reason),
   })
   const server = createHttpServer(receiver.listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const socket = createConnection((server.address() as AddressInfo).port, '127.0.0.1')
+  const socket = createConnection(await listenUntilEnd(server), '127.0.0.1')
   socket.write('POST /averba HTTP/1.1\r\nhost: a\r\nevent-type: e\r\ncontent-length: 9\r\n\r\n{"a"')
   await new Promise(resolve => server.once('request', resolve))
   socket.destroy()
   await expect.poll(() => missed).toEqual(['unstored'])
   expect(stored).toEqual([])
-  await new Promise(resolve => server.close(resolve))
 })
 
 test('the budget includes secrets and body, and nothing is stored after it', async () => {

@@ -230,13 +230,13 @@ describe('a reading in full that may come from an older copy', () => {
       evaluateAt(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).reason
   }
 
-  test('keeps the past as uncertain as the newer reading made it', () => {
+  test('keeps the end of the past that the newer reading showed', () => {
     const begun = [
       ['PENDENTE', 0],
       ['ATIVO', 1],
     ] as const
     const at = readings([10, 'ATIVO'], [11, 'ATIVO', [...begun, ['REVOGADO', 2]]], [20, 'ATIVO', begun])
-    expect(at(15)).toBe('uncertain')
+    expect(at(15)).toBe('revoked')
   })
 
   test('shows an end that no other reading shows', () => {

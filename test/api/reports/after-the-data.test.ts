@@ -1,15 +1,14 @@
 import { expect, test } from 'vitest'
-import type { ProcessingReport, SubjectReport } from '../../../src/index.ts'
-import { valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { type ProcessingReport, type SubjectReport, valueOf } from '../../../src/index.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
 
-const dayMs = 86_400_000
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 /** A person whose data was revealed once, and whose result was kept for one day. */
 async function createWorld() {
   const retention = { 'validation.result': { days: 1 }, 'validation.claims': 'until-settled' } as const
-  const world = await simulate({ averba: { retention, schedules: true } })
+  const world = await openWorld({ averba: { retention, schedules: true } })
   const { averba, samples, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -19,10 +18,7 @@ async function createWorld() {
   await averba.subjects.reveal(row ?? {}, { actor, purpose: 'atendimento ao titular' })
   const other = await averba.consents.enrol({ cpf: '52998224725' })
   valueOf(await averba.validations.validate({ id: 'p2', cpf: '52998224725', claims: { nome: 'Outra' } }))
-  for (let day = 0; day < 3; day++) {
-    await clock.advance(dayMs)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, dayMs, 3)
   const report = async (language: 'en' | 'pt-BR', who = subject) =>
     JSON.parse(await averba.subjects.report({ subject: who }, { language })) as SubjectReport
   return { ...world, subject, other, report }
@@ -32,7 +28,7 @@ const wordsOf = ({ timeline }: SubjectReport, type: string) =>
   timeline.filter(entry => entry.type === type).map(({ words }) => words)
 
 test('the timeline describes reveals and destruction by retention', async () => {
-  const { report, other, close } = await createWorld()
+  const { report, other } = await createWorld()
   const [portuguese, english] = [await report('pt-BR'), await report('en')]
   expect(wordsOf(portuguese, 'reveal.recorded')).toEqual([
     'Dados lacrados abertos para esta organização: atendimento ao titular',
@@ -54,11 +50,10 @@ test('the timeline describes reveals and destruction by retention', async () => 
     kind: 'person',
     ref: 'atendente-7',
   })
-  await close()
 })
 
 test('the records of processing state the retention rules of the organisation', async () => {
-  const { averba, close, clock } = await createWorld()
+  const { averba, clock } = await createWorld()
   const period = { from: '2000-01-01T00:00:00.000Z', until: new Date(clock.now()).toISOString() }
   const of = async (language: 'en' | 'pt-BR') =>
     (JSON.parse(await averba.audit.processingReport(period, { language })) as ProcessingReport).retention
@@ -68,11 +63,10 @@ test('the records of processing state the retention rules of the organisation', 
   expect(await of('pt-BR')).toContain(
     'Prazos de eliminação: resultado da validação: 1 dia; dados declarados para a validação: até a conclusão.',
   )
-  await close()
 })
 
 test('the report of an erased person shows the receipt and no personal data', async () => {
-  const { averba, samples, subject, report, close } = await createWorld()
+  const { averba, samples, subject, report } = await createWorld()
   expect((await report('en')).erasure).toBeNull()
   const receipt = await averba.subjects.erase({ subject }, asked)
   const erased = await report('en')
@@ -105,11 +99,10 @@ test('the report of an erased person shows the receipt and no personal data', as
   expect([stranger.message, stranger.hint]).toEqual([byCpf.message, byCpf.hint])
   const refused = await averba.consents.sync({ subject }).catch(error => error)
   expect([refused.code, refused.hint]).toEqual(['SUBJECT_ERASED', expect.stringContaining('subjects.receipt')])
-  await close()
 })
 
 test('the report describes an erasure that kept parts', async () => {
-  const { averba, samples, subject, other, report, close } = await createWorld()
+  const { averba, samples, subject, other, report } = await createWorld()
   await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
   expect(wordsOf(await report('en'), 'subject.erased')).toEqual([
@@ -122,5 +115,4 @@ test('the report describes an erasure that kept parts', async () => {
   await averba.subjects.erase({ subject: other }, { ...asked, keep: ['consent.detail'] })
   expect(wordsOf(await report('en', other), 'subject.erased')).toEqual(["The person's data was erased"])
   expect(wordsOf(await report('pt-BR', other), 'subject.erased')).toEqual(['Dados do titular eliminados'])
-  await close()
 })

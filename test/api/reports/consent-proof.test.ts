@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type AverbaError, type ConsentReport, checkPageProof, type PageProof, valueOf } from '../../../src/index.ts'
-import { labelsOf } from '../../../src/pages/language.ts'
+import { labelsOf } from '../../../src/pages/labels.ts'
 import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
-import { simulate } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { createReportedWorld, type ReportedWorld } from './reported-world.ts'
+import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const { subtle } = globalThis.crypto
@@ -24,7 +24,6 @@ test('the same log gives the same file, byte for byte', async () => {
   const { proof, ...told } = JSON.parse(first) as ConsentReport
   const kept = { ...told, proof: { positions: proof.events.map(({ index }) => index + 1) } }
   await expect(`${JSON.stringify(kept, null, 2)}\n`).toMatchFileSnapshot(golden('consent.pt-BR.json'))
-  await world.close()
 })
 
 test('the proof says what was known then and what is known now, as standing does', async () => {
@@ -47,7 +46,6 @@ test('the proof says what was known then and what is known now, as standing does
   ])
   const byPosition = await proofOf(reported, then.position)
   expect(byPosition.answer).toEqual(report.answer)
-  await world.close()
 })
 
 test('WebCrypto alone checks the proof and detects every change of it', async () => {
@@ -95,7 +93,6 @@ test('WebCrypto alone checks the proof and detects every change of it', async ()
     expect(await checkPageProof(changed, subtle), what).toMatchObject(expected)
     expect(await checkPageProof(changed, subtle), what).not.toEqual(check)
   }
-  await reported.world.close()
 })
 
 /** Another key under the same name, with a correct id. */
@@ -113,7 +110,6 @@ test('a browser without Ed25519 checks the rest and says so', async () => {
   } as unknown as SubtleCrypto // As in an older browser.
   const check = await checkPageProof(proof, older)
   expect(check).toMatchObject({ included: proof.events.length, faults: [], signature: 'unsupported' })
-  await reported.world.close()
 })
 
 test('proofs of logs of any size lead to their root', async () => {
@@ -126,12 +122,10 @@ test('proofs of logs of any size lead to their root', async () => {
     const check = await checkPageProof(proof, subtle)
     expect(check).toMatchObject({ faults: [], signature: 'right', size: log.position })
   }
-  await world.close()
 })
 
 test('proving a consent with many uses yields to other work', async () => {
-  const world = await simulate()
-  const { averba, clock, samples } = world
+  const { averba, clock, samples } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const [held] = await averba.consents.list({ subject, status: 'ATIVO' })
@@ -150,7 +144,6 @@ test('proving a consent with many uses yields to other work', async () => {
   isOver = true
   expect(proof.events.length).toBeGreaterThan(uses)
   expect(turns).toBeGreaterThan(uses / 50)
-  await world.close()
 })
 
 test('a timeline of very many readings is evaluated in one pass', () => {
@@ -192,5 +185,4 @@ test('an unknown consent and a time in a wrong form are refused', async () => {
   const consent = { subject, id: 'nobody' }
   expect(await codeOf(audit.prove({ consent, at: unawareAt }))).toBe('NOT_FOUND')
   expect(await codeOf(audit.prove({ consent, at: 'today' }))).toBe('INVALID_INPUT')
-  await world.close()
 })

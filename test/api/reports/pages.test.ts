@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import type { ConsentReport, SubjectReport } from '../../../src/index.ts'
 import { writeConsentPage } from '../../../src/pages/consent-page.ts'
 import { writeSubjectPage } from '../../../src/pages/subject-page.ts'
-import { openPage, scriptOf } from './open-page.ts'
-import { createReportedWorld } from './reported-world.ts'
+import { openPage, scriptOf } from '../../support/open-page.ts'
+import { createReportedWorld } from '../../support/reported-world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const { subtle } = globalThis.crypto

@@ -1,10 +1,12 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { limitOperations } from '../../../src/api/reports/processing.ts'
-import { AverbaError, openAverba, type ProcessingOperation, type ProcessingReport } from '../../../src/index.ts'
-import { simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
-import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
+import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../../src/index.ts'
+import { VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
+import { basis, createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
@@ -13,11 +15,7 @@ function operationsOf({ world }: Pick<ReportedWorld, 'world'>, of = period): Pro
   return gather(world.averba.audit.processing(of))
 }
 
-async function gather(from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> {
-  const operations: ProcessingOperation[] = []
-  for await (const operation of from) operations.push(operation)
-  return operations
-}
+const gather = (from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> => Array.fromAsync(from)
 
 test('the same log gives the same records of processing, as JSON and as a page', async () => {
   const { world } = await createReportedWorld()
@@ -27,7 +25,6 @@ test('the same log gives the same records of processing, as JSON and as a page',
   await expect(json).toMatchFileSnapshot(golden('processing.pt-BR.json'))
   const page = await audit.processingReport(period, { format: 'html', language: 'en' })
   await expect(page).toMatchFileSnapshot(golden('processing.en.html'))
-  await world.close()
 })
 
 test('an operation has purpose, legal basis, data, data subjects and recipients', async () => {
@@ -57,7 +54,6 @@ test('an operation has purpose, legal basis, data, data subjects and recipients'
     kinds: ['collected'],
     sources: ['portal de comércio exterior'],
   })
-  await reported.world.close()
 })
 
 test('a report with too many operations is refused, and the hint says where to end the period', async () => {
@@ -70,7 +66,6 @@ test('a report with too many operations is refused, and the hint says where to e
     message: expect.stringContaining(`more than ${operations.length - 1} operations`),
     hint: expect.stringContaining(`End the period at ${operations.at(-1)?.at}`),
   })
-  await world.close()
 })
 
 test('every event that collects or shares personal data is an operation', async () => {
@@ -83,7 +78,6 @@ test('every event that collects or shares personal data is an operation', async 
     if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
   }
   expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
-  await reported.world.close()
 })
 
 test('a period includes its beginning and excludes its end', async () => {
@@ -100,11 +94,9 @@ test('a period includes its beginning and excludes its end', async () => {
   )
   await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
   await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
-  await reported.world.close()
 })
 
 const isCall = ({ recipients }: ProcessingOperation) => recipients.includes('Serviço de validação')
-const dayMs = 86_400_000
 
 function validated({ averba, samples }: World) {
   return averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'M' } }, { basis })
@@ -117,34 +109,31 @@ async function callsOf(world: World, from = period.from): Promise<ProcessingOper
 }
 
 test('data of a failed call is shared only when and if the call is answered later', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.faults.add({ kind: 'refuse', service: 'tokenService' })
   await validated(world)
   expect(await callsOf(world)).toEqual([])
   await world.faults.clear()
-  await world.clock.advance(dayMs)
-  await world.averba.settle()
+  await passTime(world, dayMs)
   const calls = await callsOf(world)
   expect(calls).toMatchObject([{ type: 'validation.answered', kinds: ['collected', 'shared'], basis }])
   const [{ at: answeredAt } = { at: '' }] = calls
   expect(answeredAt > '2026-11-20T12:00:00.000Z').toBe(true)
   // A period that begins after the request gives the same.
   expect(await callsOf(world, answeredAt)).toEqual(calls)
-  await world.close()
 })
 
 test('data of a call whose answer was lost counts as shared, once', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
   expect(await callsOf(world)).toMatchObject([{ type: 'validation.inconclusive', kinds: ['shared'] }])
-  await world.close()
 })
 
 test('data of a call lost in one period and answered in the next is shared only in the first', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     async intercept(request, forward) {
       const answer = await forward(request)
@@ -158,14 +147,13 @@ test('data of a call lost in one period and answered in the next is shared only 
   await sent.promise
   // Another process finds that the lease has expired, and the call is in doubt.
   const clock = new VirtualClock()
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock, fetch: world.reach.validationService },
     validationService: {
       ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', bearer: 'outro' },
     },
   })
-  await clock.advance(61_000)
-  await other.settle()
+  await passTime({ averba: other, clock }, 61_000)
   world.clock.jump(dayMs)
   answered.resolve()
   await validating
@@ -175,12 +163,10 @@ test('data of a call lost in one period and answered in the next is shared only 
   expect(await types(period.from, until)).toEqual(['validation.inconclusive'])
   expect(await types(period.from, day)).toEqual(['validation.inconclusive'])
   expect(await types(day, until)).toEqual([])
-  await other.close()
-  await world.close()
 })
 
 test('data of a call whose answer was lost is not shared again when an erasure ends the call', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.faults.add({ kind: 'lose', service: 'validationService' })
   await validated(world)
   await world.clock.advance(dayMs)
@@ -188,13 +174,12 @@ test('data of a call whose answer was lost is not shared again when an erasure e
   await world.averba.subjects.erase({ cpf: world.samples.cpf }, asked)
   expect((await callsOf(world)).map(({ type }) => type)).toEqual(['validation.inconclusive'])
   expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toEqual([])
-  await world.close()
 })
 
 test('data of a call under way counts as shared when an erasure ends it, of a deferred call not', async () => {
   for (const isPutOff of [true, false]) {
     const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const world = await simulate({
+    const world = await openWorld({
       async intercept(request, forward) {
         const response = await forward(request)
         if (!/valida/.test(new URL(request.url).pathname)) return response
@@ -217,12 +202,11 @@ test('data of a call under way counts as shared when an erasure ends it, of a de
 })
 
 test('data of a call answered 429 counts as shared when an erasure ends it', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect((await validated(world)).status).toBe('deferred')
   expect(await callsOf(world)).toEqual([])
   await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
   expect(await callsOf(world)).toMatchObject([{ type: 'subject.erased', kinds: ['shared'] }])
-  await world.close()
 })

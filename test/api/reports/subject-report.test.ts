@@ -1,8 +1,10 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { basis, createReportedWorld, type ReportedWorld } from './reported-world.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { basis, createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 
@@ -10,11 +12,7 @@ async function reportOf({ world, subject }: ReportedWorld, who: { cpf: string } 
   return JSON.parse(await world.averba.subjects.report(who ?? { subject })) as SubjectReport
 }
 
-async function eventsOf({ world }: ReportedWorld): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of world.averba.log.read()) events.push(event)
-  return events
-}
+const eventsOf = ({ world }: ReportedWorld): Promise<Recorded[]> => Array.fromAsync(world.averba.log.read())
 
 test('the same log gives the same report, in Portuguese and in English', async () => {
   const { world, subject } = await createReportedWorld()
@@ -24,7 +22,6 @@ test('the same log gives the same report, in Portuguese and in English', async (
   await expect(portuguese).toMatchFileSnapshot(golden('subject.pt-BR.json'))
   const english = await subjects.report({ subject }, { language: 'en' })
   await expect(english).toMatchFileSnapshot(golden('subject.en.json'))
-  await world.close()
 })
 
 test('the report has every event about the person and none about others', async () => {
@@ -50,7 +47,6 @@ test('the report has every event about the person and none about others', async 
   const others = events.filter(({ type }) => type === 'subject.enrolled').map(({ stream }) => stream)
   const other = others.find(stream => stream !== `subject-${reported.subject}`) ?? 'missing'
   expect(JSON.stringify(report)).not.toContain(other.slice('subject-'.length))
-  await reported.world.close()
 })
 
 test('an actor finds nothing about other people in their own report', async () => {
@@ -62,7 +58,6 @@ test('an actor finds nothing about other people in their own report', async () =
   const after = JSON.parse(await subjects.report({ subject })) as SubjectReport
   expect(after.log.position).toBeGreaterThan(before.log.position)
   expect({ ...after, log: before.log }).toEqual(before)
-  await world.close()
 })
 
 test('held data is counted by kind', async () => {
@@ -77,7 +72,6 @@ test('held data is counted by kind', async () => {
   expect(sum(kind => kind.held)).toBe(pieces.length)
   expect(sum(kind => kind.bytes)).toBe(pieces.reduce((total, { bytes }) => total + bytes, 0))
   expect(held.map(({ kind }) => kind)).toContain('notification.received/body')
-  await reported.world.close()
 })
 
 test('a CPF is masked, and no personal data is opened', async () => {
@@ -89,7 +83,6 @@ test('a CPF is masked, and no personal data is opened', async () => {
   const text = JSON.stringify(report)
   const canaries = [samples.cpf, '257.744', 'Sousa', 'aplicativo', 'chave-secreta', reported.which.id]
   expect(canaries.filter(canary => text.includes(canary))).toEqual([])
-  await reported.world.close()
 })
 
 test('an unknown subject and an unknown form are refused', async () => {
@@ -100,7 +93,6 @@ test('an unknown subject and an unknown form are refused', async () => {
   expect(await codeOf(subjects.report({ cpf: '11144477734' }))).toBe('INVALID_CPF')
   const wrong = { language: 'fr' } as never // From an untyped host.
   await expect(subjects.report({ subject }, wrong)).rejects.toThrow(AverbaError)
-  await world.close()
 })
 
 async function readOutcomes(world: World, subject: SubjectRef) {
@@ -111,7 +103,7 @@ async function readOutcomes(world: World, subject: SubjectRef) {
 }
 
 test('a reading that ended with its schedule is reported so, and not as an erasure', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: world.samples.cpf }, { syncEveryMs: 3_600_000 })
   await world.averba.settle()
@@ -123,11 +115,10 @@ test('a reading that ended with its schedule is reported so, and not as an erasu
     ['listConsents', 'cancelled: periodic readings were ended'],
   ])
   await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
-  await world.close()
 })
 
 test('a validation whose consent was revoked is reported as not sent, a deferred call as begun', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, consentService, faults, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -138,22 +129,20 @@ test('a validation whose consent was revoked is reported as not sent, a deferred
   await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims }, { basis: { ...basis, consent } })
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   valueOf(await averba.consents.sync({ subject }))
-  await clock.advance(86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 86_400_000)
   const { outcomes, validations, words } = await readOutcomes(world, subject)
   const outcome = 'not sent: the consent that it names was no longer valid'
   expect(outcomes).toContainEqual(['validatePerson', outcome])
   expect(validations).toMatchObject([{ id: 'v', outcome }])
   expect(words).toContain('Attempt 1 at the call begun')
   const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-12-31T00:00:00.000Z' }
-  const recipients: string[] = []
-  for await (const operation of averba.audit.processing(period)) recipients.push(...operation.recipients)
+  const operations = await Array.fromAsync(averba.audit.processing(period))
+  const recipients = operations.flatMap(operation => operation.recipients)
   expect(new Set(recipients)).toEqual(new Set(['Serviço de consentimento']))
-  await world.close()
 })
 
 test('a withdrawn change and one that was not made are reported as such', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, faults, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -164,12 +153,10 @@ test('a withdrawn change and one that was not made are reported as such', async 
   await faults.clear()
   await faults.add({ kind: 'status', service: 'consentService', status: 503, times: 1 })
   expect((await averba.consents.deny(which)).status).toBe('unknown')
-  await clock.advance(86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 86_400_000)
   const changes = (await readOutcomes(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
     ['changeStatus', 'withdrawn: another call replaces it'],
     ['changeStatus', 'not done, as was found out later'],
   ])
-  await world.close()
 })

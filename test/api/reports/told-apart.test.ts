@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { type SubjectReport, valueOf } from '../../../src/index.ts'
-import { findDataSource } from '../../../src/pages/source-of.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { givenConsent } from '../../scenarios/consents/given-consent.ts'
+import { findDataSource } from '../../../src/pages/describe.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
@@ -12,7 +13,7 @@ async function reportOf({ averba }: World, subject: Parameters<World['averba']['
 
 test('a call under way during an erasure may have been made, and key work has no recipient', async () => {
   const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       const answer = await forward(request)
       if (!request.url.includes('/validate/')) return answer
@@ -34,12 +35,10 @@ test('a call under way during an erasure may have been made, and key work has no
   answered.resolve()
   await validating.catch(() => undefined)
   expect((await reportOf(world, { subject })).told.map(({ state }) => state)).toEqual(['cancelled', 'unknown'])
-  await world.close()
 })
 
 test('a subject given by CPF and by ref is refused: it could be two persons', async () => {
-  const world = await simulate()
-  const { averba, samples } = world
+  const { averba, samples } = await openWorld()
   await averba.consents.enrol({ cpf: samples.cpf })
   const subject = await averba.consents.enrol({ cpf: '52998224725' })
   const both = { cpf: samples.cpf, subject }
@@ -51,7 +50,6 @@ test('a subject given by CPF and by ref is refused: it could be two persons', as
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
   await expect(averba.subjects.report(both)).rejects.toMatchObject(refused)
   await expect(averba.subjects.hold(both, 'processo 1')).rejects.toMatchObject(refused)
-  await world.close()
 })
 
 test('an answer with the opposite of the requested status is reported as such', async () => {
@@ -63,10 +61,9 @@ test('an answer with the opposite of the requested status is reported as such', 
   consent = { id, status, dataHora, dataExpiracao, cnpjUsuario }
   await given.world.averba.consents.revoke({ subject: given.subject, id })
   const { timeline } = await reportOf(given.world, { subject: given.subject })
-  expect(timeline.find(({ type }) => type === 'consent.conflicted')?.words).toBe(
-    'The service answered the change with ATIVO, which was not requested: a new reading will show the status',
+  expect(timeline.find(({ type }) => type === 'consent.changeLost')?.words).toBe(
+    'The service answered the change with another status: a new reading will show what became of it',
   )
-  await given.world.close()
 })
 
 test.each([
@@ -103,5 +100,4 @@ test('a list does not show a controller that the service no longer returns', asy
   controller = null
   valueOf(await world.averba.consents.sync({ subject }))
   expect(await shown()).toBeNull()
-  await world.close()
 })

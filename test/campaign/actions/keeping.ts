@@ -1,6 +1,5 @@
 import type { ErasureReceipt } from '../../../src/api/reports/erasure-receipt.ts'
-import { backupStore } from '../../../src/operations/backup.ts'
-import { restoreStore } from '../../../src/operations/restore.ts'
+import { backupStore, restoreStore } from '../../../src/operations/backups.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Erased } from '../erased.ts'
 import { personOf } from '../people.ts'

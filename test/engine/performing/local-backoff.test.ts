@@ -1,10 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { LocalBackoff } from '../../../src/engine/performing/local-backoff.ts'
+import { LocalBackoff } from '../../../src/engine/performing/effect-claimer.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { ClaimCandidate } from '../../../src/store/ledger/ledger.ts'
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
+import { hourMs } from '../../support/pass-time.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date', 'performance'] })

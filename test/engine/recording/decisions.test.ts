@@ -5,10 +5,10 @@ import { budgetMachine } from '../../../src/machines/budget.ts'
 import type { Machine } from '../../../src/machines/definition/machine.ts'
 import { subjectMachine } from '../../../src/machines/subject/subject.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import type { ReadFilter } from '../../../src/store/log/read.ts'
-import { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { Json, RecordedEvent } from '../../../src/vocabulary/message.ts'
+import { openStore } from '../../support/store.ts'
 
 const stream = 'budget-2026-11-20'
 const max = 100
@@ -16,13 +16,7 @@ const max = 100
 const waiting = { closing: new AbortController().signal, onTrouble: () => undefined }
 
 function given() {
-  return Store.open({
-    path: ':memory:',
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+  return openStore()
 }
 
 /** A store that reports every page that it reads. */
@@ -61,7 +55,6 @@ test('after a conflict, only the new events of the stream are read', async () =>
   expect(read).toBeLessThan(2 * max)
   for (const n of [max, max + 1])
     await expect(spend(processes[n % 2], n)).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
-  await store.close()
 })
 
 test('a long stream is read without events that change no state, and decided on its newest version', async () => {
@@ -85,7 +78,6 @@ test('a long stream is read without events that change no state, and decided on 
   expect(event).toBeUndefined()
   await send(recorderOf(counted, subjectMachine), 'subject.sync')
   expect((await store.readLast({ stream: who }))?.version).toBe(end + 1)
-  await store.close()
 })
 
 test('events that another process adds while a long stream is read are included', async () => {
@@ -101,5 +93,4 @@ test('events that another process adds while a long stream is read are included'
   })
   const late = spend(recorderOf(outrun, budgetMachine), long + 1, long + 1)
   await expect(late).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
-  await store.close()
 })

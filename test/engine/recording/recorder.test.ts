@@ -2,17 +2,10 @@ import { expect, test } from 'vitest'
 import { type DecisionRequest, Decisions } from '../../../src/engine/recording/decisions.ts'
 import { Recorder } from '../../../src/engine/recording/recorder.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { Store } from '../../../src/store/store.ts'
+import { openStore } from '../../support/store.ts'
 
 async function given() {
-  const store = await Store.open({
-    path: ':memory:',
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+  const store = await openStore()
   const ignore = () => undefined
   const waiting = { closing: new AbortController().signal, onTrouble: ignore }
   const recorder = new Recorder(store, systemClock, new Decisions(store, []), ignore, waiting)
@@ -24,7 +17,7 @@ async function given() {
 }
 
 test('commands in progress are limited wherever they wait, and do not block facts', async () => {
-  const { store, recorder, held, nothing, statusesOf } = await given()
+  const { recorder, held, nothing, statusesOf } = await given()
   const record = (n: number) =>
     recorder.record(() => held.promise, { receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) } })
   const waiting = Array.from({ length: 10_000 }, (_, n) => record(n))
@@ -35,11 +28,10 @@ test('commands in progress are limited wherever they wait, and do not block fact
   expect(await statusesOf(waiting)).toEqual(new Set(['appended']))
   expect(await record(10_001)).toMatchObject({ status: 'appended' })
   expect(recorder.inFlight.commands.count).toBe(0)
-  await store.close()
 })
 
 test('facts in progress are limited: facts kept by their sender are refused, others wait', async () => {
-  const { store, recorder, held, nothing, statusesOf } = await given()
+  const { recorder, held, nothing, statusesOf } = await given()
   const order: number[] = []
   const record = (n: number, isKeptElsewhere: boolean) => {
     const createRequest = () => {
@@ -62,11 +54,10 @@ test('facts in progress are limited: facts kept by their sender are refused, oth
   expect(order).toEqual(Array.from({ length: 10_002 }, (_, n) => n))
   expect(recorder.inFlight.facts.count).toBe(0)
   expect(await record(10_002, true)).toMatchObject({ status: 'appended' })
-  await store.close()
 })
 
 test('a fact that cannot be recorded frees its place for the next', async () => {
-  const { store, recorder, nothing } = await given()
+  const { recorder, nothing } = await given()
   const held = Promise.withResolvers<DecisionRequest>()
   const failing = Array.from({ length: 10_000 }, () => recorder.record(() => held.promise, {}))
   const next = recorder.record(async () => nothing, {})
@@ -74,5 +65,4 @@ test('a fact that cannot be recorded frees its place for the next', async () => 
   expect((await Promise.allSettled(failing)).every(({ status }) => status === 'rejected')).toBe(true)
   expect(await next).toMatchObject({ status: 'appended' })
   expect(recorder.inFlight.facts.count).toBe(0)
-  await store.close()
 })

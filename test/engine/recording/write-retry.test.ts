@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { WriteRetry } from '../../../src/engine/recording/write-retry.ts'
+import { WriteRetry } from '../../../src/engine/recording/recorder.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 import { KeyringUnreadableError } from '../../../src/vault/keyring.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readConsent } from '../../../src/adapters/consent/protocol.ts'
-import { type HistoryEntry, isContradicted, statusBy } from '../../../src/machines/consent/history.ts'
+import { contradiction, type HistoryEntry, statusBy } from '../../../src/machines/consent/status.ts'
 
 const dates = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '']
 const statuses = ['PENDENTE', 'ATIVO', 'REVOGADO', 'OUTRO']
@@ -18,11 +18,11 @@ function read(historico: readonly object[], status: string): readonly HistoryEnt
   return found?.history ?? []
 }
 
-test('isContradicted() and statusBy() agree about an ATIVO for every history of up to three entries', () => {
+test('contradiction() and statusBy() agree about an ATIVO for every history of up to three entries', () => {
   const at = '2026-06-01T00:00:00.000Z'
   for (const historico of histories) {
     const history = { history: read(historico, 'ATIVO'), historyStatus: 'ATIVO' } as const
-    const stands = !isContradicted({ ...history, reading: { status: 'ATIVO' } })
+    const stands = contradiction({ ...history, status: 'ATIVO' }) === undefined
     const later = statusBy(history, at)
     expect(later === undefined || later === 'ATIVO', JSON.stringify(historico)).toBe(stands)
   }

@@ -2,19 +2,19 @@
  * Records a log of today's version, once for each version whose logs have to open for ever:
  * `node test/recordings/logs/record.ts v1`. Never run again for a version that was released.
  */
-import { copyFileSync, existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { exportBundle, valueOf } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
-import { readLogContent } from './shown-of.ts'
+import { readLogContent } from '../../support/shown-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const name = process.argv[2] ?? ''
 const target = join(import.meta.dirname, name)
 if (name === '' || existsSync(`${target}.log`)) throw new TypeError('Name a version that has no log yet')
 
-const path = join(mkdtempSync(join(tmpdir(), 'averba-record-')), 'log.sqlite')
+const path = temporaryStore()
 const subscriptions = [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo-de-exemplo' }]
 const world = await simulate({ averba: { store: path, subscriptions } })
 const { averba, samples, portal, clock, faults } = world

@@ -1,11 +1,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { copyFileSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../../src/index.ts'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 /** A C2SP witness: signs the text of a checkpoint with the time, and returns the note with its own signature line. */
 function createWitness(name: string, seconds = 1_800_000_000) {
@@ -28,12 +29,10 @@ function createWitness(name: string, seconds = 1_800_000_000) {
   }
 }
 
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-anchors-')), 'log.sqlite')
-
 test('a checkpoint signed by a witness anchors the log, as a store and as a bundle', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const witness = createWitness('testemunha.exemplo.br')
-  const averba = await openAverba({ store, anchor: witness.sign })
+  const averba = await openEngine({ store, anchor: witness.sign })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.close()
   expect(witness.seen.length).toBeGreaterThan(0)
@@ -46,7 +45,7 @@ test('a checkpoint signed by a witness anchors the log, as a store and as a bund
   // The owner cannot have rewritten it after the witness signed, so `unproven` does not list that.
   expect(anchored.unproven.join()).not.toContain('write it anew')
 
-  const again = await openAverba({ store, anchor: witness.sign })
+  const again = await openEngine({ store, anchor: witness.sign })
   const bundle = join(store, '..', 'bundle')
   await again.audit.export(bundle)
   await again.close()
@@ -76,9 +75,9 @@ test.each([
   ['returns too many bytes', async () => new Uint8Array(65_537), true],
   ['fails', () => Promise.reject(new Error('the witness is away')), true],
 ])('an anchor that %s leaves the log held', async (_, anchor, isTold) => {
-  const store = newStore()
+  const store = temporaryStore()
   const lines: unknown[] = []
-  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.close()
   const witness = createWitness('w')
@@ -87,18 +86,18 @@ test.each([
 })
 
 test('an anchor of up to 64 kB is stored, a longer one is refused', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const lines: unknown[] = []
   let size = 65_537
   const anchor = async () => new Uint8Array(size)
-  const averba = await openAverba({ store, anchor, logger: line => void lines.push(line) })
+  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.audit.checkpoint()
   size = 65_536
   await averba.consents.enrol({ cpf: '52998224725' })
   await averba.close()
   expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
-  const again = await openAverba({ store })
+  const again = await openEngine({ store })
   const bundle = join(store, '..', 'bundle')
   await again.audit.export(bundle)
   await again.close()
@@ -110,21 +109,21 @@ test('an anchor of up to 64 kB is stored, a longer one is refused', async () => 
 })
 
 test('a failed anchor is requested again with the next checkpoint and by the next process', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const witness = createWitness('testemunha.exemplo.br')
   let asked = 0
   const away = async () => {
     asked += 1
     throw new Error('the witness is away')
   }
-  const first = await openAverba({ store, anchor: away, logger: () => undefined })
+  const first = await openEngine({ store, anchor: away, logger: () => undefined })
   await first.consents.enrol({ cpf: '25774435016' })
   await first.audit.checkpoint()
   await first.audit.checkpoint()
   await first.close()
   expect(asked).toBeGreaterThan(1)
   expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held' })
-  const second = await openAverba({ store, anchor: witness.sign })
+  const second = await openEngine({ store, anchor: witness.sign })
   await second.close()
   expect(witness.seen).toHaveLength(1)
   expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
@@ -134,9 +133,9 @@ test('a failed anchor is requested again with the next checkpoint and by the nex
 })
 
 test('an export contains the anchor of its last checkpoint', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const witness = createWitness('testemunha.exemplo.br')
-  const averba = await openAverba({
+  const averba = await openEngine({
     store,
     async anchor(checkpoint) {
       // Other work runs before it answers.
@@ -152,12 +151,11 @@ test('an export contains the anchor of its last checkpoint', async () => {
     level: 'anchored',
     anchored: events,
   })
-  await averba.close()
 })
 
 test('the own key of a log does not count as a witness under any name', async () => {
-  const store = newStore()
-  const averba = await openAverba({ store })
+  const store = temporaryStore()
+  const averba = await openEngine({ store })
   await averba.consents.enrol({ cpf: '25774435016' })
   const bundle = join(store, '..', 'bundle')
   await averba.audit.export(bundle)
@@ -170,14 +168,14 @@ test('the own key of a log does not count as a witness under any name', async ()
 })
 
 test('an older copy keeps its level, and every verdict says that newer events may be missing', async () => {
-  const [store, older] = [newStore(), newStore()]
+  const [store, older] = [temporaryStore(), temporaryStore()]
   const witness = createWitness('testemunha.exemplo.br')
-  const first = await openAverba({ store, anchor: witness.sign })
+  const first = await openEngine({ store, anchor: witness.sign })
   const subject = await first.consents.enrol({ cpf: '25774435016' })
   const mark = await first.audit.checkpoint()
   await first.close()
   for (const end of ['', '.keys']) copyFileSync(`${store}${end}`, `${older}${end}`)
-  const second = await openAverba({ store, anchor: witness.sign })
+  const second = await openEngine({ store, anchor: witness.sign })
   await second.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD art. 18, VI' })
   await second.close()
   for (const [level, given] of [

@@ -1,9 +1,10 @@
 import { createDecipheriv } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { type Averba, type Events, type Recorded, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { simulate, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { parseVerifierKey, type VerifierKey, verifyDisclosure } from '../../../src/verify.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const asking = { actor: { kind: 'person', ref: 'auditoria-3' }, purpose: 'auditoria 2026-17' } as const
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
@@ -11,8 +12,8 @@ const other = '11144477735'
 
 /** A log with two validations of one person, which have record keys, and the person's enrolment, which has none. */
 async function twoRecords(options: WorldOptions['averba'] = { recordKeys: ['validation'] }) {
-  const store = newPath()
-  const world = await simulate({ averba: { ...options, store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { ...options, store } })
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   for (const [id, nome] of [
@@ -25,11 +26,8 @@ async function twoRecords(options: WorldOptions['averba'] = { recordKeys: ['vali
   return { ...world, world, averba, store, subject, one, two, events }
 }
 
-async function eventsOf({ log }: Averba, ...types: (keyof Events)[]): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of log.read(types.length > 0 ? { types } : {})) events.push(event)
-  return events
-}
+const eventsOf = ({ log }: Averba, ...types: (keyof Events)[]): Promise<Recorded[]> =>
+  Array.fromAsync(log.read(types.length > 0 ? { types } : {}))
 
 async function keyOf({ averba }: Pick<World, 'averba'>): Promise<VerifierKey[]> {
   const [began] = await eventsOf(averba)
@@ -62,7 +60,6 @@ test('the disclosure of a record is recorded and can be read offline', async () 
   expect(JSON.stringify(report.timeline)).toContain(
     `Key that opens the sealed data of one record given to a third party`,
   )
-  await world.close()
 })
 
 test("a record's key opens no other record, and nothing from another record is accepted in its place", async () => {
@@ -113,10 +110,8 @@ test("a record's key opens no other record, and nothing from another record is a
     expect(verdict, what).toMatchObject({ isProven: false, opened: [], closed: [] })
     expect(verdict.fault, what).toContain(fault)
   }
-  const foreign = await simulate()
+  const foreign = await openWorld()
   expect(await verifyDisclosure(a, await keyOf(foreign))).toMatchObject({ isProven: false, opened: [] })
-  await foreign.close()
-  await world.close()
 })
 
 test('parts with record keys are read, rotated, verified and replayed, also without the option', async () => {
@@ -134,7 +129,7 @@ test('parts with record keys are read, rotated, verified and replayed, also with
   expect((await verifyLog({ store })).faults).toEqual([])
   expect((await replayLog({ store })).divergence).toBeUndefined()
 
-  const later = await simulate({ averba: { store } })
+  const later = await openWorld({ averba: { store } })
   expect(await read(later.averba)).toBeDefined()
   expect(JSON.parse(await later.averba.audit.disclose(one, asking)).keys).toEqual(before)
   await later.averba.validations.validate({ id: 'p3', cpf: samples.cpf, claims: { nome: 'IDA' } })
@@ -145,11 +140,10 @@ test('parts with record keys are read, rotated, verified and replayed, also with
   })
   await later.averba.subjects.erase({ subject }, asked)
   await expect(later.averba.audit.disclose(one, asking)).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await later.close()
 })
 
 test('a disclosure without actor, purpose, record or record key is refused and not recorded', async () => {
-  const { averba, world, one, samples } = await twoRecords()
+  const { averba, one, samples } = await twoRecords()
   const [enrolled] = await eventsOf(averba, 'subject.enrolled')
   const refused: [Promise<string>, string][] = [
     [averba.audit.disclose(enrolled?.id ?? '', asking), 'INVALID_INPUT'],
@@ -161,14 +155,12 @@ test('a disclosure without actor, purpose, record or record key is refused and n
   ]
   for (const [each, code] of refused) await expect(each).rejects.toMatchObject({ code })
   expect(await eventsOf(averba, 'reveal.recorded')).toEqual([])
-  await world.close()
 })
 
 test('without the option recordKeys, no part has a record key', async () => {
-  const { averba, world } = await twoRecords({})
+  const { averba } = await twoRecords({})
   const events = await eventsOf(averba)
   const marks = events.flatMap(event => event.parts ?? [])
   expect(marks.length).toBeGreaterThan(3)
   expect(marks.filter(mark => mark.recordKey !== undefined)).toEqual([])
-  await world.close()
 })

@@ -1,18 +1,18 @@
-import { existsSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../../src/index.ts'
-import { exportUpTo } from '../../../src/operations/export.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
+import { exportUpTo } from '../../../src/operations/audit.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 test('a bundle explains each missing part, also those erased after the checkpoint was signed', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
+  const folder = temporaryFolder()
   const store = join(folder, 'log.sqlite')
-  const { averba, samples, close } = await simulate({ averba: { store } })
+  const { averba, samples } = await openWorld({ averba: { store } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   let signed = 0
@@ -26,13 +26,12 @@ test('a bundle explains each missing part, also those erased after the checkpoin
   const { faults, erasedParts } = await verifyLog({ store: dir })
   expect(faults).toEqual([])
   expect(erasedParts).toBeGreaterThan(2)
-  await close()
 })
 
 test('an export during continuous erasures gives up after ten checkpoints', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-export-'))
+  const folder = temporaryFolder()
   const [store, dir] = [join(folder, 'log.sqlite'), join(folder, 'bundle')]
-  const { averba, close } = await simulate({ averba: { store } })
+  const { averba } = await openWorld({ averba: { store } })
   let signed = 0
   const exporting = exportUpTo({ store, dir }, async () => {
     await averba.audit.checkpoint()
@@ -43,5 +42,4 @@ test('an export during continuous erasures gives up after ten checkpoints', asyn
   await expect(exporting).rejects.toMatchObject({ code: 'STORE_BUSY', hint: expect.any(String) })
   expect(signed).toBe(10)
   expect(existsSync(dir)).toBe(false)
-  await close()
 })

@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
@@ -8,9 +5,11 @@ import { subjectMachine } from '../../../src/machines/subject/subject.ts'
 import { validationMachine } from '../../../src/machines/validation.ts'
 import { replay } from '../../../src/operations/replay.ts'
 import { leafHash } from '../../../src/proof/merkle.ts'
-import { simulate } from '../../../src/simulation/index.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
-import { copyStore, makeSampleStore } from '../../store/sample-store.ts'
+import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openWorld } from '../../support/world.ts'
 
 let sample = ''
 beforeAll(async () => {
@@ -70,8 +69,8 @@ test('a replay ends at the given position or instant', async () => {
 })
 
 test('a replay that ends between two events of one decision leaves it out and finds no divergence', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-replay-')), 'log.sqlite')
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const { consents, subjects } = world.averba
   const subject = await consents.enrol({ cpf: world.samples.cpf })
   valueOf(await consents.sync({ subject }))
@@ -89,9 +88,9 @@ test('a replay that ends between two events of one decision leaves it out and fi
 
 test('decisions of one machine can be replayed against another version of it', async () => {
   const pages = async function* () {
-    const database = new Sqlite(sample, { readonly: true })
-    const headers = database.prepare('select header from event order by position').pluck().all() as string[] // Text.
-    database.close()
+    const headers = useDatabase(sample, database =>
+      database.prepare('select header from event order by position').pluck().all(),
+    ) as string[] // Text.
     yield headers.map(header => JSON.parse(header) as RecordedEvent) // As written.
   }
   const newer = {

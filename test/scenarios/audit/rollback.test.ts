@@ -12,20 +12,22 @@ import {
   valueOf,
   verifyLog,
 } from '../../../src/index.ts'
-import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'
 import { views } from '../../../src/views/views.ts'
 import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 /** A simulated world with a file store, whose services can be made unreachable so that effects stay pending. */
-async function openWorld(store: string, seed = 1) {
+async function openReachable(store: string, seed = 1) {
   const sent: string[] = []
   const reach = { isOpen: true }
-  const world = await simulate({
+  const world = await openWorld({
     seed,
     averba: { store, schedules: false },
     async intercept(request, forward) {
@@ -42,8 +44,8 @@ const validate = (averba: Averba, id: string) =>
 
 /** A lost log whose backup was made while a paid call and a reading were pending. */
 async function backedUp() {
-  const store = newPath()
-  const world = await openWorld(store)
+  const store = temporaryStore()
+  const world = await openReachable(store)
   const { averba, reach } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -54,8 +56,7 @@ async function backedUp() {
   const backup = `${store}.backup`
   await backupStore({ store, to: backup })
   reach.isOpen = true
-  await world.clock.advance(60 * 60_000)
-  await averba.settle()
+  await passTime({ averba, clock: world.clock }, 60 * 60_000)
   expect((await averba.validations.get('paid-2'))?.state).toBe('answered')
   await world.close()
   const keys = readFileSync(`${store}.keys`)
@@ -133,9 +134,8 @@ test('a backup behind the mark is restored only when the rollback is accepted', 
   const verdict = await verifyLog({ store })
   expect(verdict).toMatchObject({ level: 'held', faults: [], origin: restored.resumedAs })
   // The event with the new name contains the old name and what is lost.
-  const world = await openWorld(store)
-  const resumed = []
-  for await (const event of world.averba.log.read({ types: ['log.resumed'] })) resumed.push(event)
+  const world = await openReachable(store)
+  const resumed = await Array.fromAsync(world.averba.log.read({ types: ['log.resumed'] }))
   expect(resumed).toHaveLength(1)
   expect(resumed[0]?.data).toMatchObject({
     origin: restored.resumedAs,
@@ -150,9 +150,8 @@ test('after a restore, pending paid calls become unknown and are not repeated; r
   const { store, backup } = await backedUp()
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   // Another seed, so that the gateway does not issue the token that the log already has.
-  const world = await openWorld(store, 2)
-  await world.clock.advance(24 * 60 * 60_000)
-  await world.averba.settle()
+  const world = await openReachable(store, 2)
+  await passTime(world, 24 * 60 * 60_000)
   expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
   expect(world.sent.filter(each => each.includes('validacao'))).toEqual([])
   expect(world.sent.filter(each => each.includes('consentimento'))).not.toEqual([])
@@ -165,13 +164,12 @@ test('after a restore, pending paid calls become unknown and are not repeated; r
 test('after a restore, an erasure reports that a pending paid call may have been made', async () => {
   const { store, backup } = await backedUp()
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
-  const { averba, close } = await openWorld(store, 2)
+  const { averba } = await openReachable(store, 2)
   await averba.subjects.erase({ cpf: samples.cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
   await expect(validate(averba, 'paid-2')).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
     message: expect.stringContaining('Its call was perhaps made'),
   })
-  await close()
 })
 
 test('a restored log whose mark was not written yet can be opened', async () => {
@@ -179,7 +177,7 @@ test('a restored log whose mark was not written yet can be opened', async () => 
   copyFileSync(`${store}.mark`, `${store}.lost`)
   await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
   writeFileSync(`${store}.mark`, readFileSync(`${store}.lost`))
-  const world = await openWorld(store)
+  const world = await openReachable(store)
   await world.close()
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
@@ -190,8 +188,8 @@ const check = async (averba: Averba) => (await averba.health({ only: ['erasures'
 
 /** A log that was lost after two erasures, one of them partial. Its backup was made before both. */
 async function erasedSince() {
-  const store = newPath()
-  const world = await simulate({ averba: { store, schedules: false } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store, schedules: false } })
   const { averba, clock } = world
   const [subject, partly] = [
     await averba.consents.enrol({ cpf: samples.cpf }),
@@ -233,24 +231,21 @@ test('checks of a restored log report subjects erased after the backup until the
     ok: false,
     detail: expect.stringContaining(subject),
   })
-  const world = await simulate({ averba: { store, schedules: false } })
+  const world = await openWorld({ averba: { store, schedules: false } })
   const { averba, clock } = world
-  const resumed = []
-  for await (const { data } of averba.log.read({ types: ['log.resumed'] })) resumed.push(data)
+  const resumed = await Array.fromAsync(averba.log.read({ types: ['log.resumed'] }), ({ data }) => data)
   expect(resumed).toMatchObject([{ lostErasures: { count: 2, since: erasedAt } }])
   expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(subject) })
 
   // It is reported until the subject is erased again, even after the epochs of the backup were destroyed.
   await averba.subjects.erase({ subject }, asked)
-  await clock.advance(31 * 86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * 86_400_000)
   expect(await averba.subjects.receipt(subject)).toMatchObject({ epochsDestroyedAt: expect.any(String) })
   expect(remembered(store)).toEqual([partly])
   expect(await check(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(partly) })
   await averba.subjects.erase({ subject: partly }, asked)
   expect(await check(averba)).toMatchObject({ ok: true })
-  await clock.advance(31 * 86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * 86_400_000)
   expect(remembered(store)).toEqual([])
   await world.close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
@@ -262,7 +257,7 @@ test.each([
 ] as const)('a later erasure of data kept at the time of the backup is reported too: %s', async (_, keep) => {
   const { store, subject, partly, restore } = await erasedSince()
   await restore()
-  const world = await simulate({ averba: { store, schedules: false } })
+  const world = await openWorld({ averba: { store, schedules: false } })
   await world.averba.subjects.erase({ subject }, asked)
   const both = ['validation.claims', 'validation.result'] as const
   await world.averba.subjects.erase({ subject: partly }, { ...asked, keep: both })
@@ -272,7 +267,7 @@ test.each([
   await backupStore({ store, to: later })
   await world.averba.subjects.erase({ subject: partly }, { ...asked, keep })
   await world.close()
-  const elsewhere = newPath()
+  const elsewhere = temporaryStore()
   const restored = await restoreStore({ backup: later, store: elsewhere, keys: `${store}.keys` })
   expect(restored.lostErasures).toMatchObject([{ subject: partly }])
 })

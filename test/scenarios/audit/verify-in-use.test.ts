@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { verifyLog } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('a log can be verified while its engine signs the next checkpoint', async () => {
-  const store = newPath()
-  const { averba, clock, close } = await simulate({ store })
+  const store = temporaryStore()
+  const { averba, clock } = await openWorld({ store })
   const signed = async () => {
     await clock.advance(61_000)
     await averba.consents.enrol({ cpf: '52998224725' })
@@ -22,5 +22,4 @@ test('a log can be verified while its engine signs the next checkpoint', async (
   })
   await going
   expect(verdict.faults).toEqual([])
-  await close()
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { givenConsent } from './given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { openWorld } from '../../support/world.ts'
 
 const hourMs = 3_600_000
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
@@ -25,7 +25,6 @@ test('a reading dated ahead by a wrong clock is never fresh', async () => {
     code: 'CONSENT_NOT_EFFECTIVE',
     standing: { reason: 'revoked' },
   })
-  await world.close()
 })
 
 test('a consent just read from the service can be used, however far ahead the clock was', async () => {
@@ -36,11 +35,10 @@ test('a consent just read from the service can be used, however far ahead the cl
     const used = await averba.consents.use({ subject, id, ageMaxMs: 5 * 60_000 }, { basis })
     expect(used).toMatchObject({ effective: true, reason: 'active' })
   }
-  await world.close()
 })
 
 test('a validation dated hours ahead by a wrong clock is not reused', async () => {
-  const { averba, clock, samples, validationService, close } = await simulate()
+  const { averba, clock, samples, validationService } = await openWorld()
   const asked = { cpf: samples.cpf, claims: { nome: 'X' } }
   clock.jump(10 * hourMs)
   valueOf(await averba.validations.validate({ ...asked, id: 'a' }))
@@ -48,5 +46,4 @@ test('a validation dated hours ahead by a wrong clock is not reused', async () =
   await clock.advance(9.5 * hourMs)
   valueOf(await averba.validations.validate({ ...asked, id: 'b', reuseWithinMs: hourMs }))
   expect(validationService.answered).toBe(2)
-  await close()
 })

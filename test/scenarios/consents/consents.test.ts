@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { givenConsent } from './given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { openWorld } from '../../support/world.ts'
 
 const puts = (world: World) =>
   [...world.consentService.requests].filter(([name]) => name.startsWith('PUT')).reduce((sum, [, n]) => sum + n, 0)
 
-async function typesOf(world: World): Promise<string[]> {
-  const types: string[] = []
-  for await (const event of world.averba.log.read()) types.push(event.type)
-  return types
-}
+const typesOf = (world: World): Promise<string[]> => Array.fromAsync(world.averba.log.read(), event => event.type)
 
 test('an approval, a denial and a revocation are made at the service and shown by the views', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
@@ -28,71 +25,16 @@ test('an approval, a denial and a revocation are made at the service and shown b
   expect(detail?.historico.map(entry => entry.status)).toEqual(['PENDENTE', 'ATIVO', 'REVOGADO'])
   expect(detail?.titular?.cpf).toBe(samples.cpf)
   expect(detail?.finalidade?.rotulo).toBe('Análise de crédito')
-  await world.close()
 })
 
 test('a change that the table forbids is refused before any request is sent', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   await expect(world.averba.consents.deny({ subject, id: consent.id })).rejects.toMatchObject({
     code: 'REFUSED',
-    message: 'Cannot do this now: it is ATIVO, and only PENDENTE becomes NEGADO',
+    message: 'Cannot do this now: it is ATIVO: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO',
     hint: expect.stringContaining('under a new command id'),
   })
   expect(puts(world)).toBe(0)
-  await world.close()
-})
-
-test('an approval whose answer was lost is confirmed by a reading and never sent twice', async () => {
-  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-    const response = await forward(request)
-    if (request.method === 'PUT') throw new Error('reset')
-    return response
-  })
-  const outcome = await world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
-  expect(outcome).toMatchObject({ status: 'settled', value: { status: 'ATIVO', knowledge: 'known' } })
-  expect(puts(world)).toBe(1)
-  const again = await world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
-  expect(again).toMatchObject({ status: 'settled', replayed: true, effect: outcome.effect })
-  expect(puts(world)).toBe(1)
-  await world.close()
-})
-
-test('an approval lost on the way is reported as not done and may be requested again', async () => {
-  let isLossy = true
-  const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
-    if (request.method === 'PUT' && isLossy) throw new Error('reset')
-    return forward(request)
-  })
-  const approve = () => world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'once' })
-  expect(await approve()).toMatchObject({ status: 'unknown', next: 'probe' })
-  await world.clock.advance(60_000)
-  await world.averba.settle()
-  expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
-  isLossy = false
-  expect(valueOf(await world.averba.consents.approve({ subject, id: consent.id })).status).toBe('ATIVO')
-  expect(puts(world)).toBe(1)
-  await world.close()
-})
-
-test('while a revocation is in doubt, the consent is uncertain and no other request is sent', async () => {
-  let isDown = false
-  const { world, subject, consent } = await givenConsent('ATIVO', (request, forward) => {
-    if (request.method === 'PUT') isDown = true
-    if (isDown) throw new Error('reset')
-    return forward(request)
-  })
-  const { averba } = world
-  const outcome = await averba.consents.revoke({ subject, id: consent.id })
-  expect(outcome).toMatchObject({ status: 'unknown', next: 'probe' })
-  expect(() => valueOf(outcome)).toThrow(expect.objectContaining({ code: 'OUTCOME' }))
-  const held = (await averba.consents.list({ subject })).find(each => each.id === consent.id)
-  expect(held?.knowledge).toBe('uncertain')
-  await expect(averba.consents.revoke({ subject, id: consent.id })).rejects.toMatchObject({ code: 'REFUSED' })
-  isDown = false
-  await world.clock.advance(3_600_000)
-  expect(await averba.settle()).toMatchObject({ settled: 1 })
-  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
-  await world.close()
 })
 
 test('a declined change leaves the consent as it was and returns the problem', async () => {
@@ -114,7 +56,6 @@ test('a declined change leaves the consent as it was and returns the problem', a
   })
   const held = (await world.averba.consents.list({ subject })).find(each => each.id === consent.id)
   expect(held).toMatchObject({ status: 'PENDENTE', knowledge: 'known' })
-  await world.close()
 })
 
 test('the same command id gives the same result, and another input with it is an error', async () => {
@@ -127,7 +68,6 @@ test('the same command id gives the same result, and another input with it is an
   await expect(averba.consents.deny({ subject, id: consent.id }, { commandId: 'c1' })).rejects.toMatchObject({
     code: 'COMMAND_REUSED',
   })
-  await world.close()
 })
 
 test('a refused command is refused again under its id, even if it would be allowed now', async () => {
@@ -141,7 +81,6 @@ test('a refused command is refused again under its id, even if it would be allow
     message: expect.stringContaining('PENDENTE'),
     hint: expect.stringContaining('under a new command id'),
   })
-  await world.close()
 })
 
 test('the next reading records a change made at the service, and nothing else', async () => {
@@ -150,11 +89,9 @@ test('the next reading records a change made at the service, and nothing else', 
   expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(0)
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   expect(valueOf(await averba.consents.sync({ subject })).changed).toBe(1)
-  const revoked: unknown[] = []
-  for await (const event of averba.log.read({ types: ['consent.revoked'] })) revoked.push(event.data)
+  const revoked = await Array.fromAsync(averba.log.read({ types: ['consent.revoked'] }), event => event.data)
   const since = toInstant(world.clock.now())
   expect(revoked).toEqual([{ status: 'REVOGADO', by: 'service', since, askedAt: since }])
-  await world.close()
 })
 
 test('the caller stops waiting when the host says so, and the work continues', async () => {
@@ -173,17 +110,15 @@ test('the caller stops waiting when the host says so, and the work continues', a
   held.resolve()
   await world.averba.settle()
   await expect.poll(() => world.consentService.statusOf(world.samples.cpf, consent.id)).toBe('ATIVO')
-  await world.close()
 })
 
 test('a CPF is enrolled once, however often it is enrolled', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const refs = await Promise.all(
     Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' })),
   )
   expect(new Set(refs).size).toBe(1)
   expect((await typesOf(world)).filter(type => type === 'subject.enrolled')).toHaveLength(1)
-  await world.close()
 })
 
 test('consents are filtered by controller and status, and a wrong filter is an error', async () => {
@@ -195,7 +130,6 @@ test('consents are filtered by controller and status, and a wrong filter is an e
   await expect(list({ subject, status: 'SUSPENSO' as never })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })
-  await world.close()
 })
 
 test('awareness records, login state and login address are read and stored', async () => {
@@ -211,7 +145,6 @@ test('awareness records, login state and login address are read and stored', asy
   expect((await averba.logins.url({ subject })).hostname).toBe('login.exemplo.br')
   const elsewhere = averba.logins.url({ subject }, { redirectUrl: 'https://malvado.exemplo/' })
   await expect(elsewhere).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await world.close()
 })
 
 test('an unlisted consent has vanished, and no change of it is requested', async () => {
@@ -227,26 +160,6 @@ test('an unlisted consent has vanished, and no change of it is requested', async
   })
   isEmpty = false
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 4 })
-  await world.close()
-})
-
-test('a reading under way during a revocation does not bring the consent back', async () => {
-  const held = Promise.withResolvers<void>()
-  let holds = false
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (holds && request.method === 'GET') await held.promise
-    return response
-  })
-  holds = true
-  const syncing = world.averba.consents.sync({ subject })
-  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
-  expect(valueOf(await world.averba.consents.revoke({ subject, id: consent.id })).status).toBe('REVOGADO')
-  held.resolve()
-  expect(valueOf(await syncing)).toMatchObject({ read: 4 })
-  const now = (await world.averba.consents.list({ subject })).find(each => each.id === consent.id)
-  expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
-  await world.close()
 })
 
 test('a vanished consent is not listed, and get returns its last reading in full', async () => {
@@ -266,7 +179,6 @@ test('a vanished consent is not listed, and get returns its last reading in full
   expect(await consents.get({ subject, id: pending?.id ?? '' })).toBeUndefined()
   const revoking = consents.revoke({ subject, id: consent.id })
   await expect(revoking).rejects.toMatchObject({ message: expect.stringContaining('no longer lists it') })
-  await world.close()
 })
 
 test('150 concurrent answers about one subject are all recorded', async () => {
@@ -275,7 +187,6 @@ test('150 concurrent answers about one subject are all recorded', async () => {
   expect(states).toHaveLength(150)
   expect((await typesOf(world)).filter(type => type === 'subject.loginRead')).toHaveLength(150)
   expect((await world.averba.effects.list()).filter(effect => effect.state !== 'settled')).toEqual([])
-  await world.close()
 })
 
 test('a caller gets the result of a lost change that is read back while the log closes', async () => {
@@ -290,59 +201,6 @@ test('a caller gets the result of a lost change that is read back while the log 
   await sent.promise
   await Promise.all([world.averba.close(), world.averba.close()])
   expect(await approving).toMatchObject({ status: 'settled' })
-})
-
-test('closing does not wait forever for a service that never answers', async () => {
-  const { world, subject } = await givenConsent('ATIVO', (request, forward) =>
-    request.url.includes('/autenticacao/') ? new Promise<never>(() => undefined) : forward(request),
-  )
-  void world.averba.logins.state({ subject }).catch(() => undefined)
-  await expect.poll(async () => (await world.averba.effects.list({ state: 'started' })).length).toBe(1)
-  const closing = world.averba.close()
-  await world.clock.advance(15_000)
-  await closing
-})
-
-test.each(['deferred', 'parked'])(
-  'an unsent change is withdrawn when the person requests another one: %s',
-  async state => {
-    let isDown = true
-    const { world, subject, consent } = await givenConsent('PENDENTE', (request, forward) => {
-      if (request.method !== 'PUT' || !isDown) return forward(request)
-      return Promise.resolve(new Response(null, { status: 503, headers: { 'retry-after': '3600' } }))
-    })
-    const { averba, clock, consentService, samples } = world
-    const which = { subject, id: consent.id }
-    const approve = () => averba.consents.approve(which, { commandId: 'first' })
-    const { status, effect } = await approve()
-    expect(status).toBe('deferred')
-    if (state === 'parked') await averba.effects.park(effect)
-    isDown = false
-    expect(valueOf(await averba.consents.deny(which)).status).toBe('NEGADO')
-    expect(await approve()).toMatchObject({ status: 'declined', problem: { code: 'WITHDRAWN' } })
-    await clock.advance(7_200_000)
-    await averba.settle()
-    expect(consentService.statusOf(samples.cpf, consent.id)).toBe('NEGADO')
-    expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-    await world.close()
-  },
-)
-
-test('a change that is being sent is not withdrawn', async () => {
-  const [left, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-    if (request.method !== 'PUT') return forward(request)
-    left.resolve()
-    await held.promise
-    return forward(request)
-  })
-  const which = { subject, id: consent.id }
-  const approving = world.averba.consents.approve(which)
-  await left.promise
-  await expect(world.averba.consents.deny(which)).rejects.toMatchObject({ code: 'REFUSED' })
-  held.resolve()
-  expect(valueOf(await approving).status).toBe('ATIVO')
-  await world.close()
 })
 
 test('consents.of and validations.of find what an event is about until the subject is erased', async () => {
@@ -368,5 +226,4 @@ test('consents.of and validations.of find what an event is about until the subje
   await averba.subjects.erase({ subject }, { requester: 'r-1', legalBasis: 'LGPD 18 VI' })
   for await (const event of averba.log.read({ types: ['consent.revoked'] }))
     expect(await averba.consents.of(event)).toBeUndefined()
-  await world.close()
 })

@@ -1,18 +1,16 @@
 import { expect, test } from 'vitest'
-import { simulate } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { openWorld } from '../../support/world.ts'
 
 const hourMs = 3_600_000
 
 test('enrolAll enrols in order with few commits, and repeating it records no event', async () => {
-  const world = await simulate()
-  const { averba } = world
+  const { averba } = await openWorld()
   const people = Array.from({ length: 500 }, (_, n) => ({ cpf: cpfOf(n + 1), syncEveryMs: hourMs }))
   async function* stream() {
     yield* people
   }
-  const refs: string[] = []
-  for await (const ref of averba.consents.enrolAll(stream(), { correlationId: 'import' })) refs.push(ref)
+  const refs = await Array.fromAsync(averba.consents.enrolAll(stream(), { correlationId: 'import' }))
   expect(new Set(refs).size).toBe(500)
   expect(refs[7]).toBe(await averba.consents.enrol({ cpf: cpfOf(8) }))
   const rows = await averba.views.selectFrom('subjects').select('sync_every_ms').execute()
@@ -23,11 +21,10 @@ test('enrolAll enrols in order with few commits, and repeating it records no eve
   expect(refs.slice(500, 1_000)).toEqual(refs.slice(0, 500))
   for await (const _ of averba.log.read()) events -= 1
   expect(events).toBe(0)
-  await world.close()
 })
 
 test('a wrong entry stops enrolAll, and the people before it are enrolled', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const people = [{ cpf: cpfOf(1) }, { cpf: cpfOf(2) }, { cpf: '11111111111' }, { cpf: cpfOf(3) }]
   const refs: string[] = []
   const enrolling = async () => {
@@ -42,12 +39,10 @@ test('a wrong entry stops enrolAll, and the people before it are enrolled', asyn
     for await (const ref of world.averba.consents.enrolAll([{ cpf: cpfOf(4) }], ask)) refs.push(ref)
   }
   await expect(personal()).rejects.toMatchObject({ code: 'PERSONAL_ID' })
-  await world.close()
 })
 
 test('the interval of readings is stored with the subject and can be changed', async () => {
-  const world = await simulate()
-  const { averba, samples } = world
+  const { averba, samples } = await openWorld()
   const every = async () => (await averba.views.selectFrom('subjects').selectAll().execute())[0]?.sync_every_ms
   await averba.consents.enrol({ cpf: samples.cpf })
   expect(await every()).toBeNull()
@@ -55,8 +50,7 @@ test('the interval of readings is stored with the subject and can be changed', a
   expect(await every()).toBe(hourMs)
   await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
-  const scheduled: unknown[] = []
-  for await (const event of averba.log.read({ types: ['subject.scheduled'] })) scheduled.push(event.data)
+  const scheduled = await Array.fromAsync(averba.log.read({ types: ['subject.scheduled'] }), event => event.data)
   expect(scheduled).toEqual([{ everyMs: hourMs }])
   for (const syncEveryMs of [0, 59_999, 90_000.5, Number.NaN]) {
     await expect(averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })).rejects.toMatchObject({
@@ -64,7 +58,6 @@ test('the interval of readings is stored with the subject and can be changed', a
     })
   }
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('the default interval applies only to subjects without one set or ended', async () => {
@@ -73,7 +66,7 @@ test('the default interval applies only to subjects without one set or ended', a
     certificate: { cert: '', key: '' },
     syncEveryMs: 24 * hourMs,
   }
-  const world = await simulate({ averba: { consentService } })
+  const world = await openWorld({ averba: { consentService } })
   const { consents, validations } = world.averba
   const intervals = async () => {
     const { intervals: planned } = await consents.syncPlan()
@@ -95,18 +88,17 @@ test('the default interval applies only to subjects without one set or ended', a
     [hourMs, 1],
     [24 * hourMs, 2],
   ])
-  await world.close()
 })
 
 test('syncPlan computes how fresh consents can be kept, and logs when that is not enough', async () => {
   const lines: unknown[] = []
-  const world = await simulate()
+  const world = await openWorld()
   const consentService = {
     baseUrl: 'https://a.exemplo.br',
     certificate: { cert: '', key: '' },
     requestsPerSecond: 0.1,
   }
-  const tight = await simulate({ averba: { consentService, logger: line => void lines.push(line) } })
+  const tight = await openWorld({ averba: { consentService, logger: line => void lines.push(line) } })
   for (const { averba } of [world, tight]) {
     for (let n = 0; n < 20; n++) await averba.consents.enrol({ cpf: cpfOf(n + 1) }, { syncEveryMs: 100_000 })
     await averba.consents.enrol({ cpf: cpfOf(99) })
@@ -130,6 +122,4 @@ test('syncPlan computes how fresh consents can be kept, and logs when that is no
     intervals: [{ syncEveryMs: 100_000, subjects: 20, keptMs: 200_000 }],
   })
   expect(lines).toEqual([{ message: 'consents cannot be read as often as configured', detail: plan.detail }])
-  await world.close()
-  await tight.close()
 })

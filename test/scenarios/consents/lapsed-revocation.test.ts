@@ -1,13 +1,11 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { toInstant } from '../../../src/vocabulary/instant.ts'
-
-const hourMs = 3_600_000
+import { hourMs, toInstant } from '../../../src/vocabulary/instant.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('a revocation that was not made is reported again when a lapsed consent is active again', async () => {
   let expiry: string | undefined
-  const world = await simulate({
+  const { averba, clock, consentService, samples } = await openWorld({
     averba: { schedules: true },
     policies: { consentService: { expiry: 'never' } },
     async intercept(request, forward) {
@@ -18,7 +16,6 @@ test('a revocation that was not made is reported again when a lapsed consent is 
       return Response.json(Array.isArray(body) ? body.map(put) : put(body as object))
     },
   })
-  const { averba, clock, consentService, samples } = world
   expiry = toInstant(clock.now() + hourMs)
   const id = consentService.addConsent({ cpf: samples.cpf, status: 'ATIVO' })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
@@ -28,13 +25,11 @@ test('a revocation that was not made is reported again when a lapsed consent is 
   expect(await isWell()).toBe(false)
   await clock.advance(25 * hourMs)
   await clock.finish(averba.settle())
-  const lapsed: string[] = []
-  for await (const { type } of averba.log.read({ types: ['consent.lapsed'] })) lapsed.push(type)
+  const lapsed = await Array.fromAsync(averba.log.read({ types: ['consent.lapsed'] }), ({ type }) => type)
   expect(lapsed.length).toBeGreaterThan(0)
   expect(await isWell()).toBe(true)
   expiry = toInstant(clock.now() + 1_000 * hourMs)
   valueOf(await clock.finish(averba.consents.sync({ subject })))
   expect((await averba.consents.standing({ subject, id })).reason).toBe('active')
   expect(await isWell()).toBe(false)
-  await world.close()
 })

@@ -1,18 +1,14 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { simulate } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-
-const dayMs = 86_400_000
+import { cpfOf } from '../../support/cpf-of.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('every expired consent lapses exactly once, however many there are', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lapsing-')), 'log.sqlite')
+  const store = temporaryStore()
   const policies = { consentService: { expiry: 'never' } } as const
-  const world = await simulate({ averba: { store, schedules: true }, policies })
-  const { averba, clock, consentService } = world
+  const { averba, clock, consentService } = await openWorld({ averba: { store, schedules: true }, policies })
   const cpf = cpfOf(7)
   // More than one page, most of them at the same instant.
   for (let n = 0; n < 450; n++) consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs: dayMs })
@@ -24,23 +20,20 @@ test('every expired consent lapses exactly once, however many there are', async 
   const untilEnd = new Date(clock.now() + 10 * dayMs).toISOString()
   const ends = async () => (await averba.due(untilEnd)).filter(each => each.what === 'expiry')
   expect(await ends()).toHaveLength(455)
-  await clock.advance(dayMs)
-  await averba.settle()
+  await passTime({ averba, clock }, dayMs)
   expect(new Set(lapsed).size).toBe(450)
   expect(await ends()).toHaveLength(5)
-  await clock.advance(2 * dayMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 2 * dayMs)
   await averba.settle()
   expect(lapsed).toHaveLength(455)
   const left = averba.views.selectFrom('consents').select('consent').where('lapses_at', 'is not', null)
   expect(await left.execute()).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('an index finds the expiring consents, also after a rebuild of the view', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lapsing-')), 'log.sqlite')
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const planOf = () => {
     const database = new Sqlite(store, { readonly: true })
     const sql = 'explain query plan select consent from consents where lapses_at <= ? order by lapses_at'
@@ -54,5 +47,4 @@ test('an index finds the expiring consents, also after a rebuild of the view', a
     await world.averba.rebuild()
     expect(planOf()).toEqual(searched)
   }
-  await world.close()
 })

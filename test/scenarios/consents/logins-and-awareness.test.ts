@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
-import { shows, simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { shows } from '../../../src/simulation/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const hourMs = 3_600_000
 
 test('an expired login counts as logged out without a request', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   consentService.logIn(samples.cpf, clock.now() + hourMs)
@@ -15,18 +16,17 @@ test('an expired login counts as logged out without a request', async () => {
   await clock.advance(hourMs)
   expect((await state()).autenticado).toBe(false)
   expect(world.requests.length).toBe(requestCount)
-  await world.close()
 })
 
 test('a login returns only to listed addresses; any other is refused without a request', async () => {
   const redirectUrl = 'https://app.exemplo.br/volta'
-  const world = await simulate()
+  const world = await openWorld()
   const consentService = {
     baseUrl: 'https://consentimento.exemplo.br',
     certificate: { cert: '', key: '' },
     redirectUrls: [redirectUrl],
   }
-  const listed = await simulate({ averba: { consentService } })
+  const listed = await openWorld({ averba: { consentService } })
   for (const each of [world, listed]) {
     const subject = await each.averba.consents.enrol({ cpf: each.samples.cpf })
     for (const other of ['https://malvado.exemplo/', `${redirectUrl}?x`, `${redirectUrl}.malvado.exemplo`]) {
@@ -37,12 +37,10 @@ test('a login returns only to listed addresses; any other is refused without a r
   }
   const url = await listed.averba.logins.url({ cpf: listed.samples.cpf }, { redirectUrl })
   expect(url.searchParams.get('redirectUrl')).toBe(redirectUrl)
-  await world.close()
-  await listed.close()
 })
 
 test('concurrent callers share one reading of awareness records that are too old', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   expect(await averba.awareness.list({ subject })).toHaveLength(1)
@@ -60,12 +58,11 @@ test('concurrent callers share one reading of awareness records that are too old
   expect(world.requests.length).toBe(requestCount + 2)
   await clock.advance(2 * hourMs)
   expect((await averba.awareness.get({ ...fresh, id }))?.readAt).toBe(new Date(clock.now()).toISOString())
-  await world.close()
 })
 
 test('an unlisted awareness record vanishes, is announced, and may appear again', async () => {
   let hidden: 'none' | 'all' | 'unreadable' = 'none'
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       if (hidden === 'none' || !/ciencias\/\d+$/.test(request.url)) return forward(request)
       return Response.json(hidden === 'all' ? [] : [{ id: 7 }])
@@ -96,12 +93,11 @@ test('an unlisted awareness record vanishes, is announced, and may appear again'
   hidden = 'none'
   expect(await again()).toEqual([id])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('readings of logins and awareness count from their request, so newer needs do not share', async () => {
   let slowMs = 0
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       const response = await forward(request)
       const ms = slowMs
@@ -141,20 +137,18 @@ test('readings of logins and awareness count from their request, so newer needs 
   slowMs = 8_000
   expect((await clock.finish(averba.awareness.get({ subject, id })))?.readAt).toBe(described)
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('a changed controller or date of an awareness record is recorded and shown', async () => {
   let changed = {}
-  const world = await simulate({
-    averba: { store: newPath() },
+  const { averba, clock, samples } = await openWorld({
+    averba: { store: temporaryStore() },
     async intercept(request, forward) {
       const response = await forward(request)
       if (!/ciencias\/\d+$/.test(request.url)) return response
       return Response.json(((await response.json()) as object[]).map(each => ({ ...each, ...changed })))
     },
   })
-  const { averba, clock, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const announced: unknown[] = []
   averba.on('subject.awarenessAmended', ({ data }) => announced.push(data))
@@ -175,18 +169,16 @@ test('a changed controller or date of an awareness record is recorded and shown'
   expect(await averba.subjects.report({ subject }, { language: 'en' })).toContain(
     'The service corrected date or controller of an awareness record',
   )
-  await world.close()
 })
 
 test('concurrent questions of one page show that an awareness record is missing', async () => {
   let isMissing = false
-  const world = await simulate({
+  const { averba, clock, samples } = await openWorld({
     async intercept(request, forward) {
       const answer = await forward(request)
       return isMissing && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : answer
     },
   })
-  const { averba, clock, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const page = async () => {
     await clock.advance(hourMs)
@@ -197,13 +189,12 @@ test('concurrent questions of one page show that an awareness record is missing'
   expect(await page()).toHaveLength(1)
   isMissing = true
   expect(await page()).toEqual([])
-  await world.close()
 })
 
 test('an older answer about a login does not replace a newer one', async () => {
   const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isSlow = false
-  const world = await simulate({
+  const { averba, clock, consentService, samples } = await openWorld({
     async intercept(request, forward) {
       const answer = await forward(request)
       if (!isSlow || !/autenticacao\/\d+$/.test(request.url)) return answer
@@ -213,7 +204,6 @@ test('an older answer about a login does not replace a newer one', async () => {
       return answer
     },
   })
-  const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   consentService.logIn(samples.cpf, clock.now() + hourMs)
   isSlow = true
@@ -226,7 +216,6 @@ test('an older answer about a login does not replace a newer one', async () => {
   await slow
   expect(newer.autenticado).toBe(false)
   expect(await averba.logins.state({ subject, ageMaxMs: hourMs })).toEqual(newer)
-  await world.close()
 })
 
 test('an older detail does not replace a newer one', () => {

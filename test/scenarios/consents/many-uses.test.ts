@@ -1,18 +1,19 @@
 import { expect, test } from 'vitest'
 import { readConsentHistory } from '../../../src/api/consents/consent-events.ts'
-import { valueOf } from '../../../src/index.ts'
+import { type Events, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { newPath } from '../../store/sample-store.ts'
+
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
 test('standing is answered without reading old uses and gives the position of the last one', async () => {
-  const path = newPath()
-  const world = await simulate({ averba: { store: path } })
+  const path = temporaryStore()
+  const world = await openWorld({ averba: { store: path } })
   const { averba, clock, samples } = world
   const { consents } = averba
   const subject = await consents.enrol({ cpf: samples.cpf })
@@ -36,10 +37,7 @@ test('standing is answered without reading old uses and gives the position of th
   await expect(consents.use(which, { basis })).rejects.toThrow('revoked')
   await world.close()
 
-  const store = await Store.open({
-    ...{ path, views: [], clock: systemClock, entropy: systemEntropy },
-    createId: createIds(systemClock, systemEntropy),
-  })
+  const store = await openStore<Events>({ ...{ path, views: [], clock: systemClock, entropy: systemEntropy } })
   const counted = async (options?: Parameters<typeof readConsentHistory>[3]) => {
     let events = 0
     const reading: Parameters<typeof readConsentHistory>[0] = {
@@ -58,5 +56,4 @@ test('standing is answered without reading old uses and gives the position of th
   expect([...types]).toEqual(['consent.appeared', 'consent.changeRequested', 'consent.revoked'])
   expect(newest).toBe('consent.useRefused')
   expect((await counted({ withUses: true })).events).toBeGreaterThan(40)
-  await store.close()
 })

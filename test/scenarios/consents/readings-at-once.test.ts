@@ -1,10 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openAverba } from '../../../src/index.ts'
-import { isDetail } from '../subscriptions/given-troubled.ts'
-import { givenConsent } from './given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { isDetail } from '../../support/given-troubled.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 /** Far more rounds than needed. */
 const roundsMax = 30
@@ -21,14 +19,14 @@ async function given(shown: (status: string) => string) {
     const status = shown(record.status)
     return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
   }
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-at-once-')), 'log.sqlite')
+  const store = temporaryStore()
   const { world, subject, consent } = await givenConsent(
     'ATIVO',
     (request, forward) => (isDetail(request) ? answerLater(forward(request)) : forward(request)),
     { averba: { store } },
   )
   const { averba, clock, consentService, samples } = world
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock },
     fetch: request => {
       const answer = consentService.fetch(request, { clientName: 'gestora' })
@@ -51,7 +49,7 @@ async function given(shown: (status: string) => string) {
   consentService.change(samples.cpf, consent.id, 'REVOGADO')
   void averba.consents.get({ ...which, ageMaxMs: 0 })
   await clock.quiet()
-  void other.consents.sync({ subject })
+  void other.consents.get({ ...which, ageMaxMs: 0 })
   await clock.advance(1_000)
   expect(answers).toHaveLength(2)
   /** Answers the readings one by one, a second apart, and returns how many came until none came for minutes. */

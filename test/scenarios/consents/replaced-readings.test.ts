@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { AverbaError } from '../../../src/index.ts'
-import { givenConsent } from './given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { passTime } from '../../support/pass-time.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
@@ -30,15 +31,13 @@ test('questions during an outage cause only two readings per kind afterwards', a
   expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(7)
   isDown = false
   requestCounts.clear()
-  await clock.advance(3_600_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 3_600_000)
   expect(Object.fromEntries(requestCounts)).toEqual({
     consentimentos: 3,
     ciencias: 2,
     autenticacao: 2,
   })
   expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'settled' })
-  await world.close()
 })
 
 test('health reports an outage of days, however often questions are asked meanwhile', async () => {
@@ -50,11 +49,9 @@ test('health reports an outage of days, however often questions are asked meanwh
   isDown = true
   for (let hour = 0; hour < 30; hour++) {
     await averba.logins.state({ subject }).catch(() => undefined)
-    await clock.advance(3_600_000)
-    await averba.settle()
+    await passTime({ averba, clock }, 3_600_000)
   }
   expect((await averba.effects.list({ state: 'parked' })).length).toBeGreaterThan(0)
   const { checks } = await averba.health()
   expect(checks.find(({ name }) => name === 'effects')).toMatchObject({ ok: false })
-  await world.close()
 })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { AverbaError, ConsentNotEffectiveError, type Recorded, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { givenConsent } from './given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { openWorld } from '../../support/world.ts'
 
 const minuteMs = 60_000
 const dayMs = 86_400_000
@@ -14,11 +15,8 @@ async function given(...args: Parameters<typeof givenConsent>) {
   return { world, which, standing: world.averba.consents.standing, now: () => toInstant(world.clock.now()) }
 }
 
-async function ofType(world: World, type: Recorded['type']): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of world.averba.log.read({ types: [type] })) events.push(event)
-  return events
-}
+const ofType = (world: World, type: Recorded['type']): Promise<Recorded[]> =>
+  Array.fromAsync(world.averba.log.read({ types: [type] }))
 
 test('an ATIVO consent is effective until its expiry, with the reading behind it', async () => {
   const { world, which, standing, now } = await given('ATIVO')
@@ -36,7 +34,6 @@ test('an ATIVO consent is effective until its expiry, with the reading behind it
   expect(await standing(which)).toMatchObject({ effective: false, reason: 'expired' })
   expect((await standing(which, { at: expiry })).reason).toBe('expired')
   expect((await standing(which, { at: toInstant(Date.parse(expiry) - 1) })).reason).toBe('active')
-  await world.close()
 })
 
 test("a revocation counts from the service's time, and earlier answers stay the same", async () => {
@@ -57,11 +54,10 @@ test("a revocation counts from the service's time, and earlier answers stay the 
   expect((await standing(which, { at: between, knownAt: between })).reason).toBe('active')
   expect((await standing(which, { at: between, knownAt: unaware })).reason).toBe('active')
   expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).reason).toBe('never-read')
-  await world.close()
 })
 
 test('a consent is effective from the time in its history once that was read', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { consents } = world.averba
   const began = toInstant(world.clock.now())
   await world.clock.advance(minuteMs)
@@ -72,7 +68,6 @@ test('a consent is effective from the time in its history once that was read', a
   expect((await consents.standing(which, { at: began })).reason).toBe('never-read')
   await consents.get(which)
   expect((await consents.standing(which, { at: began })).reason).toBe('active')
-  await world.close()
 })
 
 test('a reading that is too old is repeated, and if that fails the consent is stale', async () => {
@@ -88,7 +83,6 @@ test('a reading that is too old is repeated, and if that fails the consent is st
   isDown = true
   expect(await standing(fresh)).toMatchObject({ effective: false, reason: 'stale' })
   expect((await standing(which)).reason).toBe('active')
-  await world.close()
 })
 
 test('a question about the past sends no request', async () => {
@@ -100,7 +94,6 @@ test('a question about the past sends no request', async () => {
   expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: before })).reason).toBe('active')
   expect((await standing({ ...which, ageMaxMs: 1 }, { knownAt: now() })).reason).toBe('stale')
   expect(world.requests.length).toBe(requestCount)
-  await world.close()
 })
 
 test('a list with a record without id does not make any consent fresh', async () => {
@@ -125,7 +118,6 @@ test('a list with a record without id does not make any consent fresh', async ()
   isBroken = false
   expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([now()]))
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('a consent that is not effective says why', async () => {
@@ -143,7 +135,6 @@ test('a consent that is not effective says why', async () => {
   for (const wrong of [{ at: 'yesterday' }, { knownAt: -1 }, { knownAt: 'today' }]) {
     await expect(standing(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  await world.close()
 })
 
 test('a consent is not effective while a revocation is under way or in doubt', async () => {
@@ -163,25 +154,13 @@ test('a consent is not effective while a revocation is under way or in doubt', a
   expect((await standing(which)).reason).toBe('active') // the change was never made
   expect((await standing(which, { at: asked })).reason).toBe('active')
   expect((await standing(which, { knownAt: asked })).reason).toBe('uncertain')
-  await world.close()
-})
-
-test('a consent that the service no longer lists is not effective', async () => {
-  let isEmpty = false
-  const { world, which, standing } = await given('ATIVO', async (request, forward) =>
-    isEmpty ? Response.json([]) : forward(request),
-  )
-  isEmpty = true
-  valueOf(await world.averba.consents.sync(which))
-  expect((await standing(which)).reason).toBe('vanished')
-  await world.close()
 })
 
 test('a clock set back does not make a revoked consent effective', async () => {
   let backMs = 0
-  const plain = await simulate()
+  const plain = await openWorld()
   const clock = { now: () => plain.clock.now() - backMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const world = await simulate({ averba: { clock } })
+  const world = await openWorld({ averba: { clock } })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   valueOf(await world.averba.consents.sync({ subject }))
   const [active] = await world.averba.consents.list({ subject, status: 'ATIVO' })
@@ -193,15 +172,13 @@ test('a clock set back does not make a revoked consent effective', async () => {
   await expect(world.averba.consents.use(which, { basis })).rejects.toMatchObject({
     code: 'CONSENT_NOT_EFFECTIVE',
   })
-  await world.close()
-  await plain.close()
 })
 
 test('a reading by a clock that was a day ahead is not fresh after the correction', async () => {
   let aheadMs = dayMs
-  const plain = await simulate()
+  const plain = await openWorld()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const world = await simulate({ averba: { clock } })
+  const world = await openWorld({ averba: { clock } })
   const { averba, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -223,15 +200,13 @@ test('a reading by a clock that was a day ahead is not fresh after the correctio
   await world.faults.clear()
   await plain.clock.advance(60 * minuteMs)
   expect((await averba.consents.standing(which)).reason).toBe('revoked')
-  await world.close()
-  await plain.close()
 })
 
 /**
  * A clock that was two days ahead during a reading and is right again. Then the service revokes, and a list shows it.
  */
 async function givenClockWasAhead() {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -262,7 +237,6 @@ test('after a clock was ahead, now means all that is recorded, also for a given 
     expect([answer.reason, today.reason]).toEqual(['revoked', 'revoked'])
     expect(told).toMatchObject({ knownAt, knownPosition: told.log.position, later: [] })
   }
-  await world.close()
 })
 
 test('after a clock was ahead, a list with another status counts at once', async () => {
@@ -274,7 +248,6 @@ test('after a clock was ahead, a list with another status counts at once', async
   expect(reason).toBe('revoked')
   expect((await averba.consents.standing(which, { at: now() })).reason).toBe(reason)
   expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).reason).toBe(reason)
-  await world.close()
 })
 
 test('an instant in the future or a position after the end of the log is refused', async () => {
@@ -295,18 +268,16 @@ test('an instant in the future or a position after the end of the log is refused
   const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })
   await expect(proving).rejects.toMatchObject(beyond)
   expect((await consents.standing(which, { knownAt: position })).reason).toBe('active')
-  await world.close()
 })
 
 test('a consent that expires on an impossible date is uncertain', async () => {
-  const { world, which, standing } = await given('ATIVO', async (request, forward) => {
+  const { which, standing } = await given('ATIVO', async (request, forward) => {
     const response = await forward(request)
     if (!/consentimentos\/\d+$/.test(request.url)) return response
     const all = (await response.json()) as object[]
     return Response.json(all.map(each => ({ ...each, dataExpiracao: '2027-02-30T00:00:00Z' })))
   })
   expect(await standing(which)).toMatchObject({ effective: false, reason: 'uncertain' })
-  await world.close()
 })
 
 test('a later expiry does not make a consent effective at a time when it was known as expired', async () => {
@@ -336,7 +307,6 @@ test('a later expiry does not make a consent effective at a time when it was kno
   expiry = '2026-11-20T14:30:00Z'
   valueOf(await averba.consents.sync(which))
   expect((await standing(which, { at: now() })).reason).toBe('expired')
-  await world.close()
 })
 
 test('a revocation dropped from the history still counts for the time when it was known', async () => {
@@ -367,7 +337,6 @@ test('a revocation dropped from the history still counts for the time when it wa
   const after = toInstant(Date.parse(known) + 1)
   for (const at of [revoked, known, after, refused]) expect((await standing(which, { at })).reason, at).toBe('revoked')
   expect((await standing(which, { at: began.dataHora })).reason).toBe('active')
-  await world.close()
 })
 
 test('a use is recorded with purpose and legal basis, and replayed under its command id', async () => {
@@ -388,7 +357,6 @@ test('a use is recorded with purpose and legal basis, and replayed under its com
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   await expect(consents.use(which, {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await expect(consents.use(which)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await world.close()
 })
 
 test('repeating a use after a revocation records a refusal of its own', async () => {
@@ -410,7 +378,6 @@ test('repeating a use after a revocation records a refusal of its own', async ()
     expect(refusals.at(-1)).toMatchObject({ position: refused.standing.position, basis })
   }
   expect(await ofType(world, 'consent.used')).toMatchObject([{ position: used.position }])
-  await world.close()
 })
 
 test('repeating a use reads the service only if the use was allowed', async () => {
@@ -433,11 +400,10 @@ test('repeating a use reads the service only if the use was allowed', async () =
   const again = await averba.consents.use(fresh, { basis, commandId: 'u2' })
   expect(again).toEqual({ ...used, readAt, replayed: true })
   expect(requests.length).toBe(read + 1)
-  await world.close()
 })
 
 test('a use without a basis gets the one in the options', async () => {
-  const world = await simulate({ averba: { basis } })
+  const world = await openWorld({ averba: { basis } })
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: world.samples.cpf })
   valueOf(await consents.sync({ subject }))
@@ -447,7 +413,6 @@ test('a use without a basis gets the one in the options', async () => {
   const own = { ...basis, purpose: 'another' }
   await consents.use(which, { basis: own })
   expect((await ofType(world, 'consent.used')).map(each => each.basis)).toEqual([basis, own])
-  await world.close()
 })
 
 test('a use of a consent that is not effective is refused, and the refusal is recorded', async () => {
@@ -469,7 +434,6 @@ test('a use of a consent that is not effective is refused, and the refusal is re
   })
   expect(await ofType(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('no use is recorded after a revocation was requested, even concurrently', async () => {
@@ -487,7 +451,6 @@ test('no use is recorded after a revocation was requested, even concurrently', a
   expect(used.every(event => event.position < (asked?.position ?? 0))).toBe(true)
   expect(used).toHaveLength(told.filter(Boolean).length)
   expect(used.length + (await ofType(world, 'consent.useRefused')).length).toBe(30)
-  await world.close()
 })
 
 test('a use reads the service first when the last reading is too old', async () => {
@@ -500,5 +463,4 @@ test('a use reads the service first when the last reading is too old', async () 
   await expect(averba.consents.use({ ...which, ageMaxMs: 0.5 }, { basis })).rejects.toMatchObject({
     code: 'INVALID_INPUT',
   })
-  await world.close()
 })

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { dayMs, hourMs } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
 
 const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
 
@@ -21,7 +20,7 @@ async function schedulesOf({ averba }: World): Promise<unknown[]> {
 }
 
 test('the interval of a subject can be changed, ended and begun again at any time', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const clerk = { kind: 'person', ref: 'clerk-7' } as const
@@ -58,11 +57,10 @@ test('the interval of a subject can be changed, ended and begun again at any tim
     ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
   ])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('an unchanged schedule records no event; a wrong one, or one of no subject, is refused', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { consents } = world.averba
   const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
   const ended: unknown[] = []
@@ -75,12 +73,11 @@ test('an unchanged schedule records no event; a wrong one, or one of no subject,
   await expect(consents.schedule({ subject }, often)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   const unknown = consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null })
   await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await world.close()
 })
 
 test('a reading under way when its schedule ends is recorded and schedules no other', async () => {
   let answer: (() => void) | undefined
-  const world = await simulate({
+  const world = await openWorld({
     intercept: (request, forward) =>
       new Promise(resolve => {
         answer = () => resolve(forward(request))
@@ -96,16 +93,14 @@ test('a reading under way when its schedule ends is recorded and schedules no ot
   expect(await consents.list({ subject })).not.toEqual([])
   expect(await effects.list({ state: 'pending' })).toEqual([])
   expect(await effects.list({ state: 'cancelled' })).toEqual([])
-  await world.close()
 })
 
 test('enrolling again with another interval leaves one pending reading', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { consents, effects, settle } = world.averba
   await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
   await settle()
   await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * dayMs })
   await settle()
   expect(await effects.list({ state: 'pending' })).toHaveLength(1)
-  await world.close()
 })

@@ -1,14 +1,14 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../../src/index.ts'
-import { samples, simulate } from '../../../src/simulation/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('attempts that may change something or cost money are recorded before the request; readings are not', async () => {
   const known: { request: string; attempts: unknown[] }[] = []
   let isDown = true
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       const attempts: unknown[] = []
       for await (const event of world.averba.log.read({ types: ['effect.attempted'] })) {
@@ -27,8 +27,7 @@ test('attempts that may change something or cost money are recorded before the r
   const which = { subject, id: pending?.id ?? '' }
   await averba.consents.approve(which, { actor, correlationId: 'case-1' })
   isDown = false
-  await clock.advance(60_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 60_000)
   valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
   const change = ['consentService.changeStatus 1', 'consentService.changeStatus 2']
   const paid = [...change, 'validationService.validatePerson 1']
@@ -39,17 +38,15 @@ test('attempts that may change something or cost money are recorded before the r
     { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
     { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
   ])
-  const recorded = []
-  for await (const event of averba.log.read({ types: ['effect.attempted'] })) recorded.push(event)
+  const recorded = await Array.fromAsync(averba.log.read({ types: ['effect.attempted'] }))
   expect(recorded[0]).toMatchObject({ actor, correlationId: 'case-1', moves: { to: 'started' } })
-  await world.close()
 })
 
 /** A change of a consent that the service postpones with these answers, one after the other. */
 async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-attempts-')), 'log.sqlite')
+  const store = temporaryStore()
   let isDown = false
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) => {
       if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
@@ -63,11 +60,7 @@ async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
   isDown = true
   const { effect } = await averba.consents.approve({ subject, id: pending?.id ?? '' }, { correlationId: 'c' })
-  const recorded = async () => {
-    const events = []
-    for await (const event of averba.log.read({ kind: 'effect' })) events.push(event)
-    return events
-  }
+  const recorded = () => Array.fromAsync(averba.log.read({ kind: 'effect' }))
   return { world, averba, subject, effect, recorded, store }
 }
 
@@ -75,8 +68,7 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
   const given = await givenChangePutOff([{ 'retry-after': '120' }, undefined])
   const { world, averba, subject, effect, recorded } = given
   await averba.consents.sync({ subject }, { waitMs: 0 })
-  await world.clock.advance(120_000)
-  await averba.settle()
+  await passTime({ averba, clock: world.clock }, 120_000)
   const deferred = (await recorded()).filter(event => event.type === 'effect.deferred')
   const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
   const reason = 'the consent service answered 429'
@@ -104,14 +96,12 @@ test.each([
   for (let turns = 0; turns < 1_000; turns++) {
     const pending = await averba.effects.get(effect)
     if (pending?.state !== 'deferred') break
-    await world.clock.advance(Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
-    await averba.settle()
+    await passTime({ averba, clock: world.clock }, Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
   }
   const events = await recorded()
   expect(events.at(-1)).toMatchObject({ type: 'effect.parked', data: { by: 'policy', policy: 'day-1' } })
   expect(events.length).toBeGreaterThan(100)
   expect(events.length).toBeLessThanOrEqual(2 * 250)
-  await world.close()
 })
 
 test.each([
@@ -121,16 +111,14 @@ test.each([
   ['code', 'Bearer_de exemplo'],
 ])('an error thrown by the host’s fetch leaves none of its text in the log: %s %s', async (member, text) => {
   let isDown = false
-  const world = await simulate({
+  const { averba } = await openWorld({
     intercept: async (request, forward) => {
       if (isDown) throw Object.assign(new Error(text), { [member]: text })
       return forward(request)
     },
   })
-  const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   isDown = true
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason: 'unknown' })
   expect(JSON.stringify(await averba.effects.list())).not.toContain(text)
-  await world.close()
 })

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { openAverba, valueOf } from '../../../src/index.ts'
-import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { valueOf } from '../../../src/index.ts'
+import { parseCheckpoint } from '../../../src/proof/note.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'um' }]
@@ -15,8 +17,7 @@ const instant = (ms: number) => new Date(start + ms).toISOString()
 /** Checks that our times never go back and are never ahead of our clock, and that the views match the log. */
 async function expectOursIsRight({ averba, clock }: World): Promise<void> {
   await averba.settle()
-  const times: string[] = []
-  for await (const { at } of averba.log.read()) times.push(at)
+  const times = await Array.fromAsync(averba.log.read(), ({ at }) => at)
   expect(times).toEqual([...times].sort())
   expect(times[0]).toBe(instant(0))
   expect(Date.parse(times.at(-1) ?? '')).toBeLessThanOrEqual(clock.now())
@@ -29,7 +30,7 @@ test.each([
   [2 * hourMs, 'EXPIRADO'],
   [-2 * hourMs, 'ATIVO'],
 ])('a service whose clock is %i ms off has its own dates and expiries, and ours do not change', async (ms, status) => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, samples, consentService, clock } = world
   const { cpf, cnpj } = samples
   const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
@@ -46,15 +47,13 @@ test.each([
   valueOf(await averba.consents.approve({ subject, id: added }))
   const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
   expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
-  const approved: string[] = []
-  for await (const { at } of averba.log.read({ types: ['consent.approved'] })) approved.push(at)
+  const approved = await Array.fromAsync(averba.log.read({ types: ['consent.approved'] }), ({ at }) => at)
   expect(approved).toEqual([instant(passed)])
   await expectOursIsRight(world)
-  await world.close()
 })
 
 test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off costs at most one renewal', async ms => {
-  const world = await simulate()
+  const world = await openWorld()
   const validate = (id: string) =>
     world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
   valueOf(await validate('a'))
@@ -66,18 +65,17 @@ test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off c
   expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
   expect(world.validationService.answered).toBe(3)
   await expectOursIsRight(world)
-  await world.close()
 })
 
 test.each([2 * hourMs, -dayMs, dayMs])(
   'a portal whose clock is %i ms off dates its failures by its own day',
   async ms => {
-    const world = await simulate({
+    const world = await openWorld({
       averba: { subscriptions },
       faults: [{ kind: 'clockSkew', service: 'portal', ms }],
     })
     const { averba, clock, portal } = world
-    for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+    await applyPlan(averba)
     await world.faults.add({ kind: 'wrongSecret', times: 1 })
     const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
     expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false }])
@@ -95,13 +93,12 @@ test.each([2 * hourMs, -dayMs, dayMs])(
     await averba.subscriptions.plan()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
     await expectOursIsRight(world)
-    await world.close()
   },
 )
 
 test('checkpoints are still signed after the clock was set back', async () => {
-  const store = newPath()
-  const { averba, clock, samples, close } = await simulate({ store })
+  const store = temporaryStore()
+  const { averba, clock, samples } = await openWorld({ store })
   const held = () => parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size
   await averba.consents.enrol({ cpf: samples.cpf })
   await averba.audit.checkpoint()
@@ -109,7 +106,6 @@ test('checkpoints are still signed after the clock was set back', async () => {
   clock.jump(-10 * dayMs)
   await averba.consents.enrol({ cpf: '52998224725' })
   await vi.waitFor(() => expect(held()).not.toBe(before))
-  await close()
 })
 
 test.each([
@@ -127,10 +123,10 @@ test.each([
         ...(after !== undefined && { headers: { 'retry-after': after } }),
       })
     }
-    const store = newPath()
-    const { averba, clock, samples, close } = await simulate({ averba: { store }, intercept: down })
+    const store = temporaryStore()
+    const { averba, clock, samples } = await openWorld({ averba: { store }, intercept: down })
     const ahead: Clock = { now: () => clock.now() + ms, sleep: (...args) => clock.sleep(...args) }
-    const other = await openAverba({
+    const other = await openEngine({
       ...{ store, clock: ahead, fetch: down, schedules: false },
       consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
     })
@@ -144,7 +140,5 @@ test.each([
     expect(await averba.effects.list()).toMatchObject([{ state: 'deferred' }])
     stop.abort()
     await clock.finish(Promise.all(running))
-    await other.close()
-    await close()
   },
 )

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { samples, scenario, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, scenario, type World } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
 
 const leaseMs = 60_000
 const subscriptions = [{ evento: 'dimp-situacao-import' }]
@@ -8,7 +10,7 @@ const subscriptions = [{ evento: 'dimp-situacao-import' }]
 /** A process that dies during a request. `done` says whether the service did the work. */
 async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
   let isFirst = true
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: { subscriptions },
     intercept: async (request, forward) => {
       if (!isFirst || !isTheOne(request)) return forward(request)
@@ -40,7 +42,6 @@ test('a validation in progress at a crash becomes inconclusive and is never sent
     replayed: true,
   })
   expect(world.validationService.answered).toBe(1)
-  await world.close()
 })
 
 /** A person whose consents were read, and one that is pending. */
@@ -62,8 +63,7 @@ test.each([
   const { averba } = world
   await averba.settle()
   // The service may still do it within a minute.
-  await world.clock.advance(60_000)
-  await averba.settle()
+  await passTime({ averba, clock: world.clock }, 60_000)
   const outcome = await averba.consents.approve({ subject, id }, { commandId: 'c1' })
   expect(outcome).toMatchObject({ status: state, replayed: true })
   expect((await averba.consents.list({ subject })).find(each => each.id === id)).toMatchObject({
@@ -71,7 +71,6 @@ test.each([
     knowledge: 'known',
   })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
 })
 
 test('a reading in progress at a crash is repeated', async () => {
@@ -81,7 +80,6 @@ test('a reading in progress at a crash is repeated', async () => {
   await restart(world)
   expect(await world.averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await world.averba.consents.list({ subject })).toHaveLength(4)
-  await world.close()
 })
 
 describe('wherever the process dies', () => {
@@ -115,8 +113,7 @@ describe('wherever the process dies', () => {
         result: [{ isDelivered: true }],
         events: [{ type: 'notification.received' }],
         always: async ({ averba, portal }) => {
-          const stored = []
-          for await (const each of averba.notifications.list()) stored.push(each)
+          const stored = await Array.fromAsync(averba.notifications.list())
           expect(stored.length).toBe(portal.deliveries.succeeded > 0 ? 1 : 0)
         },
       },
@@ -131,9 +128,7 @@ test('a registration in progress at a crash that is found before its lease expir
   await restart(world, 1_000)
   await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
   expect(await world.averba.subscriptions.list()).toMatchObject([{ id: 1001, state: 'active' }])
-  await world.clock.advance(leaseMs)
-  await world.averba.settle()
+  await passTime(world, leaseMs)
   const states = (await world.averba.effects.list()).map(each => each.state)
   expect(new Set(states)).toEqual(new Set(['settled']))
-  await world.close()
 })

@@ -1,10 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const hourMs = 3_600_000
@@ -14,9 +12,9 @@ const otherCpf = '11144477735'
  * Two people who are read every hour, a retention rule, a handler, and the event that requests a reading of the first.
  */
 async function given() {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const store = temporaryStore()
   const logged: LogLine[] = []
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       store,
       schedules: true,
@@ -71,7 +69,6 @@ test('settle: a damaged event with a call stops no schedule, no other call and n
   expect(await averba.effects.list()).toContainEqual(expect.objectContaining({ id, isDamaged: true, data: {} }))
   await averba.effects.park(id)
   expect(await averba.effects.get(id)).toMatchObject({ state: 'parked', isDamaged: true })
-  await world.close()
 })
 
 test('run: a damaged event stops nothing else either, and is logged once a minute with its service', async () => {
@@ -94,7 +91,6 @@ test('run: a damaged event stops nothing else either, and is logged once a minut
   expect(portalReadings()).toBeGreaterThan(0)
   stop.abort()
   await clock.finish(running)
-  await world.close()
 })
 
 test('a damaged event with a call delays retention only of the parts that its call may open', async () => {
@@ -109,19 +105,18 @@ test('a damaged event with a call delays retention only of the parts that its ca
   await clock.finish(averba.settle())
   const destroyed = new Set<string>()
   for await (const { data } of averba.log.read({ types: ['retention.applied'] }))
-    for (const part of (data as { parts: string[] }).parts) destroyed.add(part)
+    for (const part of data.parts) destroyed.add(part)
   const left: string[] = []
   for await (const { position, data } of averba.log.read({ types: ['validation.requested'] }))
-    if (!destroyed.has(`${position}/claims`)) left.push((data as { subject: string }).subject)
+    if (!destroyed.has(`${position}/claims`)) left.push(data.subject)
   expect(left).toEqual([id.slice('subject-'.length, id.indexOf('/'))])
   expect(destroyed.size).toBe(1)
-  await world.close()
 })
 
 test('a retention rule that fails on a damaged event does not stop other rules', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const store = temporaryStore()
   const rules = { 'notification.body': 'until-settled', 'validation.claims': { days: 30 } } as const
-  const world = await simulate({ averba: { store, schedules: true, retention: rules } })
+  const world = await openWorld({ averba: { store, schedules: true, retention: rules } })
   const { clock, samples } = world
   await clock.finish(world.averba.settle())
   await clock.finish(world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
@@ -135,8 +130,6 @@ test('a retention rule that fails on a damaged event does not stop other rules',
   const { averba } = world
   await clock.advance(31 * 24 * hourMs)
   await expect(clock.finish(averba.settle())).rejects.toMatchObject({ code: 'CORRUPT' })
-  const applied: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['retention.applied'] })) applied.push(data)
+  const applied = await Array.fromAsync(averba.log.read({ types: ['retention.applied'] }), ({ data }) => data)
   expect(applied).toMatchObject([{ kind: 'validation.claims' }])
-  await world.close()
 })

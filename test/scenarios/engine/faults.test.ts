@@ -1,13 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type Outcome, openAverba, valueOf } from '../../../src/index.ts'
+import { type Outcome, valueOf } from '../../../src/index.ts'
 import { type Fault, type FaultKind, simulate, startServices, type World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { openEngine, openServices, openWorld } from '../../support/world.ts'
 
 type Kind = 'read' | 'change' | 'paid'
 type Row = Record<Kind, string> & { fault: Fault; reason?: string; stepMs?: number }
 
 const inAll = (status: string) => ({ read: status, change: status, paid: status })
 const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
-const hourMs = 3_600_000
 
 /** The outcome of a reading, a change that can be read back and a paid call, under every fault. */
 const table: Record<FaultKind, Row> = {
@@ -44,7 +45,7 @@ const table: Record<FaultKind, Row> = {
 }
 
 async function given(): Promise<{ world: World; calls: Record<Kind, () => Promise<Outcome<unknown>>> }> {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -61,8 +62,7 @@ async function given(): Promise<{ world: World; calls: Record<Kind, () => Promis
 
 /** Checks that no paid call was sent twice, no consent is in doubt and the views match the log. */
 async function expectAllIsWell(world: World): Promise<void> {
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect(world.validationService.answered).toBeLessThanOrEqual(2)
   const rows = await world.averba.views.selectFrom('consents').select('knowledge').execute()
   expect(new Set(rows.map(row => row.knowledge))).toEqual(new Set(['known']))
@@ -96,7 +96,7 @@ test.each([429, 503])('a service that answers %i with Retry-After is called agai
 
 test('a fault hits what it names as often as it says, and a seed repeats its random choices', async () => {
   const statuses = async (seed: number) => {
-    const world = await simulate({ seed })
+    const world = await openWorld({ seed })
     await world.faults.add({
       kind: 'status',
       status: 429,
@@ -135,8 +135,7 @@ test.each([
   expect((await validate('second')).status).toBe(status)
   expect(world.tokenService.requests).toBe(2)
   expect(world.validationService).toMatchObject({ refused: 1, answered: ended ? 2 : 1 })
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect((await validate('second')).status).toBe('settled')
   expect(world.validationService.answered).toBe(2)
   await expectAllIsWell(world)
@@ -151,18 +150,16 @@ test('many calls in progress when a token is rejected early cost one token reque
   for (const outcome of await Promise.all(calls)) valueOf(outcome)
   expect(world.tokenService.requests).toBe(2)
   expect(world.validationService.answered).toBe(31)
-  await world.close()
 })
 
 test('faults apply from the start, and are cleared all at once', async () => {
-  const world = await simulate({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
+  const world = await openWorld({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect((await world.averba.consents.sync({ subject })).status).toBe('deferred')
   world.faults.clear()
   expect((await world.averba.consents.sync({ subject })).status).toBe('settled')
   const [first] = await world.averba.consents.list({ subject })
   expect(first?.dataHora).toBe('2026-11-20T13:00:00.000Z')
-  await world.close()
 })
 
 test.each([
@@ -187,14 +184,12 @@ test.each([
 })
 
 test('a lost answer is read back over real sockets too', async () => {
-  const services = await startServices()
-  const averba = await openAverba({ store: ':memory:', ...services.options })
+  const services = await openServices()
+  const averba = await openEngine({ store: ':memory:', ...services.options })
   const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
   await services.faults.add({ kind: 'lose', method: 'PUT', times: 1 })
   const outcome = await averba.consents.approve({ subject, id: pending?.id ?? '' })
   expect(outcome).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
-  await averba.close()
-  await services.close()
 })

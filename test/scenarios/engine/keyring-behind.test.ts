@@ -1,20 +1,21 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { environmentKeys, type Keys, openAverba } from '../../../src/index.ts'
+import { environmentKeys, type Keys } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
 /** A process that waits for the answer to a validation, and another that can erase two people. */
 async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   const answered = Promise.withResolvers<void>()
   let sent = 0
   const open = (held: Keys | undefined) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, schedules: false },
       ...(held && { keys: held }),
       async fetch() {

@@ -1,9 +1,9 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba, replayLog, verifyLog } from '../../../src/index.ts'
-import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import { replayLog, verifyLog } from '../../../src/index.ts'
+import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const { cpf } = samples
 const input = { id: 'p1', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
@@ -16,11 +16,11 @@ const isValidation = (request: Request) => request.url.includes('/validate/pf')
  * takes over its call when the lease has expired.
  */
 async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const store = temporaryStore()
   const [reached, wake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const sent: string[] = []
   let tokenRequests = 0
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) => {
       if (isValidation(request)) sent.push('validation')
@@ -41,7 +41,7 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
   const clock = new VirtualClock()
   const fetch = (request: Request) =>
     isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock, fetch },
     validationService: {
       baseUrl: 'https://validacao.exemplo.br',
@@ -50,8 +50,7 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
     },
   })
   if (isTakenOver) {
-    await clock.advance(61_000)
-    await other.settle()
+    await passTime({ averba: other, clock }, 61_000)
     expect(await other.effects.list({ state: 'unknown' })).toHaveLength(1)
   }
   wake.resolve()
@@ -62,20 +61,18 @@ test.each([
   ['before it was sent', 1, []],
   ['before it was sent again after a 401', 2, ['validation']],
 ])('a paid call that another process recorded as unknown %s is never sent', async (_, tokenRequest, before) => {
-  const { world, other, validating, sent } = await givenStandstill(tokenRequest, true)
+  const { other, validating, sent } = await givenStandstill(tokenRequest, true)
   // It was certainly not sent, so the doubt is over.
   expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
   expect(sent).toEqual(before)
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
-  await other.close()
-  await world.close()
 })
 
 /** Two processes on one file: the first gets its answer after the other has recorded the call as unknown. */
 async function givenLateAnswer(answer: (real: Response) => Response) {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const store = temporaryStore()
   const [sent, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) => {
       const real = await forward(request)
@@ -88,7 +85,7 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
   const clock = new VirtualClock()
   const validating = world.averba.validations.validate(input)
   await sent.promise
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock, fetch: world.reach.validationService },
     validationService: {
       baseUrl: 'https://validacao.exemplo.br',
@@ -96,8 +93,7 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
       bearer: 'outro',
     },
   })
-  await clock.advance(61_000)
-  await other.settle()
+  await passTime({ averba: other, clock }, 61_000)
   expect((await other.validations.get(input.id))?.state).toBe('inconclusive')
   const close = async () => {
     expect((await other.rebuild()).every(view => view.differences === 0)).toBe(true)
@@ -118,7 +114,7 @@ test.each([
   ['answer, after a person resolved the call,', false],
   ['answer, after a person resolved the call as charged,', true],
 ])('a late %s becomes the outcome and is shown', async (_, charged) => {
-  const { other, come, close } = await givenLateAnswer(real => real)
+  const { other, come } = await givenLateAnswer(real => real)
   if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
   const value = { state: 'answered', fields: { nome: { result: 'match' } } }
   expect(await come()).toMatchObject({ status: 'settled', value })
@@ -126,21 +122,19 @@ test.each([
   const shown = await other.validations.get(input.id)
   expect(shown).toMatchObject(value)
   expect(shown).not.toHaveProperty('resolved')
-  await close()
 })
 
 test('a late decline of the service replaces a person’s resolution', async () => {
-  const { other, come, close } = await givenLateAnswer(() => Response.json({ code: 'DV010' }, { status: 422 }))
+  const { other, come } = await givenLateAnswer(() => Response.json({ code: 'DV010' }, { status: 422 }))
   await other.validations.resolve(input.id, { charged: true })
   const declined = { status: 'declined', problem: { status: 422, code: 'DV010' } }
   expect(await come()).toMatchObject(declined)
   expect(await other.validations.validate(input)).toMatchObject(declined)
   expect((await other.validations.get(input.id))?.state).toBe('declined')
-  await close()
 })
 
 test('a late report that nothing was done ends the doubt, and nothing is sent again', async () => {
-  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const { other, come } = await givenLateAnswer(() => new Response('', { status: 429 }))
   const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
   expect(await come()).toMatchObject(declined)
   expect(await other.validations.validate(input)).toMatchObject(declined)
@@ -152,31 +146,27 @@ test('a late report that nothing was done ends the doubt, and nothing is sent ag
   await expect(other.validations.resolve(input.id, { charged: true })).rejects.toMatchObject({
     code: 'REFUSED',
   })
-  await close()
 })
 
 test('a late report that nothing was done does not change a person’s resolution', async () => {
-  const { other, come, close } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const { other, come } = await givenLateAnswer(() => new Response('', { status: 429 }))
   await other.validations.resolve(input.id, { charged: true })
   expect(await come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })
-  await close()
 })
 
 test.each([
   ['sent', 1, ['validation']],
   ['sent again after a 401', 2, ['validation', 'validation']],
 ])('a paid call that no other process took over meanwhile is %s', async (_, tokenRequest, all) => {
-  const { world, other, validating, sent } = await givenStandstill(tokenRequest, false)
+  const { validating, sent } = await givenStandstill(tokenRequest, false)
   expect(await validating).toMatchObject({ status: 'settled' })
   expect(sent).toEqual(all)
-  await other.close()
-  await world.close()
 })
 
 test('a paid call that is sent late keeps its lease for a whole minute more', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const store = temporaryStore()
   const [sent, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) => {
       if (isToken(request)) world.clock.jump(50_000)
@@ -189,7 +179,7 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
   const clock = new VirtualClock()
   const validating = world.averba.validations.validate(input)
   await sent.promise
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock, fetch: world.reach.validationService },
     validationService: {
       baseUrl: 'https://validacao.exemplo.br',
@@ -197,20 +187,17 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
       bearer: 'outro',
     },
   })
-  await clock.advance(61_000)
-  await other.settle()
+  await passTime({ averba: other, clock }, 61_000)
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
   answer.resolve()
   expect(await validating).toMatchObject({ status: 'settled' })
-  await other.close()
-  await world.close()
 })
 
 test('calls and handlers of a dead process whose clock was a day ahead are taken over at once', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lease-')), 'log.sqlite')
+  const store = temporaryStore()
   const reached = Promise.withResolvers<void>()
   const ahead = new VirtualClock('2026-11-21T12:00:00.000Z')
-  const dead = await simulate({
+  const dead = await openWorld({
     averba: { store, clock: ahead },
     intercept: async request => {
       if (isToken(request)) reached.resolve()
@@ -235,7 +222,7 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
   await reached.promise
 
   // From here on this process counts as dead: its clock does not move.
-  const world = await simulate({ averba: { store } })
+  const world = await openWorld({ averba: { store } })
   const { averba } = world
   const bodies: unknown[] = []
   averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
@@ -247,5 +234,4 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
   expect((await averba.validations.get(input.id))?.state).toBe('inconclusive')
   expect(world.validationService.answered).toBe(1)
   expect((await averba.effects.list({ state: 'started' })).length).toBe(0)
-  await world.close()
 })

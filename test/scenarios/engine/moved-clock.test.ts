@@ -1,10 +1,12 @@
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { type Fault, type Policies, ShiftedClock, startControl, startServices } from '../../../src/simulation/index.ts'
+import { type Fault, type Policies, ShiftedClock, startControl } from '../../../src/simulation/index.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { openServices } from '../../support/world.ts'
 
 const notice = {
   evento: 'dimp-situacao-import',
@@ -17,19 +19,11 @@ const hourMs = 3_600_000
 /** The services over TLS with their control server, and one subscription to the test’s own receiver. */
 async function given(faults: readonly Fault[], handle: RequestListener, policies: Policies = {}) {
   const clock = new ShiftedClock()
-  const services = await startServices({ clock, faults, policies })
-  const control = await startControl(services, clock)
-  const socket = openSocket({ clock: systemClock, ca: services.ca })
+  const services = await openServices({ clock, faults, policies })
+  const control = closeAtEnd(await startControl(services, clock))
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: services.ca }))
   const receiver = createServer(services.receiver, handle)
-  await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
-  services.connect('receptor.exemplo.br', (receiver.address() as AddressInfo).port)
-  onTestFinished(async () => {
-    receiver.closeAllConnections()
-    await socket.close()
-    await control.close()
-    await services.close()
-    await new Promise(resolve => receiver.close(resolve))
-  })
+  services.connect('receptor.exemplo.br', await listenUntilEnd(receiver))
   const webhook = `${services.options.portal.baseUrl}/portal/api/ext/webhook`
   const headers = { ...services.portalHeaders, 'content-type': 'application/json' }
   const callPortal = async (path: string, body?: object) => {

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
-import { samples, simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('a command resolves with one of five outcomes, and valueOf returns the value of a settled one only', async () => {
-  const world = await simulate()
-  const { averba, faults } = world
+  const { averba, faults } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const sync = (waitMs?: number) => averba.consents.sync({ subject }, waitMs === undefined ? {} : { waitMs })
   const settled = await sync()
@@ -45,25 +46,21 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
   expect(hintOf(unknown)).toMatch(/not repeated automatically: .* resolve it$/)
   expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/call run or settle/)
-  await world.close()
 })
 
 test.each([Number.NaN, -1, 0.5])('waitMs of %s is refused before anything is recorded', async waitMs => {
-  const world = await simulate()
-  const { averba } = world
+  const { averba } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const invalid = { code: 'INVALID_INPUT' }
   await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
   expect(await averba.effects.list()).toEqual([])
-  await world.close()
 })
 
 test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
   let aheadMs = 86_400_000
-  const plain = await simulate()
+  const plain = await openWorld()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const world = await simulate({ averba: { clock, store: newPath() } })
-  const { averba, faults, samples } = world
+  const { averba, faults, samples } = await openWorld({ averba: { clock, store: temporaryStore() } })
   const { consents } = averba
   const subject = await consents.enrol({ cpf: samples.cpf })
   valueOf(await consents.sync({ subject }))
@@ -73,12 +70,9 @@ test('after a clock that was a day ahead is corrected, calls are made and retrie
   await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
   const approved = await consents.approve(which)
   expect(approved.status).toBe('deferred')
-  await plain.clock.advance(3_600_000)
-  await averba.settle()
+  await passTime({ averba, clock: plain.clock }, 3_600_000)
   expect((await consents.standing(which)).reason).toBe('active')
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
   expect((await averba.audit.verify()).faults).toEqual([])
-  await world.close()
-  await plain.close()
 })

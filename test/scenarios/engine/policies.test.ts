@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
-import { type Policies, samples, seededEntropy, simulate, type World } from '../../../src/simulation/index.ts'
+import { type Policies, samples, seededEntropy, type World } from '../../../src/simulation/index.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openWorld } from '../../support/world.ts'
 
 const settings: [string, Policies][] = [
   ['missingRecord: badRequest', { consentService: { missingRecord: 'badRequest' } }],
@@ -54,7 +56,7 @@ async function walk({ averba, samples, clock, consentService, portal }: World): 
   await clock.advance(hourMs)
   valueOf(await averba.validations.validate({ id: 'b', cpf, claims }))
 
-  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  await applyPlan(averba)
   const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
   expect(await portal.notify({ ...notice, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
   await portal.notify({ ...notice, body: 'x'.repeat(1_100_000) })
@@ -66,12 +68,11 @@ async function walk({ averba, samples, clock, consentService, portal }: World): 
 
 describe('the engine works under every setting', () => {
   test.each(settings)('%s', async (_, policies) => {
-    const world = await simulate({ policies, averba: { subscriptions } })
+    const world = await openWorld({ policies, averba: { subscriptions } })
     await walk(world)
     const open = (await world.averba.effects.list()).filter(({ state }) => state !== 'settled' && state !== 'declined')
     expect(open).toEqual([])
     expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-    await world.close()
   })
 })
 
@@ -81,22 +82,23 @@ test.each([
   ['2026-11-21T12:00:01Z', 'ATIVO'],
   ['sem prazo', 'ATIVO'],
 ])('a consent added with the dataExpiracao %s is %s a day later', async (dataExpiracao, status) => {
-  const { averba, clock, consentService, close } = await simulate()
+  const { averba, clock, consentService } = await openWorld()
   const cpf = '52998224725'
   const id = consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao })
   const subject = await averba.consents.enrol({ cpf })
   await clock.advance(24 * hourMs)
   valueOf(await averba.consents.sync({ subject }))
   expect(await averba.consents.list({ subject })).toMatchObject([{ id, status }])
-  await close()
 })
 
 test.each(['2xx', '200'] as const)(
   'success: %s accepts our answer, so nothing is deleted in a month',
   async success => {
-    const world = await simulate({ policies: { portal: { success } }, averba: { subscriptions } })
-    const { averba, clock, portal, samples } = world
-    for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+    const { averba, clock, portal, samples } = await openWorld({
+      policies: { portal: { success } },
+      averba: { subscriptions },
+    })
+    await applyPlan(averba)
     const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
     for (let day = 0; day <= 31; day++) {
       expect(await portal.notify({ evento, ...company, body: { day } })).toMatchObject([{ isDelivered: true }])
@@ -105,14 +107,13 @@ test.each(['2xx', '200'] as const)(
     await averba.subscriptions.plan()
     expect(await averba.subscriptions.failures()).toEqual([])
     expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', health: 'healthy' }])
-    await world.close()
   },
 )
 
 test('tries: 3 after lost answers produce copies of one notification, and no failure', async () => {
   let lost = 0
-  const world: World = await simulate({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
-  for (const made of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(made)
+  const world: World = await openWorld({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
+  await applyPlan(world.averba)
   const portal = simulatePortal({
     clock: world.clock,
     entropy: seededEntropy(2),
@@ -136,7 +137,6 @@ test('tries: 3 after lost answers produce copies of one notification, and no fai
   expect(portal.deliveries).toEqual({ succeeded: 1, failed: 0 })
   const rows = await world.averba.views.selectFrom('notifications').select('copies').execute()
   expect(rows).toEqual([{ copies: 3 }])
-  await world.close()
 })
 
 test.each([
@@ -146,7 +146,7 @@ test.each([
 ] as const)(
   'processingTime: %s turns an answer that ends late into "%s", in process too',
   async (processingTime, description) => {
-    const world = await simulate()
+    const world = await openWorld()
     let isGivenUp = false
     const endless = new ReadableStream({
       cancel() {
@@ -171,23 +171,21 @@ test.each([
     expect(await notifying).toMatchObject([{ description }])
     expect(isGivenUp).toBe(description === '')
     expect(world.clock.sleeping).toBe(0)
-    await world.close()
   },
 )
 
 test('unknownPerson: notFound declines a validation', async () => {
-  const world = await simulate({ policies: { validationService: { unknownPerson: 'notFound' } } })
+  const world = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })
   const missing = await world.averba.validations.validate({
     id: 'a',
     cpf: '52998224725',
     claims: { nome: 'X' },
   })
   expect(missing).toMatchObject({ status: 'declined', problem: { status: 404 } })
-  await world.close()
 })
 
 test.each(['json', 'xml'] as const)('errors: %s give the code with which a token is refused', async errors => {
-  const world: World = await simulate({
+  const world: World = await openWorld({
     policies: { validationService: { errors } },
     // Every token has expired on arrival, the renewed one too.
     intercept(request, forward) {
@@ -202,37 +200,16 @@ test.each(['json', 'xml'] as const)('errors: %s give the code with which a token
   })
   const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
   expect(refused).toMatchObject({ status: 'deferred', reason })
-  await world.close()
 })
 
 test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {
-  const world = await simulate({ policies: { consentService: { authorizedClients: ['outra'] } } })
+  const world = await openWorld({ policies: { consentService: { authorizedClients: ['outra'] } } })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect(await world.averba.consents.sync({ subject })).toMatchObject({
     status: 'declined',
     problem: { status: 403 },
   })
   expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
-  await world.close()
-})
-
-test('reissue: revoke ends the older token, and the engine requests one token per 401', async () => {
-  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
-  const { averba, samples, tokenService } = world
-  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
-  valueOf(await validate('a'))
-  // Another process of the host requests its own token, which ends ours.
-  const credentials = Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')
-  await tokenService.fetch(
-    new Request('https://gateway.exemplo.br/token', {
-      method: 'POST',
-      headers: { authorization: `Basic ${credentials}`, 'content-type': 'application/x-www-form-urlencoded' },
-      body: 'grant_type=client_credentials',
-    }),
-  )
-  for (const outcome of await Promise.all(['b', 'c', 'd'].map(validate))) valueOf(outcome)
-  expect(tokenService.requests).toBe(3)
-  await world.close()
 })
 
 test('authentication: session logs in once, and again after it has ended, but not within a minute', async () => {
@@ -251,9 +228,9 @@ test('authentication: session logs in once, and again after it has ended, but no
   }
   const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
   const policies = { portal: { authentication: 'session' } } as const
-  const world = await simulate({ policies, averba: { portal, subscriptions } })
+  const world = await openWorld({ policies, averba: { portal, subscriptions } })
   const { averba, clock } = world
-  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  await applyPlan(averba)
   expect(logins).toBe(1)
   await clock.advance(hourMs + 1)
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
@@ -265,15 +242,13 @@ test('authentication: session logs in once, and again after it has ended, but no
     }),
   )
   expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
-  await world.close()
 })
 
 test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {
   const second = { authorization: 'outra-sessao' }
   const policies = { portal: { users: [{ headers: second }] } }
-  const world = await simulate({ policies, averba: { subscriptions } })
-  const { averba, portal, samples } = world
-  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  const { averba, portal, samples } = await openWorld({ policies, averba: { subscriptions } })
+  await applyPlan(averba)
   const call = (method: string, path = '', body?: object) =>
     portal.fetch(
       new Request(`https://portal.exemplo.br/portal/api/ext/webhook${path}`, {
@@ -293,5 +268,4 @@ test('users: each has its own subscriptions and failures, and a shared endpoint 
   await portal.notify({ evento, ...company, body: 'x'.repeat(1_100_000) })
   expect(await averba.subscriptions.failures()).toHaveLength(1)
   expect(await (await call('GET', '/falhas')).json()).toHaveLength(1)
-  await world.close()
 })

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import { type Fetch, openAverba } from '../../../src/index.ts'
-import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-import { newPath } from '../../store/sample-store.ts'
+import type { Fetch } from '../../../src/index.ts'
+import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const cpfs = (count: number) => Array.from({ length: count }, (_, i) => cpfOf(i + 1))
 
@@ -13,7 +14,7 @@ async function givenOwedReadings(
   intercept: (world: World, request: Request, forward: Fetch) => Promise<Response>,
 ): Promise<World> {
   let isReady = false
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: {
       consentService: {
         baseUrl: 'https://consentimento.exemplo.br',
@@ -56,7 +57,6 @@ test('no more calls begin per second than the limit allows', async () => {
   }
   expect((at.at(-1) ?? 0) - began).toBeGreaterThanOrEqual(9_000)
   expect((at.at(-1) ?? 0) - began).toBeLessThanOrEqual(10_000)
-  await world.close()
 })
 
 test('due calls run in parallel up to the limit', async () => {
@@ -74,7 +74,6 @@ test('due calls run in parallel up to the limit', async () => {
   expect(counts).toEqual({ settled: 12, deferred: 0, unknown: 0 })
   expect(inProgressMax).toBe(3)
   expect(world.clock.now() - began).toBeLessThan(6_000)
-  await world.close()
 })
 
 test('a hanging service blocks no other', async () => {
@@ -102,7 +101,7 @@ test('a limit that allows no calls is refused', async () => {
 
 test('a postponed call is retried at its time, however steadily others become due', async () => {
   const puts: number[] = []
-  const world: World = await simulate({
+  const world: World = await openWorld({
     async intercept(request, forward) {
       if (request.method === 'PUT') {
         puts.push(world.clock.now())
@@ -133,13 +132,12 @@ test('a postponed call is retried at its time, however steadily others become du
   expect((puts[2] ?? 0) - began).toBeLessThan(10_000)
   stop.abort()
   await clock.finish(running)
-  await world.close()
 })
 
 test('postponed calls, and those that a list caused, do not wait until all lists have been read', async () => {
   const people = 300
   const puts: number[] = []
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: {
       consentService: {
         ...{ baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
@@ -172,14 +170,12 @@ test('postponed calls, and those that a list caused, do not wait until all lists
   // Each list is read once meanwhile, and a round of all takes five minutes.
   await clock.advance(people * 2_000)
   expect((puts[1] ?? Number.NaN) - began).toBeLessThan(90_000)
-  const events: { type: string; stream: string; at: string }[] = []
-  for await (const event of averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(averba.log.read())
   const seen = events.find(({ type }) => type === 'consent.changeSeen')
   const revocation = events.find(({ type, stream }) => type === 'consent.revoked' && stream === seen?.stream)
   expect(Date.parse(revocation?.at ?? '') - Date.parse(seen?.at ?? '')).toBeLessThan(90_000)
   stop.abort()
   await clock.finish(running)
-  await world.close()
 })
 
 test('hanging calls occupy only their own places', async () => {
@@ -199,15 +195,14 @@ test('hanging calls occupy only their own places', async () => {
   await world.clock.finish(world.averba.settle())
   const inTime = answered.filter(at => at - began < 5_000)
   expect(inTime.length).toBeGreaterThanOrEqual(58)
-  await world.close()
 })
 
 test.each([1, 2, 3])('%i processes make that many times the calls of one', async processes => {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   let sent = 0
   const open = (requestsPerSecond: number) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, schedules: false },
       async fetch() {
         sent += 1

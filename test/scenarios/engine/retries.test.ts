@@ -1,18 +1,17 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { retryPolicies } from '../../../src/engine/performing/retry-policy.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
-const hourMs = 3_600_000
 const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 
 /** A subject whose consents are known, and a consent service that refuses every connection from now on. */
 async function givenServiceThatIsDown() {
   let isDown = false
   const lines: unknown[] = []
-  const world = await simulate({
+  const world = await openWorld({
     averba: { logger: line => void lines.push(line) },
     intercept: async (request, forward) => {
       if (isDown && request.url.includes('/consentimento/')) return new Response('', { status: 429 })
@@ -72,7 +71,6 @@ test('a call that fails for a day is parked, is reported, and waits for an opera
     { type: 'effect.parked', moves: { effect: outcome.effect, to: 'parked' } },
     { type: 'effect.resumed', moves: { effect: outcome.effect, to: 'pending' }, ...operator },
   ])
-  await world.close()
 })
 
 test('a call released by an operator is retried for its full time again', async () => {
@@ -84,23 +82,20 @@ test('a call released by an operator is retried for its full time again', async 
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
   await settleFor(world, 14)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'parked' })
-  await world.close()
 })
 
 test('a process that was down for days does not park calls that it has hardly tried', async () => {
   const { world, approve, recover } = await givenServiceThatIsDown()
   const { effect } = await approve()
-  await world.clock.advance(72 * hourMs)
-  await world.averba.settle()
+  await passTime(world, 72 * hourMs)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred', attempts: 2 })
   recover()
   await settleFor(world, 1)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
-  await world.close()
 })
 
 test('an attempt that lost its lease parks nothing', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-retries-')), 'log.sqlite')
+  const store = temporaryStore()
   let isHeld = false
   const held: ((status: number) => void)[] = []
   const intercept = async () => {
@@ -109,9 +104,9 @@ test('an attempt that lost its lease parks nothing', async () => {
       held.push(status => resolve(new Response('[]', { status })))
     })
   }
-  const first = await simulate({ averba: { store }, intercept })
+  const first = await openWorld({ averba: { store }, intercept })
   const { clock } = first
-  const second = await simulate({ seed: 2, averba: { store, clock }, intercept })
+  const second = await openWorld({ seed: 2, averba: { store, clock }, intercept })
   const subject = await first.averba.consents.enrol({ cpf: first.samples.cpf })
   const { effect } = await first.averba.consents.sync({ subject })
   await settleFor(first, 23)
@@ -129,8 +124,6 @@ test('an attempt that lost its lease parks nothing', async () => {
   await settling[1]
   expect(await first.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
   for await (const event of first.averba.log.read({ kind: 'effect' })) expect.unreachable(event.type)
-  await first.close()
-  await second.close()
 })
 
 test('a call parked by an operator is not sent until it is released', async () => {
@@ -153,19 +146,17 @@ test('a call parked by an operator is not sent until it is released', async () =
   await averba.effects.retry(effect, { ...operator, commandId: 'let-go' })
   await expect(averba.effects.retry(effect)).rejects.toMatchObject({ code: 'REFUSED' })
   await expect(averba.effects.retry('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await world.close()
 })
 
 describe('a call that was perhaps done', () => {
   test('and paid for is not repeated by retry', async () => {
-    const world = await simulate({
+    const { averba, samples, validationService } = await openWorld({
       intercept: async (request, forward) => {
         const response = await forward(request)
         if (request.url.includes('/validate/')) throw new TypeError('lost')
         return response
       },
     })
-    const { averba, samples, validationService } = world
     const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
     expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
     for (const verb of ['retry', 'park'] as const) {
@@ -176,19 +167,17 @@ describe('a call that was perhaps done', () => {
     }
     await averba.settle()
     expect(validationService.answered).toBe(1)
-    await world.close()
   })
 
   test('and can be read back is left to the reading', async () => {
     let isLosing = true
-    const world = await simulate({
+    const { averba, samples } = await openWorld({
       intercept: async (request, forward) => {
         if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/'))) return forward(request)
         if (request.method === 'PUT') await forward(request)
         throw new TypeError('lost')
       },
     })
-    const { averba, samples } = world
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
     isLosing = false
     await averba.consents.sync({ subject })
@@ -199,13 +188,12 @@ describe('a call that was perhaps done', () => {
     await expect(averba.effects.retry(outcome.effect)).rejects.toMatchObject({
       message: expect.stringContaining('a pending reading will show it'),
     })
-    await world.close()
   })
 })
 
 test('a call that needs a token is parked by its own policy, and the token request never is', async () => {
   let isDown = true
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       if (isDown && request.url.includes('/token')) return new Response('', { status: 500 })
       return forward(request)
@@ -220,7 +208,6 @@ test('a call that needs a token is parked by its own policy, and the token reque
   await averba.effects.retry(effect)
   await settleFor(world, 1)
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
-  await world.close()
 })
 
 test('every class of effect has a policy that ends', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type AverbaOptions, staticHeaders, valueOf } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const notice = {
@@ -32,19 +33,18 @@ test.each<[string, (current: () => string) => Partial<AverbaOptions>]>([
   ['a chaveAutenticacao', current => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: current }] })],
 ])('%s that changes at its source is a change to apply, and takes effect without a restart', async (_, options) => {
   let secret = `primeiro-${'x'.repeat(40)}`
-  const world = await simulate({ averba: options(() => secret) })
+  const world = await openWorld({ averba: options(() => secret) })
   expect(await apply(world)).toEqual(['create'])
   expect(await isDelivered(world)).toEqual([true])
   expect(await apply(world)).toEqual(['leave'])
   secret = `segundo-${'y'.repeat(40)}`
   expect(await apply(world)).toEqual(['change'])
   expect(await isDelivered(world)).toEqual([true])
-  await world.close()
 })
 
 test('the consumer key and secret are read again for every token request', async () => {
   const reads = { key: 0, secret: 0 }
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       tokenService: {
         url: 'https://gateway.exemplo.br/token',
@@ -70,12 +70,11 @@ test('the consumer key and secret are read again for every token request', async
   expect(world.tokenService.requests).toBe(2)
   expect(reads.key).toBeGreaterThan(first.key)
   expect(reads.secret).toBeGreaterThan(first.secret)
-  await world.close()
 })
 
 test('headers of the portal are read again after a 401', async () => {
   let given = 'sessao-vencida'
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       portal: {
         baseUrl: 'https://portal.exemplo.br',
@@ -86,5 +85,4 @@ test('headers of the portal are read again after a 401', async () => {
   await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'OUTCOME' })
   given = 'sessao-de-exemplo'
   expect((await world.averba.subscriptions.plan()).changes).toEqual([])
-  await world.close()
 })

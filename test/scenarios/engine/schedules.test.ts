@@ -1,20 +1,12 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openAverba, portalSession } from '../../../src/index.ts'
-import { samples, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { portalSession } from '../../../src/index.ts'
+import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
-
-async function typesOf({ averba }: World): Promise<string[]> {
-  const types = []
-  for await (const event of averba.log.read()) types.push(event.type)
-  return types
-}
+const typesOf = ({ averba }: World): Promise<string[]> => Array.fromAsync(averba.log.read(), event => event.type)
 
 /** Settles every hour, as a cron job would. */
 async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
@@ -28,7 +20,7 @@ describe('the consents of a person', () => {
   const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path))
 
   test('are read repeatedly at the requested interval, give or take a tenth', async () => {
-    const world = await simulate()
+    const world = await openWorld()
     await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
     await settleHourly(world, 10 * 24)
     const at = readings(world).map(each => Date.parse(each.at))
@@ -44,29 +36,26 @@ describe('the consents of a person', () => {
     const types = await typesOf(world)
     expect(types.filter(type => type === 'subject.synced')).toHaveLength(at.length)
     expect(types.filter(type => type === 'subject.syncRequested')).toEqual([])
-    await world.close()
   })
 
   test('are read once for everything missed while no process ran', async () => {
-    const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
-    const world = await simulate({ averba: { store } })
+    const store = temporaryStore()
+    const world = await openWorld({ averba: { store } })
     await world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
     await world.averba.settle()
     await world.close()
-    const next = await simulate({ seed: 2, averba: { store } })
+    const next = await openWorld({ seed: 2, averba: { store } })
     await next.averba.settle()
     expect(readings(next)).toHaveLength(0)
-    await next.clock.advance(9 * dayMs)
-    await next.averba.settle()
+    await passTime(next, 9 * dayMs)
     await next.averba.settle()
     expect(readings(next)).toHaveLength(1)
     await settleHourly(next, 28) // A day and a tenth, in hours.
     expect(readings(next)).toHaveLength(2)
-    await next.close()
   })
 
   test('are read at the newest interval, on a single schedule, whatever else reads them', async () => {
-    const world = await simulate({
+    const world = await openWorld({
       averba: {
         consentService: {
           baseUrl: 'https://consentimento.exemplo.br',
@@ -84,12 +73,11 @@ describe('the consents of a person', () => {
     await settleHourly(world, 48)
     // The first, the first at the new interval, and the host’s own: the pending one at the old interval is cancelled.
     expect(readings(world)).toHaveLength(3)
-    await world.close()
   })
 
   test('continue to be read after the service refused, or was down for days', async () => {
     let answer: Response | undefined
-    const world = await simulate({
+    const world = await openWorld({
       intercept: async (request, forward) => answer?.clone() ?? forward(request),
     })
     const { averba } = world
@@ -102,16 +90,14 @@ describe('the consents of a person', () => {
     answer = undefined
     await settleHourly(world, 2)
     expect((await typesOf(world)).filter(type => type === 'subject.synced')).toHaveLength(1)
-    await world.close()
   })
 
   test('are read at most once a minute', async () => {
-    const world = await simulate()
+    const world = await openWorld()
     for (const syncEveryMs of [0, 59_999, 90_000.5, Number.POSITIVE_INFINITY]) {
       const enrolling = world.averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })
       await expect(enrolling).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
-    await world.close()
   })
 })
 
@@ -119,7 +105,7 @@ describe("the portal's failures", () => {
   const days = (world: World) => world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
   test('of yesterday and today are read every day, after the nightly stop, with the list', async () => {
-    const world = await simulate({ averba: { schedules: true } })
+    const world = await openWorld({ averba: { schedules: true } })
     await settleHourly(world, 3 * 24)
     expect(days(world)).toEqual([
       ...['19112026', '20112026'],
@@ -130,53 +116,44 @@ describe("the portal's failures", () => {
     const hours = world.requests.slice(3).map(each => new Date(each.at).getUTCHours() - 3)
     for (const hour of hours) expect([4, 5]).toContain(hour)
     expect(world.requests.filter(each => /webhook\/?(\?|$|assinaturas)/.test(each.path)).length).toBeGreaterThan(0)
-    await world.close()
   })
 
   test('of days on which no process ran are read once when one does', async () => {
-    const world = await simulate({ averba: { schedules: true } })
+    const world = await openWorld({ averba: { schedules: true } })
     await world.averba.settle()
-    await world.clock.advance(5 * dayMs)
-    await world.averba.settle()
+    await passTime(world, 5 * dayMs)
     await world.averba.settle()
     expect(days(world).slice(2)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
-    await world.clock.advance(60 * dayMs)
-    await world.averba.settle()
+    await passTime(world, 60 * dayMs)
     // The portal keeps thirty days.
     expect(days(world).slice(8)).toHaveLength(31)
-    await world.close()
   })
 
   test('of all days since the log began are read the first time, however late that is', async () => {
-    const world = await simulate({ averba: { schedules: true } })
-    await world.clock.advance(5 * dayMs)
-    await world.averba.settle()
+    const world = await openWorld({ averba: { schedules: true } })
+    await passTime(world, 5 * dayMs)
     expect(days(world)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
-    await world.close()
   })
 
   test('of a day that the portal refused are requested again every day until it answers', async () => {
-    const world = await simulate({ averba: { schedules: true } })
+    const world = await openWorld({ averba: { schedules: true } })
     // The two of today, and the first of tomorrow.
     await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
     await settleHourly(world, 4 * 24)
     expect(days(world).filter(day => day === '19112026')).toHaveLength(3)
-    await world.close()
   })
 
   test('are read once, by however many processes', async () => {
-    const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
-    const first = await simulate({ averba: { store, schedules: true } })
-    const second = await simulate({ seed: 2, averba: { store, schedules: true, clock: first.clock } })
+    const store = temporaryStore()
+    const first = await openWorld({ averba: { store, schedules: true } })
+    const second = await openWorld({ seed: 2, averba: { store, schedules: true, clock: first.clock } })
     await Promise.all([first.averba.settle(), second.averba.settle()])
     await first.averba.settle()
     expect(days(first).length + days(second).length).toBe(2)
-    await first.close()
-    await second.close()
   })
 
   test('are also read by run', async () => {
-    const world = await simulate({ averba: { schedules: true } })
+    const world = await openWorld({ averba: { schedules: true } })
     const stop = new AbortController()
     const running = world.averba.run({ signal: stop.signal })
     const recovered = async () => {
@@ -186,25 +163,22 @@ describe("the portal's failures", () => {
     await expect.poll(recovered).toBe(2)
     stop.abort()
     await running
-    await world.close()
   })
 })
 
 test('an expired consent is recorded as lapsed once, and its status stays as the service gave it', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-schedules-')), 'log.sqlite')
-  const world = await simulate({
+  const store = temporaryStore()
+  const { averba, clock } = await openWorld({
     averba: { store, schedules: true },
     policies: { consentService: { expiry: 'never' } },
   })
-  const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
   const lapsed: unknown[] = []
   averba.on('consent.lapsed', event => lapsed.push(event.data))
   await averba.settle()
   expect(lapsed).toEqual([])
-  await clock.advance(400 * dayMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 400 * dayMs)
   await averba.settle()
   expect(lapsed).toHaveLength(4)
   const consents = await averba.consents.list({ subject })
@@ -212,12 +186,10 @@ test('an expired consent is recorded as lapsed once, and its status stays as the
   for (const { dataExpiracao } of consents) expect(lapsed).toContainEqual({ expiresAt: dataExpiracao })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   // Another process looks too, and adds no event.
-  const next = await simulate({ seed: 2, averba: { store, clock, schedules: true } })
+  const next = await openWorld({ seed: 2, averba: { store, clock, schedules: true } })
   await next.averba.settle()
   const lapsedEvents = (await typesOf(next)).filter(type => type === 'consent.lapsed')
   expect(lapsedEvents).toHaveLength(4)
-  await next.close()
-  await world.close()
 })
 
 test('an expiring client certificate is reported once per warning', async () => {
@@ -226,7 +198,7 @@ test('an expiring client certificate is reported once per warning', async () => 
   const authority = await createAuthority(clock.now() - 325 * dayMs)
   const certificate = await authority.issueClient('gestora')
   const reported: unknown[] = []
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     clock,
     logger: line => reported.push(line.error),
@@ -241,14 +213,13 @@ test('an expiring client certificate is reported once per warning', async () => 
   expect(left).toEqual([30, 14, 7, 3, 1])
   // An expired certificate does not stop other work.
   expect(reported).toContain('MISCONFIGURED')
-  await averba.close()
 })
 
 test('portal and receiver certificates are watched separately, also without a consent service', async () => {
   const clock = new VirtualClock()
   const authority = await createAuthority(clock.now() - 355 * dayMs)
   const certificate = () => authority.issueClient('despachante')
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     clock,
     schedules: true,
@@ -267,5 +238,4 @@ test('portal and receiver certificates are watched separately, also without a co
     { service: 'portal', ...data },
     { service: 'receiver', ...data },
   ])
-  await averba.close()
 })

@@ -1,12 +1,13 @@
 import { expect, test, vi } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('settle with a timeout begins nothing more after it, and work in progress continues by itself', async () => {
   const answer = Promise.withResolvers<void>()
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       consentService: {
         baseUrl: 'https://consentimento.exemplo.br',
@@ -41,7 +42,7 @@ test('settle with a timeout begins nothing more after it, and work in progress c
 
 test('settle waits for a call that a command left pending, and for the calls that follow from it', async () => {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await simulate({
+  const { averba, clock } = await openWorld({
     intercept: async (request, forward) => {
       if (request.method !== 'PUT') return forward(request)
       asked.resolve()
@@ -50,7 +51,6 @@ test('settle waits for a call that a command left pending, and for the calls tha
       throw new Error('The connection broke')
     },
   })
-  const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const [{ id } = { id: '' }] = await averba.consents.list({ subject, status: 'ATIVO' })
@@ -69,12 +69,10 @@ test('settle waits for a call that a command left pending, and for the calls tha
   // The validation is counted too if settle came upon it.
   expect(await clock.finish(settling)).toMatchObject({ deferred: 0, unknown: 1 })
   expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id }])
-  await world.close()
 })
 
 test('settle ends before its timeout when all is done, and refuses an invalid timeout', async () => {
-  const world = await simulate()
-  const { averba, clock } = world
+  const { averba, clock } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 60_000 })
   expect(await averba.settle({ timeoutMs: 60_000 })).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(clock.sleeping).toBe(0)
@@ -82,11 +80,10 @@ test('settle ends before its timeout when all is done, and refuses an invalid ti
   for (const timeoutMs of [-1, 0.5, Number.NaN]) {
     await expect(averba.settle({ timeoutMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  await world.close()
 })
 
 test('settle on a closed log fails at once, without waiting for its timeout', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.averba.close()
   await expect(world.averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
   expect(world.clock.sleeping).toBe(0)
@@ -94,7 +91,7 @@ test('settle on a closed log fails at once, without waiting for its timeout', as
 
 test('a command whose call was queued by settle keeps its place when the timeout of settle is over', async () => {
   let isReady = false
-  const world = await simulate({
+  const { averba, clock } = await openWorld({
     averba: {
       consentService: {
         baseUrl: 'https://consentimento.exemplo.br',
@@ -106,7 +103,6 @@ test('a command whose call was queued by settle keeps its place when the timeout
       return isReady ? forward(request) : new Response('', { status: 429 })
     },
   })
-  const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const read = (commandId: string, waitMs?: number) =>
     averba.consents.sync({ subject }, { commandId, ...(waitMs !== undefined && { waitMs }) })
@@ -125,11 +121,10 @@ test('a command whose call was queued by settle keeps its place when the timeout
   await settling
   await clock.advance(120_000)
   expect((await again).map(each => each.status)).toEqual(['settled', 'settled'])
-  await world.close()
 })
 
 test('a host’s call that waits for its turn is counted once by a concurrent settle', async () => {
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: {
       consentService: {
         ...{ baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
@@ -147,12 +142,11 @@ test('a host’s call that waits for its turn is counted once by a concurrent se
   await clock.quiet()
   expect(await clock.finish(averba.settle())).toEqual({ settled: 3, deferred: 0, unknown: 0 })
   await Promise.all(own)
-  await world.close()
 })
 
 test('calls that become due by a call already in progress are made as well', async () => {
   let changes = 0
-  const world: World = await simulate({
+  const world: World = await openWorld({
     async intercept(request, forward) {
       if (request.method !== 'PUT') return forward(request)
       changes += 1
@@ -177,12 +171,11 @@ test('calls that become due by a call already in progress are made as well', asy
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
   expect(await averba.effects.list({ state: 'pending' })).toEqual([])
   await clock.finish(running)
-  await world.close()
 })
 
 test('due calls of one service are made even if another service’s cannot be looked up', async () => {
   let sent = 0
-  const world: World = await simulate({
+  const world: World = await openWorld({
     async intercept(request, forward) {
       if (!request.url.includes('/validate/')) return forward(request)
       sent += 1
@@ -204,5 +197,4 @@ test('due calls of one service are made even if another service’s cannot be lo
   vi.restoreAllMocks()
   expect(sent).toBe(2)
   expect((await averba.validations.get('v'))?.state).toBe('answered')
-  await world.close()
 })

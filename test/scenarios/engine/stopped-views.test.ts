@@ -1,20 +1,21 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { diagnoseStore, type LogLine, openAverba } from '../../../src/index.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { simulate, VirtualClock } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
+import { diagnoseStore, type LogLine } from '../../../src/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const cpfs = ['25774435016', '52998224725', '11144477735']
 
 /** A log whose view of data subjects can be made to fail. */
 async function given() {
-  const store = newPath()
+  const store = temporaryStore()
   const clock = new VirtualClock()
   const lines: LogLine[] = []
-  const averba = await openAverba({ store, clock, logger: line => lines.push(line) })
+  const averba = await openEngine({ store, clock, logger: line => lines.push(line) })
   const other = new Sqlite(store)
   const broken = "create trigger broken before insert on subjects begin select raise(abort, 'no'); end"
   return {
@@ -77,8 +78,7 @@ test('settle restarts a view too, and an operator’s rebuild does so at once', 
   expect(await view.isRunning()).toBe(false)
   await averba.rebuild({ views: ['subjects'] })
   expect(await view.isRunning()).toBe(true)
-  await view.clock.advance(10_000)
-  await averba.settle()
+  await passTime({ averba, clock: view.clock }, 10_000)
   view.breakIt()
   await averba.consents.enrol({ cpf: cpfs[1] ?? '' })
   view.mend()
@@ -89,9 +89,9 @@ test('settle restarts a view too, and an operator’s rebuild does so at once', 
 })
 
 test('a vanished awareness record is noticed while its view is stopped', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   let isHidden = false
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) =>
       isHidden && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : forward(request),
@@ -114,7 +114,6 @@ test('a vanished awareness record is noticed while its view is stopped', async (
   ])
   expect((await averba.figures()).views.find(each => each.view === 'awareness')?.isRunning).toBe(false)
   other.close()
-  await world.close()
 })
 
 /** Makes a view fail; calling the result fixes it. */
@@ -129,8 +128,8 @@ function breaking(store: string, view: string) {
 
 /** A store with an active consent, and the engine on it. */
 async function givenActive(logger: (line: LogLine) => void = () => undefined) {
-  const store = newPath()
-  const world = await simulate({ averba: { store, logger } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store, logger } })
   const { averba, samples, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
@@ -139,12 +138,11 @@ async function givenActive(logger: (line: LogLine) => void = () => undefined) {
 }
 
 test('a consent revoked while its view is stopped is nowhere shown as active', async () => {
-  const { store, world, averba, clock, subject, id } = await givenActive()
+  const { store, averba, clock, subject, id } = await givenActive()
   const mend = breaking(store, 'consents')
   const revoked = await averba.consents.revoke({ subject, id })
   expect(revoked).toMatchObject({ status: 'settled', value: { status: 'REVOGADO', knowledge: 'known' } })
-  await clock.advance(3 * 3_600_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 3 * 3_600_000)
   for (const age of [{}, { ageMaxMs: 0 }]) {
     const listed = averba.consents.list({ subject, ...age })
     const hint = expect.stringContaining('averba rebuild')
@@ -154,11 +152,9 @@ test('a consent revoked while its view is stopped is nowhere shown as active', a
   expect((await averba.consents.standing({ subject, id })).reason).toBe('revoked')
   expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
   mend()
-  await clock.advance(300_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 300_000)
   const after = await averba.consents.list({ subject })
   expect(after.find(each => each.id === id)).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
-  await world.close()
 })
 
 test('a change at the service is read in full at once, even while the view of consents is stopped', async () => {
@@ -171,15 +167,13 @@ test('a change at the service is read in full at once, even while the view of co
   const pending = await averba.effects.list({ state: 'pending' })
   expect(pending.filter(each => each.type === 'consentService.readConsent')).toEqual([])
   mend()
-  await world.close()
 })
 
 test('a process whose view another version has taken over reports it, and does not read the view', async () => {
   const lines: LogLine[] = []
-  const { store, world, averba, clock, subject, id } = await givenActive(line => lines.push(line))
+  const { store, averba, clock, subject, id } = await givenActive(line => lines.push(line))
   const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
-  const createId = createIds(clock, systemEntropy)
-  const next = await Store.open({ path: store, views: newer, clock, entropy: systemEntropy, createId })
+  await openStore({ path: store, views: newer, clock })
   expect((await averba.health({ only: ['views'] })).checks[0]).toMatchObject({
     ok: false,
     detail: expect.stringContaining('consents has stopped: another version of averba took it over'),
@@ -192,14 +186,11 @@ test('a process whose view another version has taken over reports it, and does n
   await expect(averba.consents.list({ subject, ageMaxMs: 0 })).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'REVOGADO' })
   expect((await averba.figures()).views.find(each => each.view === 'consents')?.isRunning).toBe(false)
-  await next.close()
-  await world.close()
 })
 
 test('a paid validation stays readable while its view is stopped', async () => {
-  const store = newPath()
-  const world = await simulate({ averba: { store } })
-  const { averba, samples } = world
+  const store = temporaryStore()
+  const { averba, samples } = await openWorld({ averba: { store } })
   const mend = breaking(store, 'validations')
   const validation = { id: 'v-1', cpf: samples.cpf, claims: { nome: 'Maria da Silva' } }
   const first = await averba.validations.validate(validation)
@@ -212,44 +203,37 @@ test('a paid validation stays readable while its view is stopped', async () => {
   const listing = averba.validations.list()[Symbol.asyncIterator]()
   await expect(listing.next()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   mend()
-  await world.close()
 })
 
 test('subscriptions are planned, applied and listed from the log while their view is stopped', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const evento = 'dimp-situacao-import'
-  const world = await simulate({ averba: { store, subscriptions: [{ evento }] } })
-  const { averba } = world
+  const { averba } = await openWorld({ averba: { store, subscriptions: [{ evento }] } })
   const mend = breaking(store, 'subscriptions')
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(applied).toMatchObject([{ status: 'settled', value: { evento, state: 'active' } }])
   expect(await averba.subscriptions.list()).toMatchObject([{ evento, state: 'active' }])
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ evento, action: 'leave' }])
   mend()
-  await world.close()
 })
 
 test('a login state is read from the log while its view is stopped', async () => {
-  const store = newPath()
-  const world = await simulate({ averba: { store } })
-  const { averba, samples } = world
+  const store = temporaryStore()
+  const { averba, samples } = await openWorld({ averba: { store } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const mend = breaking(store, 'logins')
   const read = await averba.logins.state({ subject })
   expect(await averba.logins.state({ subject, ageMaxMs: 60_000 })).toEqual(read)
   mend()
-  await world.close()
 })
 
 test('a view that stopped while the clock was ahead is retried soon after the clock is corrected', async () => {
-  const { clock, averba, breakIt, mend, isRunning, close } = await given()
+  const { clock, averba, breakIt, mend, isRunning } = await given()
   breakIt()
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
   await averba.settle()
   clock.jump(-10 * 86_400_000)
   mend()
-  await clock.advance(1_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 1_000)
   expect(await isRunning()).toBe(true)
-  await close()
 })

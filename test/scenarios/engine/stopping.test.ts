@@ -1,15 +1,14 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba } from '../../../src/index.ts'
-import { samples, seededEntropy, simulate, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { samples, seededEntropy, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const people = ['52998224725', '11144477735', '39053344705']
 
 /** A validation service that accepts requests and never answers. */
 async function givenServiceThatHangs(store: string): Promise<World> {
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: {
       store,
       validationService: {
@@ -26,7 +25,6 @@ async function givenServiceThatHangs(store: string): Promise<World> {
   return world
 }
 
-const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-stop-')), 'log.sqlite')
 const validate = ({ averba }: World, id: string) =>
   averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
 
@@ -36,49 +34,45 @@ async function hasHung(world: World): Promise<void> {
 }
 
 test('a call in progress at closing is unknown for the next process, which makes the others', async () => {
-  const store = inFile()
+  const store = temporaryStore()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
   await hasHung(world)
   await validate(world, 'v2') // It waits for its turn, so nothing was sent.
   await world.clock.finish(world.averba.close())
 
-  const next = await simulate({ seed: 2, averba: { store } })
+  const next = await openWorld({ seed: 2, averba: { store } })
   const states = async () => (await next.averba.effects.list()).map(each => `${each.type} ${each.state}`)
   expect(await states()).toEqual([
     'validationService.validatePerson started',
     'tokenService.requestToken settled',
     'validationService.validatePerson pending',
   ])
-  await next.clock.advance(120_000)
-  await next.averba.settle()
+  await passTime(next, 120_000)
   expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
   expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
   expect(next.validationService.answered).toBe(1)
-  await next.close()
 })
 
 test('a process without a service leaves its calls to others, and a call in doubt is not paid again', async () => {
-  const store = inFile()
+  const store = temporaryStore()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
   await hasHung(world)
   await validate(world, 'v2')
   await world.clock.finish(world.averba.close())
 
-  const next = await simulate({ seed: 2, averba: { store } })
+  const next = await openWorld({ seed: 2, averba: { store } })
   const { clock } = next
   await clock.advance(120_000)
-  const without = await openAverba({ store, clock, entropy: seededEntropy(3) })
+  const without = await openEngine({ store, clock, entropy: seededEntropy(3) })
   expect(await without.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
   await without.close()
   await next.averba.settle()
-  await clock.advance(3_600_000)
-  await next.averba.settle()
+  await passTime({ averba: next.averba, clock }, 3_600_000)
   expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
   expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
   expect(next.validationService.answered).toBe(1)
-  await next.close()
 })
 
 test('run ends in time after its signal, even if calls hang, and the log stays usable', async () => {
@@ -94,11 +88,10 @@ test('run ends in time after its signal, even if calls hang, and the log stays u
   await world.clock.finish(running)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
-  await world.close()
 })
 
 test('closing resolves the caller of a hanging call in time, as pending', async () => {
-  const world = await givenServiceThatHangs(inFile())
+  const world = await givenServiceThatHangs(temporaryStore())
   const { averba, clock } = world
   const asked = averba.validations.validate(
     { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } },
@@ -155,7 +148,7 @@ test('a process stops within 15 seconds of its signal, whatever hangs', async ()
 test('closing ends run without logging anything, and no timer keeps the process alive', async () => {
   const lines: unknown[] = []
   const clock = new VirtualClock()
-  const averba = await openAverba({ store: ':memory:', clock, logger: line => void lines.push(line) })
+  const averba = await openEngine({ store: ':memory:', clock, logger: line => void lines.push(line) })
   const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isHandled = false
   averba.log.follow('crm', ['subject.enrolled'], async () => {
@@ -179,7 +172,7 @@ test('closing ends run without logging anything, and no timer keeps the process 
 /** A consent service with one call per minute, and three pending readings. */
 async function givenSlowPace() {
   let isReady = false
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: {
       consentService: {
         baseUrl: 'https://consentimento.exemplo.br',
@@ -226,7 +219,7 @@ test('after its signal, run begins no call and no handler; those in progress end
   const answer = Promise.withResolvers<void>()
   const sent: string[] = []
   const called: string[] = []
-  const world = await simulate({
+  const { averba, clock } = await openWorld({
     averba: {
       consentService: {
         baseUrl: 'https://consentimento.exemplo.br',
@@ -240,7 +233,6 @@ test('after its signal, run begins no call and no handler; those in progress end
       return forward(request)
     },
   })
-  const { averba, clock } = world
   for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: 3_600_000 })
   await clock.advance(3_600_000)
   const stop = new AbortController()
@@ -259,11 +251,10 @@ test('after its signal, run begins no call and no handler; those in progress end
   expect(states.sort()).toEqual(['pending', 'pending', 'pending', 'settled'])
   await averba.settle()
   expect(called).toHaveLength(3)
-  await world.close()
 })
 
 test('a concurrent settle does the work that a stopped run leaves', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba } = world
   for (const cpf of people) await averba.consents.enrol({ cpf })
   const go = Promise.withResolvers<void>()
@@ -281,5 +272,4 @@ test('a concurrent settle does the work that a stopped run leaves', async () => 
   await world.clock.finish(running)
   await settling
   expect(called).toHaveLength(3)
-  await world.close()
 })

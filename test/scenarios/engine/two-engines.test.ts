@@ -1,15 +1,13 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba } from '../../../src/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 const from = { remoteAddress: '189.9.1.2' }
 
 test('two engines on one file both record their facts, and agree on which are copies', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-two-')), 'log.sqlite')
-  const engines = [await openAverba({ store, receiver }), await openAverba({ store, receiver })]
+  const store = temporaryStore()
+  const engines = [await openEngine({ store, receiver }), await openEngine({ store, receiver })]
   const notification = () =>
     new Request(receiver.publicUrl, {
       method: 'POST',
@@ -28,5 +26,4 @@ test('two engines on one file both record their facts, and agree on which are co
     Array.from({ length: 20 }, (_, i) => engines[i % 2]?.consents.enrol({ cpf: '25774435016' })),
   )
   expect(new Set(refs).size).toBe(1)
-  for (const engine of engines) await engine.close()
 })

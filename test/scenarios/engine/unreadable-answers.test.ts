@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { samples, simulate, type WorldOptions } from '../../../src/simulation/index.ts'
+import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList(answer: () => Response) {
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => (/consentimentos\/\d+$/.test(request.url) ? answer() : forward(request)),
   })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
@@ -20,6 +22,8 @@ const consent = (change: object = {}) => ({
   href: 'https://x.exemplo.br/a',
   ...change,
 })
+
+const punctuated = '12.ABC.345/01DE-35'
 
 describe('an unreadable reading is postponed, and nothing of it is recorded', () => {
   test.each([
@@ -40,7 +44,6 @@ describe('an unreadable reading is postponed, and nothing of it is recorded', ()
     expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
     expect(await world.averba.effects.list({ state: 'deferred' })).toHaveLength(1)
     expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
-    await world.close()
   })
 })
 
@@ -48,7 +51,6 @@ test('Retry-After is respected', async () => {
   const { world, subject } = await givenList(() => new Response('', { status: 429, headers: { 'retry-after': '120' } }))
   const outcome = await world.averba.consents.sync({ subject })
   expect(outcome).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' })
-  await world.close()
 })
 
 test.each([
@@ -63,20 +65,8 @@ test.each([
     [{ status: 'NOVO', dataHora: null, dataExpiracao: null }],
   ],
 ])('a consent whose history is %s is still returned in full', async (_, historico, shown) => {
-  const world = await simulate({
-    intercept: async (request, forward) => {
-      const answer = await forward(request)
-      const isDetail = request.method === 'GET' && /consentimentos\/\d+\//.test(request.url)
-      return isDetail ? Response.json({ ...((await answer.json()) as object), historico }) : answer
-    },
-  })
-  const { averba, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  const [first] = await averba.consents.list({ subject })
-  const detail = await averba.consents.get({ subject, id: first?.id ?? '' })
-  expect(detail).toMatchObject({ id: first?.id, historico: shown })
-  await world.close()
+  const { reading } = await givenDetail({ historico })
+  expect(await reading).toMatchObject({ historico: shown })
 })
 
 test('an unreadable record does not hide the others', async () => {
@@ -88,45 +78,41 @@ test('an unreadable record does not hide the others', async () => {
     unreadable: 2,
   })
   expect((await world.averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
-  await world.close()
 })
 
-test('an invalid CNPJ is recorded as received', async () => {
-  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario: '12.ABC-errado' })]))
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [only] = await world.averba.consents.list({ subject })
-  expect(only?.cnpjUsuario).toBe('12.ABC-errado')
-  const [row] = await world.averba.views.selectFrom('consents').selectAll().execute()
-  expect(row?.controller).toBeNull()
-  await world.close()
-})
-
-test('a controller’s CNPJ with punctuation matches the CNPJ filter of lists', async () => {
-  const cnpjUsuario = '12.ABC.345/01DE-35'
-  const { world, subject } = await givenList(() => Response.json([consent({ cnpjUsuario })]))
-  valueOf(await world.averba.consents.sync({ subject }))
-  for (const cnpj of [cnpjUsuario, '12ABC34501DE35'])
-    expect(await world.averba.consents.list({ subject, cnpj })).toMatchObject([{ cnpjUsuario: '12ABC34501DE35' }])
-  expect(await world.averba.consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
-  await world.close()
-})
-
-test('a record listed twice is one record', async () => {
-  const { world, subject } = await givenList(() => Response.json([consent(), consent()]))
-  valueOf(await world.averba.consents.sync({ subject }))
-  expect(await world.averba.consents.list({ subject })).toHaveLength(1)
-  await world.close()
-})
-
-test('times without a zone are read in the time zone of Brasilia', async () => {
-  const { world, subject } = await givenList(() => Response.json([consent({ dataHora: '2026-11-20T09:00:00' })]))
-  valueOf(await world.averba.consents.sync({ subject }))
-  expect((await world.averba.consents.list({ subject }))[0]?.dataHora).toBe('2026-11-20T12:00:00.000Z')
-  await world.close()
+test.each([
+  [
+    'an invalid CNPJ is kept as received',
+    [consent({ cnpjUsuario: '12.ABC-errado' })],
+    { cnpjUsuario: '12.ABC-errado' },
+  ],
+  [
+    'a CNPJ is known without its punctuation',
+    [consent({ cnpjUsuario: punctuated })],
+    { cnpjUsuario: '12ABC34501DE35' },
+  ],
+  ['a record listed twice is one record', [consent(), consent()], {}],
+  [
+    'times without a zone are read in the time zone of Brasilia',
+    [consent({ dataHora: '2026-11-20T09:00:00' })],
+    { dataHora: '2026-11-20T12:00:00.000Z' },
+  ],
+])('%s', async (_, list, shown) => {
+  const { world, subject } = await givenList(() => Response.json(list))
+  const { consents, views } = world.averba
+  valueOf(await consents.sync({ subject }))
+  const listed = await consents.list({ subject })
+  expect(listed).toEqual([expect.objectContaining(shown)])
+  const [row] = await views.selectFrom('consents').selectAll().execute()
+  const isInvalid = listed[0]?.cnpjUsuario?.includes('errado') ?? false
+  expect(row?.controller === null).toBe(isInvalid)
+  for (const cnpj of [punctuated, '12ABC34501DE35'])
+    expect(await consents.list({ subject, cnpj })).toHaveLength(isInvalid ? 0 : 1)
+  expect(await consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
 })
 
 test('a change with an unreadable answer is in doubt, and read back', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       const response = await forward(request)
       return request.method === 'PUT' ? new Response('<html>') : response
@@ -136,12 +122,11 @@ test('a change with an unreadable answer is in doubt, and read back', async () =
   valueOf(await world.averba.consents.sync({ subject }))
   const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
   expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe('ATIVO')
-  await world.close()
 })
 
 /** A world in which full consents are changed, with the id of one. */
 async function givenDetail(change: object) {
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       const response = await forward(request)
       const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
@@ -162,12 +147,11 @@ describe('an answer about another record or another person is rejected', () => {
     ['another person, with punctuation', { titular: { cpf: '529.982.247-25' } }],
     ['another person, as a number', { titular: { cpf: 52998224725 } }],
   ])('%s', async (_, change) => {
-    const { world, reading } = await givenDetail(change)
+    const { reading } = await givenDetail(change)
     await expect(reading).rejects.toMatchObject({
       code: 'OUTCOME',
       message: expect.stringContaining('cannot be read'),
     })
-    await world.close()
   })
 })
 
@@ -175,9 +159,8 @@ describe('a CPF in another notation is not another person', () => {
   test.each(['***.744.350-**', '257.744.350-16', 25774435016, 'CPF 257.744.350-**', '', null, { toString: 1 }])(
     '%s',
     async cpf => {
-      const { world, reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
+      const { reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
       expect(await reading).toMatchObject({ titular: { cpf } })
-      await world.close()
     },
   )
 })
@@ -189,15 +172,14 @@ describe('a paid answer', () => {
   /** A world in which a validation gets another answer. */
   async function givenAnswer(body: string, averba: NonNullable<WorldOptions['averba']> = {}, status = 200) {
     const headers = { 'content-type': 'application/json' }
-    const world = await simulate({
+    const world = await openWorld({
       averba,
       intercept: async (request, forward) =>
         request.url.includes('/validate/pf') ? new Response(body, { status, headers }) : forward(request),
     })
     const { validations, log } = world.averba
     const outcome = await validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
-    const events = []
-    for await (const event of log.read({ kind: 'validation', backward: true })) events.push(event)
+    const events = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
     return { world, validations, outcome, last: events[0] }
   }
 
@@ -220,31 +202,28 @@ describe('a paid answer', () => {
       { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
     ],
   ])('%s is read except for %j, and marked', async (body, unreadable, fields) => {
-    const { world, outcome, last } = await givenAnswer(body)
+    const { outcome, last } = await givenAnswer(body)
     expect(valueOf(outcome)).toMatchObject({ state: 'answered', fields })
     expect(last).toMatchObject({
       type: 'validation.answered',
       data: { unreadable },
       anomaly: 'members of it could not be read',
     })
-    await world.close()
   })
 
   test('a similarity without a match result is kept', async () => {
-    const { world, outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
+    const { outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
     expect(valueOf(outcome).fields).toEqual({
       nome: { result: 'not-evaluated', similarity: 0.5 },
       'cnh.nome': { result: 'not-evaluated', similarity: 1 },
       ...licence,
     })
-    await world.close()
   })
 
   test('an answer whose members are all readable has no anomaly', async () => {
-    const { world, last } = await givenAnswer('{"nome":true,"outro":null}')
+    const { last } = await givenAnswer('{"nome":true,"outro":null}')
     expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
     expect(last).not.toHaveProperty('anomaly')
-    await world.close()
   })
 
   test.each([
@@ -263,28 +242,24 @@ describe('a paid answer', () => {
     expect(JSON.stringify(last)).not.toContain('Manutenção')
     expect(await validations.get('a')).toMatchObject({ state: 'inconclusive', unreadable: body })
     expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-    await world.close()
   })
 
   test('the body of a 5xx is stored too, up to a readable length', async () => {
-    const { world, validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
+    const { validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
     expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
-    await world.close()
   })
 
   test('the CPF of the request is masked in an unreadable answer that quotes it', async () => {
     const dotted = samples.cpf.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
-    const { world, validations } = await givenAnswer(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
+    const { validations } = await givenAnswer(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
     expect((await validations.get('a'))?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
-    await world.close()
   })
 
   test('a lost answer leaves nothing to examine', async () => {
-    const world = await simulate()
+    const world = await openWorld()
     await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
     await world.averba.validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
     expect(await world.averba.validations.get('a')).not.toHaveProperty('unreadable')
-    await world.close()
   })
 
   test('an unreadable answer is erased with its person, unless results are kept', async () => {
@@ -301,14 +276,12 @@ describe('a paid answer', () => {
     const retention = { 'validation.result': 'until-settled' } as const
     const { world, validations } = await givenAnswer('{"nome":"S"}', { schedules: true, retention })
     const kept = async () => {
-      await world.clock.advance(86_400_000)
-      await world.averba.settle()
+      await passTime(world, 86_400_000)
       return (await validations.get('a'))?.unreadable
     }
     expect(await kept()).toBe('{"nome":"S"}')
     await validations.resolve('a', { charged: true })
     expect(await kept()).toBeUndefined()
-    await world.close()
   })
 })
 
@@ -322,38 +295,30 @@ describe('the portal', () => {
     conteudo: 'corpo',
   }
 
-  test('an unreadable failure record does not hide the others, and stops nothing', async () => {
-    const records = [bad, { ...good, id: 3, evento: '25774435016' }, { ...good, id: 4, evento: 'e'.repeat(41) }, good]
-    const world = await simulate({
+  test('an unreadable failure record does not hide the others, and an unreadable time is the start of its day', async () => {
+    const undated = { ...good, data: 'ontem' }
+    const cpfAsEvent = { ...good, id: 3, evento: '25774435016' }
+    const records = [bad, cpfAsEvent, { ...good, id: 4, evento: 'e'.repeat(41) }, undated]
+    const world = await openWorld({
       intercept: async (request, forward) =>
         request.url.includes('/falhas') ? Response.json(records) : forward(request),
     })
     const failures = await world.averba.subscriptions.failures()
-    expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo' }])
+    const data = '2026-11-20T03:00:00.000Z'
+    expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo', data }])
     expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
     for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
       expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
       expect(JSON.stringify(event)).not.toContain('25774435016')
     }
     expect(await world.averba.subscriptions.failures()).toHaveLength(1)
-    await world.close()
-  })
-
-  test('a failure record with an unreadable time is returned with the beginning of its day', async () => {
-    const undated = { ...good, data: 'ontem' }
-    const world = await simulate({
-      intercept: async (request, forward) =>
-        request.url.includes('/falhas') ? Response.json([undated]) : forward(request),
-    })
-    expect(await world.averba.subscriptions.failures()).toMatchObject([{ id: 2, data: '2026-11-20T03:00:00.000Z' }])
-    await world.close()
   })
 
   test('a plan made while a subscription is being registered does not treat it as deleted', async () => {
     const held = Promise.withResolvers<void>()
     let lists = 0
     const subscriptions = [{ evento: 'e', chaveSecreta: 'um' }]
-    const world = await simulate({
+    const world = await openWorld({
       averba: { subscriptions },
       intercept: async (request, forward) => {
         const response = await forward(request)
@@ -368,7 +333,6 @@ describe('the portal', () => {
     held.resolve()
     await stale
     expect(await world.averba.subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
-    await world.close()
   })
 })
 
@@ -376,7 +340,7 @@ test('addresses are built from encoded ids, and href is never followed', async (
   const id = 'a/../b ?c#d%2F'
   const href = 'https://outro.exemplo.br/consentimento/v1/consentimentos/1'
   const addresses: URL[] = []
-  const world = await simulate({
+  const { averba, samples } = await openWorld({
     async intercept(request) {
       addresses.push(new URL(request.url))
       if (request.method === 'PUT') return Response.json(consent({ id, href, status: 'REVOGADO' }))
@@ -384,7 +348,6 @@ test('addresses are built from encoded ids, and href is never followed', async (
       return Response.json(isList ? [consent({ id, href })] : { ...consent({ id, href }), historico: [] })
     },
   })
-  const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   expect((await averba.consents.get({ subject, id }))?.id).toBe(id)
@@ -402,5 +365,4 @@ test('addresses are built from encoded ids, and href is never followed', async (
       `ciencias/${cpf}/${encoded}`,
     ].map(path => `consentimento.exemplo.br/consentimento/v1/${path}`),
   )
-  await world.close()
 })

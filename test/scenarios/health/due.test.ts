@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
-import { samples, simulate } from '../../../src/simulation/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { dayMs, hourMs } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
 
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 const evento = 'dimp-situacao-import'
 
 test('due lists future readings, retries, expiries and deletions', async () => {
   let isDown = false
-  const world = await simulate({
+  const { averba, clock, portal } = await openWorld({
     averba: {
       schedules: true,
       subscriptions: [{ evento, endpoint: 'https://longe.exemplo.br/averba', chaveSecreta: 'segredo' }],
@@ -20,7 +20,6 @@ test('due lists future readings, retries, expiries and deletions', async () => {
       return forward(request)
     },
   })
-  const { averba, clock, portal } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
   await averba.settle()
   await averba.subscriptions.apply(await averba.subscriptions.plan())
@@ -46,5 +45,4 @@ test('due lists future readings, retries, expiries and deletions', async () => {
   expect(inTwoYears.filter(each => each.what === 'expiry')).toHaveLength(4)
   expect(inTwoYears.map(each => each.at)).toEqual(inTwoYears.map(each => each.at).sort())
   await expect(averba.due('amanhã')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await world.close()
 })

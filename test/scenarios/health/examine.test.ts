@@ -1,13 +1,13 @@
-import { existsSync, mkdtempSync, renameSync, statSync, truncateSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { existsSync, renameSync, statSync, truncateSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../../../src/index.ts'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { makeSampleStore } from '../../store/sample-store.ts'
+import { makeSampleStore } from '../../support/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 let services: RunningServices
 beforeAll(async () => {
@@ -17,7 +17,7 @@ afterAll(() => services.close())
 
 const given = (more: Partial<AverbaOptions> = {}): AverbaOptions => ({
   ...services.options,
-  store: join(mkdtempSync(join(tmpdir(), 'averba-examine-')), 'log.sqlite'),
+  store: temporaryStore(),
   receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
   subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }],
   ...more,
@@ -52,7 +52,7 @@ test('a healthy configuration passes every check without a call or a write', asy
 
 test('a parked notification is reported, and one that is handled again is not', async () => {
   const options = given()
-  const averba = await openAverba({
+  const averba = await openEngine({
     ...options,
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
   })
@@ -77,7 +77,7 @@ test('a parked notification is reported, and one that is handled again is not', 
 
 test('calls with an unknown outcome are listed and fail no check', async () => {
   const options = given()
-  const averba = await openAverba(options)
+  const averba = await openEngine(options)
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
   expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
@@ -91,12 +91,11 @@ test('calls with an unknown outcome are listed and fail no check', async () => {
   expect(await checkEffects()).toMatchObject(doubt)
   await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
   expect(await examined()).toMatchObject({ ok: true, detail: '0 parked, 0 with an unknown outcome' })
-  await averba.close()
 })
 
 test('a store in use is checked, and parked calls and missing files are reported', async () => {
   const options = given()
-  const averba = await openAverba(options)
+  const averba = await openEngine(options)
   expect(await troubles(options)).toEqual({})
   const subject = await averba.consents.enrol({ cpf: services.samples.cpf })
   await services.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
@@ -208,7 +207,7 @@ test('a token is requested only on demand, and the answer of the gateway is repo
 })
 
 test('health contacts the services only when asked to', async () => {
-  const averba = await openAverba(given({ clock: clockAt(3_600_000) }))
+  const averba = await openEngine(given({ clock: clockAt(3_600_000) }))
   const before = services.requests.length
   const names = async (reach: boolean) =>
     (await averba.health({ reach })).checks.filter(each => !each.ok).map(each => each.name)
@@ -216,12 +215,11 @@ test('health contacts the services only when asked to', async () => {
   expect(services.requests).toHaveLength(before)
   expect(await names(true)).toEqual(['clock'])
   expect((await averba.health({ reach: true })).ready).toBe(true)
-  await averba.close()
 })
 
 test('a log of another portal is reported, as when it is opened', async () => {
   const options = given()
-  const averba = await openAverba(options)
+  const averba = await openEngine(options)
   await averba.subscriptions.plan()
   await averba.close()
   expect(await troubles(options)).toEqual({})

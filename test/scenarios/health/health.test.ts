@@ -1,13 +1,12 @@
-import { mkdtempSync, renameSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { renameSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Averba, type LogLine, openAverba } from '../../../src/index.ts'
-import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import type { Averba, LogLine } from '../../../src/index.ts'
+import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-
-const dayMs = 86_400_000
+import { cpfOf } from '../../support/cpf-of.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 /** The details of the failed checks, by name. */
 async function troubles(averba: Averba): Promise<Record<string, string>> {
@@ -16,7 +15,7 @@ async function troubles(averba: Averba): Promise<Record<string, string>> {
 }
 
 test('a healthy log passes every check and lists what was checked', async () => {
-  const { averba, close } = await simulate()
+  const { averba } = await openWorld()
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
   expect(checks.map(each => each.name)).toEqual([
@@ -37,15 +36,13 @@ test('a healthy log passes every check and lists what was checked', async () => 
     'receiver',
   ])
   expect(await troubles(averba)).toEqual({})
-  await close()
 })
 
 test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
-  const world = await simulate({
+  const { averba, clock } = await openWorld({
     intercept: async (request, forward) =>
       request.url.includes('/token') ? new Response('', { status: 401 }) : forward(request),
   })
-  const { averba, clock } = world
   averba.log.follow('fatura', ['subject.enrolled'], async () => {
     throw new Error('never')
   })
@@ -61,11 +58,10 @@ test('parked calls and followers and refused credentials fail a check but keep t
     token: 'the gateway refused the consumer key and secret: correct them',
   })
   expect((await averba.health()).ready).toBe(true)
-  await world.close()
 })
 
 test('after a refused write a full disk is not ready for a minute', async () => {
-  const { averba, clock, fillDisk, close } = await simulate()
+  const { averba, clock, fillDisk } = await openWorld()
   await fillDisk(true)
   const writing = async () => (await averba.health({ only: ['writing'] })).checks[0]
   expect(await writing()).toMatchObject({ ok: true })
@@ -81,11 +77,10 @@ test('after a refused write a full disk is not ready for a minute', async () => 
   await fillDisk(false)
   await clock.advance(1)
   expect(await writing()).toEqual({ name: 'writing', ok: true, detail: 'it can be written' })
-  await close()
 })
 
 test('events dated ahead by a wrong clock are reported until their time has come', async () => {
-  const { averba, clock, close } = await simulate()
+  const { averba, clock } = await openWorld()
   const times = async () => (await averba.health({ only: ['times'] })).checks[0]
   clock.jump(86_400_000)
   await averba.consents.enrol({ cpf: samples.cpf })
@@ -95,13 +90,11 @@ test('events dated ahead by a wrong clock are reported until their time has come
   expect((await averba.health()).ready).toBe(true)
   await clock.advance(86_400_000 - 60_000)
   expect(await times()).toMatchObject({ ok: true })
-  await close()
 })
 
 test('a notification that a handler failed on is reported, and fails the check once parked', async () => {
   const evento = 'situacao'
-  const world = await simulate({ averba: { subscriptions: [{ evento }] } })
-  const { averba, clock, portal } = world
+  const { averba, clock, portal } = await openWorld({ averba: { subscriptions: [{ evento }] } })
   const found = async () => (await averba.health({ only: ['notifications'] })).checks[0]
   let isBroken = true
   averba.notifications.handle(evento, 'crm', async () => {
@@ -113,10 +106,7 @@ test('a notification that a handler failed on is reported, and fails the check o
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
   await averba.settle()
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 2 to be retried' })
-  for (let attempt = 0; attempt < 12; attempt++) {
-    await clock.advance(15 * 60_000)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, 15 * 60_000, 12)
   const { ready, checks } = await averba.health()
   expect(ready).toBe(true)
   expect(checks.find(each => each.name === 'notifications')).toMatchObject({
@@ -127,14 +117,12 @@ test('a notification that a handler failed on is reported, and fails the check o
   expect(await averba.notifications.replay({ parked: true })).toBe(2)
   await averba.settle()
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
-  await world.close()
 })
 
 test('events with refused notifications fail the check until one is accepted, each with why', async () => {
   const lines: LogLine[] = []
   const subscriptions = ['um', 'dois'].map(evento => ({ evento, chaveSecreta: 'certa' }))
-  const world = await simulate({ averba: { subscriptions, logger: line => void lines.push(line) } })
-  const { averba, close } = world
+  const { averba } = await openWorld({ averba: { subscriptions, logger: line => void lines.push(line) } })
   const found = async () => (await averba.health({ only: ['receiver'] })).checks[0]
   const send = async (evento: string, secret: string, remoteAddress: string, more: RequestInit = {}) => {
     const headers = {
@@ -175,12 +163,11 @@ test('events with refused notifications fail the check until one is accepted, ea
   expect((await found())?.detail).toMatch(/: um 1 SECRETS_REFUSED: compare with the portal by subscriptions\.plan/)
   expect(await send('um', 'certa', portal)).toBe(200)
   expect(await found()).toEqual(well)
-  await close()
 })
 
 test('a log without its keyring is not ready', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-health-')), 'log.sqlite')
-  const averba = await openAverba({ store })
+  const store = temporaryStore()
+  const averba = await openEngine({ store })
   expect(await averba.health()).toMatchObject({ ready: true })
   renameSync(`${store}.keys`, `${store}.away`)
   expect(await averba.health()).toMatchObject({ ready: false })
@@ -195,14 +182,13 @@ test('a client certificate is shown with its days left, and fails the check in i
   const authority = await createAuthority(clock.now() - 355 * dayMs)
   const certificate = await authority.issueClient('gestora')
   const consentService = { baseUrl: 'https://consentimento.exemplo.br', certificate }
-  const averba = await openAverba({ store: ':memory:', clock, consentService })
+  const averba = await openEngine({ store: ':memory:', clock, consentService })
   const check = async () => (await averba.health()).checks.find(each => each.name === 'certificate')
   expect(await check()).toEqual({ name: 'certificate', ok: true, detail: 'it ends in 10 days', daysLeft: 10 })
   await clock.advance(4 * dayMs)
   expect(await check()).toMatchObject({ ok: false, daysLeft: 6 })
   await clock.advance(7 * dayMs)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('it expired on') })
-  await averba.close()
 })
 
 test.each([500, 403])(
@@ -210,14 +196,13 @@ test.each([500, 403])(
   async status => {
     const lines: LogLine[] = []
     let isBroken = false
-    const world = await simulate({
+    const { averba, clock } = await openWorld({
       averba: { schedules: true, logger: line => void lines.push(line) },
       intercept: async (request, forward) =>
         isBroken && request.url.includes('consentimento')
           ? Response.json({ title: 'CANARIO', status }, { status })
           : forward(request),
     })
-    const { averba, clock } = world
     const { consents } = averba
     const hourMs = 3_600_000
     const after = async (hours: number) => {
@@ -255,6 +240,5 @@ test.each([500, 403])(
     await after(2)
     expect(await troubles(averba)).toEqual({})
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-    await world.close()
   },
 )

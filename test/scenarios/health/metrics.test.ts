@@ -1,14 +1,13 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterEach, expect, test } from 'vitest'
-import { newestReading, oldestReading } from '../../../src/api/consents/freshness.ts'
-import { overdueReadings } from '../../../src/api/consents/sync-plan.ts'
+import { newestReading, oldestReading, overdueReadings } from '../../../src/api/consents/freshness.ts'
 import { createMetrics, type Metrics } from '../../../src/cli/metrics.ts'
 import type { AverbaOptions, LogLine } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 /** Values that may occur only at the services, in sealed parts and at the host. */
 const canaries = {
@@ -41,7 +40,7 @@ afterEach(async () => {
 async function given(averba: Partial<AverbaOptions> = {}) {
   const lines: LogLine[] = []
   const subscriptions = [{ evento: canaries.evento, chaveSecreta: canaries.chaveSecreta }]
-  const world = await simulate({
+  const world = await openWorld({
     averba: { logger: line => void lines.push(line), subscriptions, ...averba },
   })
   const metrics = createMetrics(world.averba, world.clock)
@@ -105,8 +104,7 @@ test('metrics count what was done and show the current state', async () => {
   expect(value('commit_seconds_count')).toBeGreaterThan(10)
   expect(value('check_ok{check="writing"}')).toBe(1)
   expect(value('ready')).toBe(1)
-  const events: unknown[] = []
-  for await (const event of world.averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(world.averba.log.read())
   expect(value('log_position')).toBe(events.length)
 })
 
@@ -133,10 +131,7 @@ test('notifications that failed in a handler are shown, with retries and parked 
   await walk(world)
   const shown = async (state: string) => (await samplesOf()).get(`averba_notifications{state="${state}"}`)
   expect([await shown('failing'), await shown('parked')]).toEqual([1, 0])
-  for (let attempt = 0; attempt < 12; attempt++) {
-    await world.clock.advance(15 * 60_000)
-    await world.averba.settle()
-  }
+  await passTime(world, 15 * 60_000, 12)
   expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
 })
 
@@ -156,7 +151,7 @@ test('without readings and schedules there is no age of a reading', async () => 
 })
 
 test('the age of readings comes from an index, for any number of subjects', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-metrics-')), 'log.sqlite')
+  const store = temporaryStore()
   const { world } = await given({ store })
   const { averba, clock, samples } = world
   const readings = async () => (await averba.figures()).readings

@@ -1,18 +1,17 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
 import { createProbes } from '../../../src/cli/status-server.ts'
-import { type AverbaOptions, openAverba, portalSession } from '../../../src/index.ts'
+import { type AverbaOptions, portalSession } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 async function given(options: Partial<AverbaOptions> = {}) {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-probes-')), 'log.sqlite')
+  const store = temporaryStore()
   const clock = new VirtualClock()
-  const averba = await openAverba({ store, clock, ...options })
+  const averba = await openEngine({ store, clock, ...options })
   const metrics = createMetrics(averba, clock)
   const stop = new AbortController()
   const probes = createProbes(averba, metrics, stop.signal)
@@ -28,17 +27,16 @@ async function given(options: Partial<AverbaOptions> = {}) {
 }
 
 test('ready while all is well, and no longer once it is told to stop', async () => {
-  const { get, stop, close } = await given()
+  const { get, stop } = await given()
   expect(await get('/healthz')).toMatchObject({ status: 200, body: { alive: true } })
   expect(await get('/readyz')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
   stop.abort()
   expect(await get('/readyz')).toEqual({ status: 503, body: { ready: false, reasons: ['it is stopping'] } })
   expect(await get('/healthz')).toMatchObject({ status: 200 })
-  await close()
 })
 
 test('a store that can be read but not written is alive and not ready', async () => {
-  const { store, get, close } = await given()
+  const { store, get } = await given()
   const other = new Sqlite(store)
   other.exec('begin immediate')
   expect(await get('/healthz')).toMatchObject({ status: 200 })
@@ -49,7 +47,6 @@ test('a store that can be read but not written is alive and not ready', async ()
   other.exec('rollback')
   other.close()
   expect(await get('/readyz')).toMatchObject({ status: 200 })
-  await close()
 })
 
 test('a store that does not answer is not alive', async () => {
@@ -79,7 +76,7 @@ test.each<[string, (certificate: { cert: string; key: string }) => Partial<Averb
 ])('a %s that ends soon is shown, and makes it not ready once it has expired', async (name, options) => {
   const clock = new VirtualClock()
   const authority = await createAuthority(clock.now() - 362 * 86_400_000)
-  const { get, close } = await given({ clock, ...options(await authority.issueClient('gestora')) })
+  const { get } = await given({ clock, ...options(await authority.issueClient('gestora')) })
   const soon = await get('/readyz')
   expect(soon.status).toBe(200)
   expect(soon.body.checks).toContainEqual({
@@ -93,11 +90,10 @@ test.each<[string, (certificate: { cert: string; key: string }) => Partial<Averb
     status: 503,
     body: { ready: false, reasons: [expect.stringMatching(new RegExp(`^${name}: .*it expired on`))] },
   })
-  await close()
 })
 
 test('a stopped view makes it not ready and is named', async () => {
-  const { store, averba, get, close } = await given()
+  const { store, averba, get } = await given()
   const other = new Sqlite(store)
   // Its rows cannot be written, so that this view stops at the next event.
   other.exec("create trigger broken before insert on subjects begin select raise(abort, 'broken'); end")
@@ -109,5 +105,4 @@ test('a stopped view makes it not ready and is named', async () => {
       reasons: [expect.stringMatching(/^views: subjects has stopped: SqliteError at position \d+: run or rebuild/)],
     },
   })
-  await close()
 })

@@ -5,8 +5,9 @@ import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerPro
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadTracing } from '../../../src/adapters/opentelemetry.ts'
 import { type AverbaOptions, openAverba } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
 import { noTracing } from '../../../src/vocabulary/tracing.ts'
+import { openWorld } from '../../support/world.ts'
 
 let exporter: InMemorySpanExporter
 
@@ -28,7 +29,7 @@ const named = (name: string): ReadableSpan[] =>
 /** A world that records the headers of every request, and what another instrumentation would add. */
 async function givenWorld(averba: Partial<AverbaOptions> = {}) {
   const sent: { host: string; traceparent: string | null; injected: object }[] = []
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }], ...averba },
     async intercept(request, forward) {
       const injected = {}
@@ -165,5 +166,4 @@ test('what run does is in no span that was open when it began', async () => {
   expect(attempts[1]?.spanContext().traceId).not.toBe(boot?.spanContext().traceId)
   stop.abort()
   await clock.finish(running)
-  await world.close()
 })

@@ -1,19 +1,19 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { type Averba, type LogLine, type Notification, openAverba } from '../../../src/index.ts'
+import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725']
 
 /** A log, the lines it logs, and direct access to its file. */
 async function given() {
   const clock = new VirtualClock()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-damaged-')), 'log.sqlite')
+  const store = temporaryStore()
   const logged: string[] = []
-  const averba = await openAverba({
+  const averba = await openEngine({
     store,
     clock,
     entropy: seededEntropy(1),
@@ -51,11 +51,7 @@ async function notify(averba: Averba, body: unknown, evento: string): Promise<vo
   expect(status).toBe(200)
 }
 
-async function inbox(averba: Averba) {
-  const all: Notification[] = []
-  for await (const each of averba.notifications.list()) all.push(each)
-  return all
-}
+const inbox = (averba: Averba) => Array.fromAsync(averba.notifications.list())
 
 /** Runs for some time. */
 async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<void> {
@@ -67,7 +63,7 @@ async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<voi
 }
 
 test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {
-  const { averba, clock, logged, file, close, ofFollowers } = await given()
+  const { averba, clock, logged, file, ofFollowers } = await given()
   await notify(averba, { n: 0 }, 'evento-a')
   file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
   await notify(averba, { n: 1 }, 'evento-a')
@@ -79,10 +75,7 @@ test('a notification with a damaged body is parked and listed as such, and all o
   averba.log.follow('all', ['notification.received'], async ({ position }) => void seen.push(position))
   await run(averba, clock, 20_000)
   expect(seen).toHaveLength(5)
-  for (let i = 0; i < 8; i++) {
-    await clock.advance(900_000)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, 900_000, 8)
   expect(seen).toHaveLength(5)
   expect(await inbox(averba)).toMatchObject([
     { state: 'parked', isDamaged: true, handlers: [{ attempts: 12, reason: 'CORRUPT' }] },
@@ -94,11 +87,10 @@ test('a notification with a damaged body is parked and listed as such, and all o
     ...[1, 2, 4, 8].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
     'a notification is parked crm 12 CORRUPT',
   ])
-  await close()
 })
 
 test('a follower is parked at a damaged event, and continues after it when an operator skips it', async () => {
-  const { averba, clock, logged, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, change, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   change(3, cutOff)
   const seen: number[] = []
@@ -111,11 +103,10 @@ test('a follower is parked at a damaged event, and continues after it when an op
   await averba.log.skip('crm')
   await averba.settle()
   expect(seen).toEqual([2, 4])
-  await close()
 })
 
 test('a follower that only this process cannot continue is released, logged and retried', async () => {
-  const { averba, clock, logged, file, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, file, change, ofFollowers } = await given()
   for (const cpf of cpfs) await averba.consents.enrol({ cpf })
   const putBack = change(3, header => header.replace(/}$/, ',"schema":2}'))
   const seen: number[] = []
@@ -138,11 +129,10 @@ test('a follower that only this process cannot continue is released, logged and 
   await run(averba, clock, 300_000)
   expect(seen).toEqual([2, 3, 4])
   expect(await ofFollowers()).toEqual(['true no follower is parked', expect.anything()])
-  await close()
 })
 
 test('a handler is parked at an unreadable arrival after handling earlier ones, and can skip it', async () => {
-  const { averba, clock, change, close } = await given()
+  const { averba, clock, change } = await given()
   for (const n of [1, 2, 3]) await notify(averba, { n }, 'evento-a')
   change(3, cutOff)
   const seen: unknown[] = []
@@ -153,11 +143,10 @@ test('a handler is parked at an unreadable arrival after handling earlier ones, 
   await averba.log.skip('notifications/evento-a/crm')
   await averba.settle()
   expect(seen).toEqual([{ n: 1 }, { n: 3 }])
-  await close()
 })
 
 test('a notification whose own history is damaged is set aside and reported, and others are handled', async () => {
-  const { averba, clock, logged, change, close, ofFollowers } = await given()
+  const { averba, clock, logged, change, ofFollowers } = await given()
   await notify(averba, { n: 1 }, 'evento-a')
   let isBroken = true
   const seen: unknown[] = []
@@ -182,5 +171,4 @@ test('a notification whose own history is damaged is set aside and reported, and
   await run(averba, clock, 60_000)
   expect(seen).toEqual([{ n: 2 }, { n: 1 }])
   expect(await ofFollowers()).toEqual(['true no follower is parked', 'true 0 parked, 0 to be retried'])
-  await close()
 })

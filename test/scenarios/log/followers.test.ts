@@ -1,42 +1,37 @@
-import { mkdtempSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
-import { type Averba, type LogLine, openAverba } from '../../../src/index.ts'
+import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
 
-/** Engines on one file, with one clock. */
-async function given(count = 1): Promise<{ clock: VirtualClock; engines: Averba[]; logged: string[]; store: string }> {
+/** An engine on a file, and a way to open more on it, all with one clock. */
+async function given() {
   const clock = new VirtualClock()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
+  const store = temporaryStore()
   const logged: string[] = []
-  const engines: Averba[] = []
-  for (let seed = 1; seed <= count; seed++) {
-    const logger = ({ message, follower, attempt, error }: LogLine) =>
-      void logged.push(`${message} ${follower} ${attempt} ${error}`)
-    engines.push(await openAverba({ store, clock, entropy: seededEntropy(seed), logger }))
-  }
-  return { clock, engines, logged, store }
+  const logger = ({ message, follower, attempt, error }: LogLine) =>
+    void logged.push(`${message} ${follower} ${attempt} ${error}`)
+  let seed = 0
+  const open = (by = clock) => openEngine({ store, clock: by, entropy: seededEntropy(++seed), logger })
+  return { averba: await open(), clock, logged, open, store }
 }
 
-const engineOf = async () => {
-  const { engines, ...rest } = await given()
-  const [averba] = engines
-  if (!averba) throw new Error('There is no engine')
-  return { averba, ...rest }
-}
+/** Lets time pass until a follower that always fails is parked. */
+const untilParked = (averba: Averba, clock: VirtualClock) => passTime({ averba, clock }, 10 * minuteMs, 10)
 
 const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
   for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
 }
 
 test('a follower cannot add a type whose events it has passed; it can change to others or fewer', async () => {
-  const { averba, store } = await engineOf()
+  const { averba, store } = await given()
   await enrolAll(averba, 0, 3)
   const follow = (averba: Averba, types: Parameters<Averba['log']['follow']>[1], seen: number[]) =>
     averba.log.follow('crm', types, async event => void seen.push(event.position))
@@ -46,7 +41,7 @@ test('a follower cannot add a type whose events it has passed; it can change to 
   const others: number[] = []
   const next = async (types: Parameters<Averba['log']['follow']>[1]) => {
     const seen: number[] = []
-    const averba = await openAverba({ store, clock: new VirtualClock(), entropy: seededEntropy(9) })
+    const averba = await openEngine({ store, clock: new VirtualClock(), entropy: seededEntropy(9) })
     follow(averba, types, seen)
     averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
     const failed = await averba.settle().then(
@@ -76,7 +71,7 @@ test('a follower cannot add a type whose events it has passed; it can change to 
 })
 
 test('a follower sees every event of its types once, in order, from the beginning of the log', async () => {
-  const { averba } = await engineOf()
+  const { averba } = await given()
   await enrolAll(averba, 0, 3)
   const seen: number[] = []
   averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
@@ -86,14 +81,10 @@ test('a follower sees every event of its types once, in order, from the beginnin
   await averba.settle()
   expect(seen).toEqual([2, 3, 4, 5, 6])
   expect(await averba.log.followers()).toMatchObject([{ name: 'crm', position: 6, isParked: false }])
-  await averba.close()
 })
 
 test('another process continues a follower after a pause between handler and checkpoint', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  // On a clock that does not move, the paused process cannot renew its lease.
-  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
-  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  const { averba: first, open } = await given()
   await enrolAll(first)
   const seen: number[] = []
   const reached = Promise.withResolvers<void>()
@@ -106,26 +97,23 @@ test('another process continues a follower after a pause between handler and che
   })
   const settling = first.settle()
   await reached.promise
-  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  // Its own clock moves. On that of the paused process no lease is renewed.
+  const clock = new VirtualClock()
+  const second = await open(clock)
   second.log.follow('crm', ['subject.enrolled'], async ({ position }) => void seen.push(-position))
   await second.settle()
   expect(seen).toEqual([2, 3, 4])
-  await clock.advance(61_000)
-  await second.settle()
+  await passTime({ averba: second, clock }, 61_000)
   expect(seen).toEqual([2, 3, 4, -4, -5, -6])
   // The paused process has lost the follower: it neither moves it nor continues.
   wake.resolve()
   await settling
   expect(seen).toEqual([2, 3, 4, -4, -5, -6])
   expect(await second.log.followers()).toMatchObject([{ position: 6 }])
-  await first.close()
-  await second.close()
 })
 
 test('a paused process cannot move a follower that another one has claimed at the same position', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  const [frozen, clock] = [new VirtualClock(), new VirtualClock()]
-  const first = await openAverba({ store, clock: frozen, entropy: seededEntropy(1) })
+  const { averba: first, open } = await given()
   await enrolAll(first, 0, 1)
   const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -135,7 +123,9 @@ test('a paused process cannot move a follower that another one has claimed at th
   })
   const settling = first.settle()
   await reached.promise
-  const second = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  // Its own clock moves. On that of the paused process no lease is renewed.
+  const clock = new VirtualClock()
+  const second = await open(clock)
   await clock.advance(61_000)
   second.log.follow('crm', ['subject.enrolled'], () => {
     taken.resolve()
@@ -149,26 +139,23 @@ test('a paused process cannot move a follower that another one has claimed at th
   go.resolve()
   await working
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2 }])
-  await first.close()
-  await second.close()
 })
 
 test('a failing follower is retried with growing waits, then parked, and never skips its event', async () => {
-  const { averba, clock, logged } = await engineOf()
+  const { averba, clock, logged } = await given()
   await enrolAll(averba, 0, 2)
-  const tried: number[] = []
+  const tried: [position: number, seconds: number][] = []
+  const began = clock.now()
   let isBroken = true
   averba.log.follow('crm', ['subject.enrolled'], async event => {
-    tried.push(event.position)
+    tried.push([event.position, (clock.now() - began) / 1_000])
     if (isBroken) throw new RangeError('25774435016')
   })
   const others: number[] = []
   averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
-  for (let i = 0; i < 12; i++) {
-    await averba.settle()
-    await clock.advance(10 * 60_000)
-  }
-  expect(tried).toEqual(Array.from({ length: 8 }, () => 2))
+  await averba.settle()
+  await passTime({ averba, clock }, 1_000, 5 * 60)
+  expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127].map(seconds => [2, seconds]))
   expect(others).toEqual([2, 3])
   expect(await averba.log.followers()).toMatchObject([
     { name: 'crm', position: 1, isParked: true, attempts: 8, reason: 'RangeError' },
@@ -183,15 +170,12 @@ test('a failing follower is retried with growing waits, then parked, and never s
   isBroken = false
   await averba.log.retry('crm')
   await averba.settle()
-  expect(tried.slice(8)).toEqual([2, 3])
+  expect(tried.slice(8).map(([position]) => position)).toEqual([2, 3])
   await expect(averba.log.retry('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await averba.close()
 })
 
 test('a paused process does not log a follower as parked that another process has', async () => {
-  const { engines, clock, logged, store } = await given(1)
-  const [first] = engines
-  if (!first) throw new Error('There is no engine')
+  const { averba: first, clock, logged, open } = await given()
   await enrolAll(first, 0, 1)
   let attempts = 0
   const [reached, wake] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -210,37 +194,17 @@ test('a paused process does not log a follower as parked that another process ha
   const settling = first.settle()
   await reached.promise
   clock.jump(61_000)
-  const second = await openAverba({ store, clock, entropy: seededEntropy(9) })
+  const second = await open()
   second.log.follow('crm', ['subject.enrolled'], async () => undefined)
   await second.settle()
   wake.resolve()
   await settling
   expect(logged).not.toContain('a follower failed too often and is parked crm')
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2, isParked: false }])
-  await first.close()
-  await second.close()
-})
-
-test('a failed follower is not retried before its wait is over', async () => {
-  const { averba, clock } = await engineOf()
-  await enrolAll(averba, 0, 1)
-  let tries = 0
-  averba.log.follow('crm', ['subject.enrolled'], async () => {
-    tries += 1
-    throw new Error('no')
-  })
-  await averba.settle()
-  await clock.advance(999)
-  await averba.settle()
-  expect(tries).toBe(1)
-  await clock.advance(1)
-  await averba.settle()
-  expect(tries).toBe(2)
-  await averba.close()
 })
 
 test('a wait that was set while the clock was ahead is over once the clock is corrected', async () => {
-  const { averba, clock } = await engineOf()
+  const { averba, clock } = await given()
   await enrolAll(averba, 0, 1)
   let calls = 0
   averba.log.follow('crm', ['subject.enrolled'], async () => {
@@ -256,50 +220,23 @@ test('a wait that was set while the clock was ahead is over once the clock is co
   clock.jump(-6 * 3_600_000)
   await averba.settle()
   expect(calls).toBe(2)
-  await clock.advance(4_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 4_000)
   expect(calls).toBe(3)
-  await averba.close()
 })
 
-test('an operator can make a follower skip the event that it failed at', async () => {
-  const { averba, clock } = await engineOf()
+test('an operator has a parked follower retry or skip its event, whose position is returned and logged', async () => {
+  const lines: LogLine[] = []
+  const clock = new VirtualClock()
+  const logger = (line: LogLine) => void lines.push(line)
+  const averba = await openEngine({ store: ':memory:', clock, entropy: seededEntropy(1), logger })
   await enrolAll(averba, 0, 3)
   const done: number[] = []
   averba.log.follow('crm', ['subject.enrolled'], async event => {
     if (event.position === 3) throw new Error('poison')
     done.push(event.position)
   })
-  for (let i = 0; i < 10; i++) {
-    await averba.settle()
-    await clock.advance(10 * 60_000)
-  }
-  expect(done).toEqual([2])
-  await averba.log.skip('crm')
-  await averba.settle()
-  expect(done).toEqual([2, 4])
-  await expect(averba.log.skip('nobody')).rejects.toMatchObject({
-    code: 'NOT_FOUND',
-    message: 'Cannot skip for "nobody": no parked follower has this name',
-    hint: 'log.followers() shows which ones are parked',
-  })
-  await averba.close()
-})
-
-test('retry and skip return and log the position of the parked event', async () => {
-  const lines: LogLine[] = []
-  const clock = new VirtualClock()
-  const logger = (line: LogLine) => void lines.push(line)
-  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), logger })
-  await enrolAll(averba, 0, 3)
-  averba.log.follow('crm', ['subject.enrolled'], async event => {
-    if (event.position === 3) throw new Error('poison')
-  })
   const park = async () => {
-    for (let i = 0; i < 10; i++) {
-      await averba.settle()
-      await clock.advance(10 * 60_000)
-    }
+    await untilParked(averba, clock)
     lines.length = 0
   }
   await park()
@@ -308,10 +245,6 @@ test('retry and skip return and log the position of the parked event', async () 
   await park()
   const actor = { kind: 'person', ref: 'operadora' } as const
   expect(await averba.log.skip('crm', { actor })).toBe(3)
-  const requested: unknown[] = []
-  for await (const event of averba.log.read({ types: ['follower.skipRequested'] })) requested.push(event)
-  const data = { follower: 'crm', position: 3, reason: 'Error' }
-  expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
   const skipped = {
     message: 'a parked follower skips an event that it has not handled',
     follower: 'crm',
@@ -319,15 +252,24 @@ test('retry and skip return and log the position of the parked event', async () 
   }
   expect(lines).toEqual([skipped])
   // Nothing changed, so nothing is logged.
-  await expect(averba.log.skip('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(averba.log.skip('crm')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    message: 'Cannot skip for "crm": no parked follower has this name',
+    hint: 'log.followers() shows which ones are parked',
+  })
+  await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(lines).toEqual([skipped])
-  await averba.close()
+  const requested = await Array.fromAsync(averba.log.read({ types: ['follower.skipRequested'] }))
+  const data = { follower: 'crm', position: 3, reason: 'Error' }
+  expect(requested).toMatchObject([{ stream: 'follower-main', data, actor }])
+  expect(done).toEqual([2])
+  await averba.settle()
+  expect(done).toEqual([2, 4])
 })
 
 test('skip passes the failed event, whatever the follower’s types are by then and whoever skips', async () => {
-  const { clock, engines } = await given(2)
-  const [first, second] = engines
-  if (!first || !second) throw new Error('There are no two engines')
+  const { averba: first, clock, open } = await given()
+  const second = await open()
   const notification = new Request('https://receptor.exemplo.br/averba', {
     method: 'POST',
     headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
@@ -339,23 +281,17 @@ test('skip passes the failed event, whatever the follower’s types are by then 
   first.log.follow('crm', types, async () => {
     throw new Error('poison')
   })
-  for (let i = 0; i < 10; i++) {
-    await first.settle()
-    await clock.advance(10 * 60_000)
-  }
+  await untilParked(first, clock)
   await second.log.skip('crm')
   const seen: number[] = []
   second.log.follow('crm', ['notification.received'], async event => void seen.push(event.position))
   await second.settle()
   expect(seen).toEqual([3])
-  await first.close()
-  await second.close()
 })
 
 test('only one of two engines runs a follower, and the other takes over when the lease has expired', async () => {
-  const { clock, engines } = await given(2)
-  const [first, second] = engines
-  if (!first || !second) throw new Error('There are no two engines')
+  const { averba: first, clock, open } = await given()
+  const second = await open()
   const seen: string[] = []
   first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`first ${event.position}`))
   second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
@@ -364,17 +300,13 @@ test('only one of two engines runs a follower, and the other takes over when the
   await enrolAll(second, 1, 2)
   await second.settle()
   expect(seen).toEqual(['first 2'])
-  await clock.advance(61_000)
-  await second.settle()
+  await passTime({ averba: second, clock }, 61_000)
   expect(seen).toEqual(['first 2', 'second 3'])
-  await first.close()
-  await second.close()
 })
 
 test('run wakes at once for appends of its own process, and within a second for others', async () => {
-  const { clock, engines } = await given(2)
-  const [first, second] = engines
-  if (!first || !second) throw new Error('There are no two engines')
+  const { averba: first, clock, open } = await given()
+  const second = await open()
   const seen: number[] = []
   first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
   const stop = new AbortController()
@@ -392,16 +324,13 @@ test('run wakes at once for appends of its own process, and within a second for 
   await enrolAll(second, 2, 3)
   await second.settle()
   expect(seen).toEqual([2, 3, -4])
-  await first.close()
-  await second.close()
 })
 
 test('a name belongs to one handler of a process, and must not be a CPF', async () => {
-  const { averba } = await engineOf()
+  const { averba } = await given()
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
   expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
-  await averba.close()
 })
 
 test.each([
@@ -409,18 +338,17 @@ test.each([
   ['a handler', ['subject.enrolled'], undefined],
   ['any type', [], async () => undefined],
 ])('follow without %s is refused', async (_, types, handler) => {
-  const { averba } = await engineOf()
+  const { averba } = await given()
   // The cast: no compiler has checked these.
   expect(() => averba.log.follow('crm', types as never, handler as never)).toThrow(
     expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
   )
   // The name is still free.
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
-  await averba.close()
 })
 
 test('a slow handler blocks no other follower', async () => {
-  const { averba, clock } = await engineOf()
+  const { averba, clock } = await given()
   const go = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
   const seen: number[] = []
@@ -441,27 +369,11 @@ test('a slow handler blocks no other follower', async () => {
   stop.abort()
   go.resolve()
   await running
-  await averba.close()
-})
-
-test('a script continues at once where an earlier one has ended', async () => {
-  const clock = new VirtualClock()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  const seen: number[] = []
-  for (const seed of [1, 2]) {
-    const script = await openAverba({ store, clock, entropy: seededEntropy(seed) })
-    await enrolAll(script, seed - 1, seed)
-    script.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
-    await script.settle()
-    await script.close()
-  }
-  expect(seen).toEqual([2, 3])
 })
 
 test('closing waits for a handler, and its event counts as handled', async () => {
-  const { clock, engines } = await given(2)
-  const [first, second] = engines
-  if (!first || !second) throw new Error('There are no two engines')
+  const { averba: first, clock, open } = await given()
+  const second = await open()
   await enrolAll(first, 0, 2)
   const go = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
@@ -487,7 +399,7 @@ test('closing waits for a handler, and its event counts as handled', async () =>
 })
 
 test('a handler that outlives its store ends without an unhandled rejection', async () => {
-  const { averba, clock } = await engineOf()
+  const { averba, clock } = await given()
   await enrolAll(averba, 0, 1)
   const go = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
@@ -508,9 +420,7 @@ test('a handler that outlives its store ends without an unhandled rejection', as
 })
 
 test('an engine that waits for events writes nothing', async () => {
-  const clock = new VirtualClock()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-follow-')), 'log.sqlite')
-  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  const { averba, clock, store } = await given()
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
@@ -520,7 +430,6 @@ test('an engine that waits for events writes nothing', async () => {
   expect(statSync(`${store}-wal`).size).toBe(size)
   stop.abort()
   await running
-  await averba.close()
 })
 
 test('waiting does not leak memory', async () => {
@@ -541,7 +450,7 @@ test('waiting does not leak memory', async () => {
       await turn()
     },
   }
-  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1) })
+  const averba = await openEngine({ store: ':memory:', clock, entropy: seededEntropy(1) })
   for (const name of ['a', 'b', 'c']) averba.log.follow(name, ['subject.enrolled'], async () => undefined)
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
@@ -557,13 +466,12 @@ test('waiting does not leak memory', async () => {
   expect((await keptAfter(60_000)) - before).toBeLessThan(4_000_000)
   stop.abort()
   await running
-  await averba.close()
 })
 
 test('events of other types cost a follower no write each, and it stays close to the end', async () => {
   /** The number of transactions for some enrolments, and how far behind the follower is then. */
   const costOf = async (count: number, types: readonly 'certificate.expiring'[]) => {
-    const { averba } = await engineOf()
+    const { averba } = await given()
     if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
     await averba.settle()
     let transactions = 0
@@ -588,8 +496,8 @@ test('events of other types cost a follower no write each, and it stays close to
 })
 
 test('a process paused for longer than its lease cannot move a follower that another one has had', async () => {
-  const { clock, engines } = await given(2)
-  const [paused, other] = engines as [Averba, Averba]
+  const { averba: paused, clock, open } = await given()
+  const other = await open()
   await enrolAll(paused, 0, 3)
   const done: number[] = []
   const woken = Promise.withResolvers<void>()
@@ -616,11 +524,10 @@ test('a process paused for longer than its lease cannot move a follower that ano
   // The event at which the other process parked it still waits for an operator.
   expect(await standing()).toMatchObject({ isParked: true, position: 2 })
   expect(await other.log.skip('crm')).toBe(3)
-  for (const engine of engines) await engine.close()
 })
 
 test('a run that ends does not release a follower that another run of the process is using', async () => {
-  const { averba, clock } = await engineOf()
+  const { averba, clock } = await given()
   const calls: string[] = []
   averba.log.follow('slow', ['subject.enrolled'], async () => clock.sleep(10_000))
   averba.log.follow('bills', ['subject.enrolled'], async ({ position }) => {
@@ -638,5 +545,4 @@ test('a run that ends does not release a follower that another run of the proces
   expect(calls).toEqual([2, 3, 4].flatMap(position => [`${position} begins`, `${position} is done`]))
   second.abort()
   await clock.finish(Promise.all(running))
-  await averba.close()
 })

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Averba, openAverba, serveReceivers } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { givenConsent } from '../consents/given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { openWorld } from '../../support/world.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 
@@ -43,22 +43,20 @@ test('a misspelt option is refused instead of ignored', async () => {
     message: expect.not.stringContaining('MARIA'),
   })
   expect(world.requests).toHaveLength(sent)
-  await world.close()
 })
 
 test('a call without a person is refused', async () => {
-  const { averba, close } = await simulate()
+  const { averba } = await openWorld()
   const { consents } = averba
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining('CPF and ref are missing') }
   for (const who of [undefined, null, '01kc1v7m4d000w3c5y2n8q6r9t', {}]) {
     await expect(consents.sync(untyped(who))).rejects.toMatchObject(expected)
     await expect(consents.list(untyped(who))).rejects.toMatchObject(expected)
   }
-  await close()
 })
 
 test('an error about a wrong claim names the right ones', async () => {
-  const { averba, close, samples } = await simulate()
+  const { averba, samples } = await openWorld()
   const validate = (claims: unknown) =>
     averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: untyped(claims) })
   await expect(validate({ nascimento: '1990-05-17' })).rejects.toMatchObject({
@@ -68,7 +66,6 @@ test('an error about a wrong claim names the right ones', async () => {
   await expect(validate({ data_nascimento: '17/05/1990' })).rejects.toMatchObject({
     message: 'Cannot validate: wrong claims at data_nascimento',
   })
-  await close()
 })
 
 test('a receiver that could not be reached is not served', async () => {
@@ -96,7 +93,7 @@ test('a receiver that could not be reached is not served', async () => {
 })
 
 test('calls on a closed engine are refused, in a world too', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba } = world
   const { cpf } = world.samples
   const subject = await averba.consents.enrol({ cpf })
@@ -109,5 +106,4 @@ test('calls on a closed engine are refused, in a world too', async () => {
     readOne(averba.log),
   ]
   for (const each of calls) await expect(each).rejects.toMatchObject({ code: 'CLOSED' })
-  await world.close()
 })

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../../src/index.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { samples, simulate, VirtualClock } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
+import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
-import { newPath } from '../../store/sample-store.ts'
+
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 test('events of unknown types are kept on every stream and disturb nothing', async () => {
-  const path = newPath()
-  const before = await simulate({ averba: { store: path } })
+  const path = temporaryStore()
+  const before = await openWorld({ averba: { store: path } })
   const subject = await before.averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await before.averba.consents.sync({ subject }))
   await before.averba.close()
 
   // Appends what a future version may record on the same streams.
   const clock = new VirtualClock()
-  const createId = createIds(clock, systemEntropy)
-  const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
+  const store = await openStore({ path, views, clock })
   const streams = new Set((await store.read({})).map(event => event.stream))
   expect(streams.size).toBeGreaterThan(5)
   for (const stream of streams) {
@@ -30,7 +30,7 @@ test('events of unknown types are kept on every stream and disturb nothing', asy
   }
   await store.close()
 
-  const { averba, consentService } = await simulate({ averba: { store: path } })
+  const { averba, consentService } = await openWorld({ averba: { store: path } })
   consentService.addConsent({ cpf: samples.cpf, cnpj: '11222333000181' })
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(5)
   expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)

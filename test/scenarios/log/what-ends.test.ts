@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Recorded } from '../../../src/index.ts'
-import { givenConsent } from '../consents/given-consent.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 
 const minuteMs = 60_000
 
@@ -38,6 +38,5 @@ test.each(['PENDENTE', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'its expiry', 'no recor
     await averba.consents.sync({ subject })
     await averba.settle()
     expect(called).toHaveLength(1)
-    await world.close()
   },
 )

@@ -1,14 +1,14 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { openAverba } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 
 test('notifications beyond the write queue are answered 503 and none is lost', async () => {
-  const store = newPath()
-  const averba = await openAverba({
+  const store = temporaryStore()
+  const averba = await openEngine({
     ...{ store, clock: new VirtualClock() },
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
     subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
@@ -42,5 +42,4 @@ test('notifications beyond the write queue are answered 503 and none is lost', a
   for (const [n, status] of answered.entries()) if (status === 503) expect(await notify(n)).toBe(200)
   const kept = await averba.views.selectFrom('notifications').select('notification').execute()
   expect(kept).toHaveLength(10_051)
-  await averba.close()
 }, 60_000)

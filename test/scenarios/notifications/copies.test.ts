@@ -1,6 +1,7 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { type Averba, type AverbaOptions, openAverba } from '../../../src/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { expect, test } from 'vitest'
+import type { Averba, AverbaOptions } from '../../../src/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } as const
 const cpf = '25774435016'
@@ -15,12 +16,9 @@ async function given(options: Partial<AverbaOptions> = {}, engines = 1) {
     sleep: (_: number, signal?: AbortSignal) =>
       new Promise<void>(resolve => signal?.addEventListener('abort', () => resolve())),
   }
-  const store = newPath()
+  const store = temporaryStore()
   const all: Averba[] = []
-  for (let i = 0; i < engines; i++) all.push(await openAverba({ store, receiver, clock, ...options }))
-  onTestFinished(async () => {
-    for (const each of all) await each.close()
-  })
+  for (let i = 0; i < engines; i++) all.push(await openEngine({ store, receiver, clock, ...options }))
   const [averba, other] = all as [Averba, Averba] // As many as were asked for.
   return { averba, other, time }
 }
@@ -34,11 +32,8 @@ async function deliver({ receiver: { fetch } }: Averba, headers: Record<string, 
   expect((await fetch(request)).status).toBe(200)
 }
 
-async function copiesOf(averba: Averba): Promise<number[]> {
-  const found: number[] = []
-  for await (const { copies } of averba.notifications.list()) found.push(copies)
-  return found
-}
+const copiesOf = (averba: Averba): Promise<number[]> =>
+  Array.fromAsync(averba.notifications.list(), ({ copies }) => copies)
 
 test('after a clock was a day ahead, the same content eleven minutes later is not a copy', async () => {
   const { averba, time } = await given()
@@ -96,7 +91,6 @@ test('copies of a notification that was handled meanwhile are still found', asyn
   expect(await copiesOf(averba)).toEqual([2])
   time.ms += 1_440 * minuteMs
   await averba.settle()
-  const destroyed: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['retention.applied'] })) destroyed.push(data)
+  const destroyed = await Array.fromAsync(averba.log.read({ types: ['retention.applied'] }), ({ data }) => data)
   expect(destroyed).toMatchObject([{ kind: 'notification.body', rule: 'until-settled' }])
 })

@@ -1,110 +1,100 @@
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { type Averba, type Notification, openAverba, valueOf } from '../../../src/index.ts'
-import { type Fault, type Simulators, simulate, startServices, VirtualClock } from '../../../src/simulation/index.ts'
+import { describe, expect, test } from 'vitest'
+import type { Averba, Notification } from '../../../src/index.ts'
+import { type Fault, type Simulators, VirtualClock } from '../../../src/simulation/index.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openEngine, openServices, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
 const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
 
 /** A portal that delivers to averba, in process or over TLS. */
-interface OpenedPortal {
+interface Ground {
   readonly averba: Averba
   readonly services: Pick<Simulators, 'faults' | 'portal'>
   readonly clock: VirtualClock
 }
 
-async function openInProcess(): Promise<OpenedPortal> {
-  const world = await simulate({ averba: { subscriptions } })
-  onTestFinished(() => world.close())
+async function openInProcess(): Promise<Ground> {
+  const world = await openWorld({ averba: { subscriptions } })
   return { averba: world.averba, services: world, clock: world.clock }
 }
 
-async function openOverTls(): Promise<OpenedPortal> {
+async function openOverTls(): Promise<Ground> {
   const clock = new VirtualClock()
-  const services = await startServices({ clock })
+  const services = await openServices({ clock })
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] }
-  const averba = await openAverba({ store: ':memory:', clock, ...services.options, receiver, subscriptions })
+  const averba = await openEngine({ store: ':memory:', clock, ...services.options, receiver, subscriptions })
   const server = createServer({ ...services.receiver, minVersion: 'TLSv1.2' }, averba.receiver.listener)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  services.connect('receptor.exemplo.br', (server.address() as AddressInfo).port)
-  onTestFinished(async () => {
-    await averba.close()
-    await services.close()
-    server.closeAllConnections()
-    await new Promise(resolve => server.close(resolve))
-  })
+  services.connect('receptor.exemplo.br', await listenUntilEnd(server))
   return { averba, services, clock }
 }
 
-async function inboxOf({ averba }: OpenedPortal): Promise<Notification[]> {
-  const all: Notification[] = []
-  for await (const each of averba.notifications.list()) all.push(each)
-  return all
-}
+const inboxOf = ({ averba }: Ground): Promise<Notification[]> => Array.fromAsync(averba.notifications.list())
 
 describe.each([
   ['in process', openInProcess],
   ['over TLS', openOverTls],
 ])('%s', (_, open) => {
-  async function given(fault: Fault): Promise<OpenedPortal> {
-    const opened = await open()
-    for (const made of await opened.averba.subscriptions.apply(await opened.averba.subscriptions.plan())) valueOf(made)
-    await opened.services.faults.add(fault)
-    return opened
+  async function given(fault: Fault): Promise<Ground> {
+    const ground = await open()
+    await applyPlan(ground.averba)
+    await ground.services.faults.add(fault)
+    return ground
   }
 
-  const notify = ({ services }: OpenedPortal, numero: number) =>
+  const notify = ({ services }: Ground, numero: number) =>
     services.portal.notify({ evento, ...company, body: { numero } })
 
-  const bodiesOf = async (opened: OpenedPortal) => (await inboxOf(opened)).map(({ body }) => body)
+  const bodiesOf = async (ground: Ground) => (await inboxOf(ground)).map(({ body }) => body)
 
   test('a delivery that is sent twice is one notification with two copies', async () => {
-    const opened = await given({ kind: 'duplicate', times: 1 })
-    expect(await notify(opened, 1)).toMatchObject([{ isDelivered: true }])
-    await notify(opened, 2)
-    expect(await inboxOf(opened)).toMatchObject([
+    const ground = await given({ kind: 'duplicate', times: 1 })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
+    await notify(ground, 2)
+    expect(await inboxOf(ground)).toMatchObject([
       { body: { numero: 1 }, copies: 2 },
       { body: { numero: 2 }, copies: 1 },
     ])
-    expect(opened.services.portal.deliveries).toEqual({ succeeded: 2, failed: 0 })
+    expect(ground.services.portal.deliveries).toEqual({ succeeded: 2, failed: 0 })
   })
 
   test('swapped deliveries are all stored, in the order of arrival', async () => {
-    const opened = await given({ kind: 'reorder' })
-    const notifying = [1, 2, 3, 4].map(numero => notify(opened, numero))
+    const ground = await given({ kind: 'reorder' })
+    const notifying = [1, 2, 3, 4].map(numero => notify(ground, numero))
     for (const delivered of await Promise.all(notifying)) expect(delivered).toMatchObject([{ isDelivered: true }])
-    expect(await bodiesOf(opened)).toHaveLength(4)
-    const order = (await bodiesOf(opened)).map(body => (body as { numero: number }).numero)
+    expect(await bodiesOf(ground)).toHaveLength(4)
+    const order = (await bodiesOf(ground)).map(body => (body as { numero: number }).numero)
     expect(order.indexOf(2)).toBeLessThan(order.indexOf(1))
     expect(order.indexOf(4)).toBeLessThan(order.indexOf(3))
   })
 
   test('a held delivery without a next one is sent after its time or when the faults end', async () => {
-    const opened = await given({ kind: 'reorder', ms: 2_000 })
-    const first = notify(opened, 1)
-    await expect.poll(() => opened.clock.sleeping).toBe(2)
-    await opened.clock.advance(1_999)
-    expect(await bodiesOf(opened)).toEqual([])
-    await opened.clock.advance(1)
+    const ground = await given({ kind: 'reorder', ms: 2_000 })
+    const first = notify(ground, 1)
+    await expect.poll(() => ground.clock.sleeping).toBe(2)
+    await ground.clock.advance(1_999)
+    expect(await bodiesOf(ground)).toEqual([])
+    await ground.clock.advance(1)
     expect(await first).toMatchObject([{ isDelivered: true }])
-    const second = notify(opened, 2)
-    await expect.poll(() => opened.clock.sleeping).toBe(2)
-    opened.services.faults.clear()
+    const second = notify(ground, 2)
+    await expect.poll(() => ground.clock.sleeping).toBe(2)
+    ground.services.faults.clear()
     expect(await second).toMatchObject([{ isDelivered: true }])
-    expect(await bodiesOf(opened)).toEqual([{ numero: 1 }, { numero: 2 }])
+    expect(await bodiesOf(ground)).toEqual([{ numero: 1 }, { numero: 2 }])
   })
 
   test('a wrong secret is refused, nothing is stored, and the failure record has the content', async () => {
-    const opened = await given({ kind: 'wrongSecret', times: 1 })
-    expect(await notify(opened, 1)).toMatchObject([{ isDelivered: false, description: 'HTTP 401' }])
-    expect(await inboxOf(opened)).toEqual([])
-    const [failure] = await opened.averba.subscriptions.failures()
+    const ground = await given({ kind: 'wrongSecret', times: 1 })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: false, description: 'HTTP 401' }])
+    expect(await inboxOf(ground)).toEqual([])
+    const [failure] = await ground.averba.subscriptions.failures()
     expect(failure).toMatchObject({ evento, descricao: 'HTTP 401', conteudo: '{"numero":1}' })
-    expect(await opened.averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
-    await notify(opened, 2)
-    expect(await bodiesOf(opened)).toEqual([{ numero: 2 }])
+    expect(await ground.averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
+    await notify(ground, 2)
+    expect(await bodiesOf(ground)).toEqual([{ numero: 2 }])
   })
 
   const failed = 'Falha de entrega'
@@ -120,27 +110,27 @@ describe.each([
     [{ kind: 'trickle' }, 'Tempo esgotado: 3500 ms', 1],
   ] as [Fault, string, number][])('%o on the way to the receiver is a failed delivery', async (...row) => {
     const [fault, descricao, stored] = row
-    const opened = await given({ ...fault, service: 'receiver' })
-    const notifying = notify(opened, 1)
+    const ground = await given({ ...fault, service: 'receiver' })
+    const notifying = notify(ground, 1)
     if (descricao.startsWith('Tempo')) {
       // The receiver also measures its time until the commit.
-      await expect.poll(() => inboxOf(opened)).toHaveLength(stored)
-      await expect.poll(() => opened.clock.sleeping).toBe(2)
-      await opened.clock.advance(3_500)
+      await expect.poll(() => inboxOf(ground)).toHaveLength(stored)
+      await expect.poll(() => ground.clock.sleeping).toBe(2)
+      await ground.clock.advance(3_500)
     }
     expect(await notifying).toMatchObject([{ isDelivered: false, description: descricao }])
-    expect(await inboxOf(opened)).toHaveLength(stored)
-    expect(await opened.averba.subscriptions.failures()).toMatchObject([{ descricao }])
+    expect(await inboxOf(ground)).toHaveLength(stored)
+    expect(await ground.averba.subscriptions.failures()).toMatchObject([{ descricao }])
   })
 
   test('an answer with another body is still a success', async () => {
-    const opened = await given({ kind: 'html', service: 'receiver' })
-    expect(await notify(opened, 1)).toMatchObject([{ isDelivered: true }])
+    const ground = await given({ kind: 'html', service: 'receiver' })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
   })
 
   test('a fault without a service does not affect deliveries', async () => {
-    const opened = await given({ kind: 'reset' })
-    expect(await notify(opened, 1)).toMatchObject([{ isDelivered: true }])
-    await expect(opened.averba.subscriptions.failures()).rejects.toMatchObject({ code: 'OUTCOME' })
+    const ground = await given({ kind: 'reset' })
+    expect(await notify(ground, 1)).toMatchObject([{ isDelivered: true }])
+    await expect(ground.averba.subscriptions.failures()).rejects.toMatchObject({ code: 'OUTCOME' })
   })
 })

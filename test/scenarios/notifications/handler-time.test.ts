@@ -1,9 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, type Notification, openAverba } from '../../../src/index.ts'
+import type { Averba, Notification } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const never = () => new Promise<never>(() => undefined)
@@ -11,7 +10,7 @@ const never = () => new Promise<never>(() => undefined)
 async function given() {
   const clock = new VirtualClock()
   const receiver = { publicUrl: 'https://receptor.exemplo.br', sources: 'any' as const }
-  const averba = await openAverba({ store: ':memory:', clock, entropy: seededEntropy(1), receiver })
+  const averba = await openEngine({ store: ':memory:', clock, entropy: seededEntropy(1), receiver })
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
   return {
@@ -50,11 +49,8 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   await clock.advance(1)
   await expect.poll(() => calls).toEqual([1, 2])
   expect(aborted).toEqual([began + 60_000])
-  const states = async () => {
-    const all: unknown[] = []
-    for await (const { state, handlers } of averba.notifications.list()) all.push([state, handlers[0]?.reason])
-    return all
-  }
+  const states = () =>
+    Array.fromAsync(averba.notifications.list(), ({ state, handlers }) => [state, handlers[0]?.reason])
   await expect.poll(states).toEqual([
     ['failing', 'It took longer than 60000 ms'],
     ['handled', ''],
@@ -225,9 +221,9 @@ test('settle is refused within a handler, but not after it or in a listener', as
 })
 
 test('a handler may close the log: close does not wait for it, and it counts as handled', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-close-')), 'log.sqlite')
+  const store = temporaryStore()
   const clock = new VirtualClock()
-  const averba = await openAverba({ store, clock, entropy: seededEntropy(1) })
+  const averba = await openEngine({ store, clock, entropy: seededEntropy(1) })
   await averba.consents.enrol({ cpf: '25774435016' })
   let calls = 0
   const closeOnce = async (log: Averba) => {
@@ -238,9 +234,8 @@ test('a handler may close the log: close does not wait for it, and it counts as 
   await averba.run({ signal: new AbortController().signal })
   await averba.close()
   expect(clock.sleeping).toBe(0)
-  const next = await openAverba({ store, clock, entropy: seededEntropy(2) })
+  const next = await openEngine({ store, clock, entropy: seededEntropy(2) })
   next.log.follow('crm', ['subject.enrolled'], () => closeOnce(next))
   await next.settle()
   expect(calls).toBe(1)
-  await next.close()
 })

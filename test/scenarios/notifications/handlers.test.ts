@@ -1,22 +1,21 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { type Averba, type Clock, type LogLine, type Notification, openAverba } from '../../../src/index.ts'
-import { samples, seededEntropy, simulate, VirtualClock } from '../../../src/simulation/index.ts'
+import type { Averba, Clock, LogLine, Notification } from '../../../src/index.ts'
+import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const minuteMs = 60_000
 
 /** Engines on one store with one clock, and their log lines. */
 async function given(count = 1) {
   const clock = new VirtualClock()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-handle-')), 'log.sqlite')
+  const store = temporaryStore()
   const said: LogLine[] = []
   const openOne = (seed: number, by: Clock = clock) =>
-    openAverba({
+    openEngine({
       store,
       clock: by,
       entropy: seededEntropy(seed),
@@ -37,11 +36,8 @@ async function notify(averba: Averba, body: unknown, of = evento): Promise<void>
   expect(status).toBe(200)
 }
 
-async function inbox(averba: Averba, filter?: Parameters<Averba['notifications']['list']>[0]) {
-  const all: Notification[] = []
-  for await (const each of averba.notifications.list(filter)) all.push(each)
-  return all
-}
+const inbox = (averba: Averba, filter?: Parameters<Averba['notifications']['list']>[0]) =>
+  Array.fromAsync(averba.notifications.list(filter))
 
 /** Advances until a handler that always fails is parked. */
 async function untilParked(averba: Averba, clock: VirtualClock): Promise<void> {
@@ -80,7 +76,6 @@ test('a handler is called in order, once per notification of its event, not for 
   ])
   expect((await inbox(averba, { state: 'received' })).map(numberOf)).toEqual([2])
   expect((await inbox(averba, { state: 'handled', evento })).map(numberOf)).toEqual([1, 3])
-  await averba.close()
 })
 
 test.each<[string, unknown]>([
@@ -103,11 +98,10 @@ test.each<[string, unknown]>([
     [body, JSON.stringify(body)],
     [body, 'handled'],
   ])
-  await averba.close()
 })
 
 test('results in a row are committed together; only a crash repeats their calls', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     averba: { receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } },
   })
   const { averba } = world
@@ -132,11 +126,9 @@ test('results in a row are committed together; only a crash repeats their calls'
   expect(new Set(seen)).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)))
   expect(repeated).toBeGreaterThan(0)
   expect(repeated).toBeLessThanOrEqual(17)
-  const handled: string[] = []
-  for await (const { stream } of next.log.read({ types: ['notification.handled'] })) handled.push(stream)
+  const handled = await Array.fromAsync(next.log.read({ types: ['notification.handled'] }), ({ stream }) => stream)
   expect(handled.length).toBe(40)
   expect(new Set(handled).size).toBe(40)
-  await world.close()
 })
 
 test('a failed notification is retried with growing waits, then parked, without delaying others', async () => {
@@ -155,10 +147,7 @@ test('a failed notification is retried with growing waits, then parked, without 
   expect(await inbox(averba, { state: 'failing' })).toMatchObject([
     { handlers: [{ handler: 'crm', state: 'failing', attempts: 1, reason: 'RangeError' }] },
   ])
-  for (let i = 0; i < 40 * 60; i++) {
-    await clock.advance(1_000)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, 1_000, 40 * 60)
   expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1_023, 1_923])
   const [parked] = await inbox(averba, { state: 'parked' })
   expect(parked).toMatchObject({ body: { n: 2 }, handlers: [{ state: 'parked', attempts: 12 }] })
@@ -170,7 +159,6 @@ test('a failed notification is retried with growing waits, then parked, without 
   await notify(averba, { n: 4 })
   await averba.settle()
   expect(seen).toEqual([1, 3, 4])
-  await averba.close()
 })
 
 test.each(['the same process', 'the next one'])(
@@ -223,7 +211,6 @@ test('parked notifications are replayed in order after the handler is fixed', as
   for await (const event of averba.log.read({ types: ['notification.replayed'] })) {
     expect(event.actor).toEqual(actor)
   }
-  await averba.close()
 })
 
 test('a notification is replayed by id, also a handled one, but not one without handler calls', async () => {
@@ -241,12 +228,11 @@ test('a notification is replayed by id, also a handled one, but not one without 
   await expect(averba.notifications.replay({ id: first?.id ?? '', parked: true })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: second?.id ?? '' })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: 'nenhuma' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  await averba.close()
 })
 
 test('a handler of an undeclared event is logged', async () => {
   const said: LogLine[] = []
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
     subscriptions: [{ evento }],
@@ -259,7 +245,6 @@ test('a handler of an undeclared event is logged', async () => {
   expect(said).toEqual([{ message, evento: 'dimp-situacao-imprt', handler: 'crm' }])
   const neither = averba.notifications.replay({} as { parked: true }) // As from JavaScript.
   await expect(neither).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await averba.close()
 })
 
 test('a missing handler function is refused and its name stays free', async () => {
@@ -269,7 +254,6 @@ test('a missing handler function is refused and its name stays free', async () =
     expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('handle(') }),
   )
   averba.notifications.handle(evento, 'crm', async () => undefined)
-  await averba.close()
 })
 
 test('notifications with one key wait for a failing one until it is parked; other keys do not', async () => {
@@ -297,12 +281,10 @@ test('notifications with one key wait for a failing one until it is parked; othe
   }
   await averba.settle()
   expect(seen).toEqual(['b1', 'b2'])
-  await clock.advance(minuteMs)
-  await averba.settle()
+  await passTime({ averba, clock }, minuteMs)
   expect(seen).toEqual(['b1', 'b2'])
   await untilParked(averba, clock)
   expect(seen).toEqual(['b1', 'b2', 'a2', 'a3'])
-  await averba.close()
 })
 
 test('several handlers of one event each have their own name and state', async () => {
@@ -328,7 +310,6 @@ test('several handlers of one event each have their own name and state', async (
   expect(await states()).toEqual([['received', { crm: 'handled', erp: 'waiting' }]])
   await averba.settle()
   expect(seen).toEqual(['crm'])
-  await averba.close()
 })
 
 test('a notification is not handled before all its handlers are', async () => {
@@ -344,7 +325,6 @@ test('a notification is not handled before all its handlers are', async () => {
   await averba.settle()
   expect(states).toEqual([['received'], ['received']])
   expect((await inbox(averba)).map(each => each.state)).toEqual(['handled'])
-  await averba.close()
 })
 
 test('the result of a schema is passed to the handler; a mismatch fails without quoting the body', async () => {
@@ -367,12 +347,10 @@ test('the result of a schema is passed to the handler; a mismatch fails without 
     'the body does not fit its schema: invalid_type, unrecognized_keys',
     'the body does not fit its schema: invalid_type',
   ])
-  const events: unknown[] = []
-  for await (const event of averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(averba.log.read())
   expect(JSON.stringify(events)).not.toContain('Maria')
   expect(said.map(line => line.detail)).toContain('the body does not fit its schema: invalid_type')
   expect(JSON.stringify(said)).not.toContain('Maria')
-  await averba.close()
 })
 
 test('anything with parse is a schema, and its error is not quoted', async () => {
@@ -385,7 +363,6 @@ test('anything with parse is a schema, and its error is not quoted', async () =>
   await averba.settle()
   const [only] = await inbox(averba)
   expect(only?.handlers[0]?.reason).toBe('the body does not fit its schema')
-  await averba.close()
 })
 
 test('a restart continues the attempts and repeats no handled notification', async () => {
@@ -405,30 +382,9 @@ test('a restart continues the attempts and repeats no handled notification', asy
   await notify(again, { n: 3 })
   await again.settle()
   expect(seen).toEqual(['a1', 'a2', 'b3'])
-  await clock.advance(1_000)
-  await again.settle()
+  await passTime({ averba: again, clock }, 1_000)
   expect(seen).toEqual(['a1', 'a2', 'b3', 'b1'])
   expect((await inbox(again, { state: 'failing' }))[0]?.handlers[0]?.attempts).toBe(2)
-  await again.close()
-})
-
-test('one of two processes calls a handler; the other takes over when the first stops', async () => {
-  const { averba, other, clock } = await given(2)
-  const seen: string[] = []
-  averba.notifications.handle(evento, 'crm', async each => void seen.push(`first ${numberOf(each)}`))
-  other.notifications.handle(evento, 'crm', async each => void seen.push(`second ${numberOf(each)}`))
-  await notify(averba, { n: 1 })
-  await averba.settle()
-  await notify(other, { n: 2 })
-  await other.settle()
-  expect(seen).toEqual(['first 1'])
-  await clock.advance(61_000)
-  await other.settle()
-  expect(seen).toEqual(['first 1', 'second 2'])
-  await averba.settle()
-  expect(seen).toEqual(['first 1', 'second 2'])
-  await averba.close()
-  await other.close()
 })
 
 test('a handler whose process stopped before recording is called again and recorded once', async () => {
@@ -448,17 +404,13 @@ test('a handler whose process stopped before recording is called again and recor
   await reached.promise
   await averba.settle()
   expect(seen).toEqual([])
-  await clock.advance(61_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 61_000)
   expect(seen).toEqual([1, 2])
   wake.resolve()
   await settling
-  const types: string[] = []
-  for await (const event of averba.log.read({ kind: 'notification' })) types.push(event.type)
+  const types = await Array.fromAsync(averba.log.read({ kind: 'notification' }), event => event.type)
   expect(types.filter(type => type === 'notification.handled')).toHaveLength(2)
   expect((await inbox(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
-  await frozen.close()
-  await averba.close()
 })
 
 test('a process that wakes up does not call a handler that another process took over', async () => {
@@ -489,8 +441,6 @@ test('a process that wakes up does not call a handler that another process took 
   go.resolve()
   await working
   expect(seen).toEqual(['late 1', 'new 1', 'new 2', 'new 3'])
-  await frozen.close()
-  await averba.close()
 })
 
 test('a notification with a destroyed body is parked at once', async () => {
@@ -524,7 +474,6 @@ test('a notification with a destroyed body is parked at once', async () => {
     ['parked', 'the body is no longer there'],
     ['handled', ''],
   ])
-  await averba.close()
 })
 
 test('run calls a handler at once and retries a failed one when its wait is over', async () => {
@@ -545,7 +494,6 @@ test('run calls a handler at once and retries a failed one when its wait is over
   await expect.poll(() => seen).toEqual([2, 1])
   stop.abort()
   await running
-  await averba.close()
 })
 
 test('a notification whose body was destroyed before its handler was added is no failure', async () => {
@@ -571,7 +519,6 @@ test('a notification whose body was destroyed before its handler was added is no
     { ok: true, detail: '0 parked, 0 to be retried' },
   ])
   expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
-  await averba.close()
 })
 
 test('a handler name with a slash is refused, since two handlers could share a follower', async () => {
@@ -582,7 +529,6 @@ test('a handler name with a slash is refused, since two handlers could share a f
   )
   averba.notifications.handle('due/lpco', 'crm', handle)
   averba.notifications.handle('due', 'crm', handle)
-  await averba.close()
 })
 
 test('a handler yields while it skips very many notifications', async () => {
@@ -611,5 +557,4 @@ test('a handler yields while it skips very many notifications', async () => {
   // Each one after the failing one is read and found to be handled.
   other.notifications.handle(evento, 'crm', async () => undefined)
   expect(await turnsOf(() => other.settle())).toBeGreaterThanOrEqual(3_000 / 50)
-  await other.close()
 })

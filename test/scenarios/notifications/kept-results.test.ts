@@ -1,11 +1,12 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { AverbaError, type HandlerOptions, type Notification } from '../../../src/index.ts'
-import { samples, simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const minuteMs = 60_000
 const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
 const bodyOf = ({ body }: Notification) => body as { n: number; about: string }
 
@@ -14,7 +15,7 @@ afterEach(() => void vi.restoreAllMocks())
 /** A world whose log can be full while leases are still written. */
 async function given() {
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
-  const world = await simulate({ averba: { store: newPath(), subscriptions } })
+  const world = await openWorld({ averba: { store: temporaryStore(), subscriptions } })
   const { averba, portal } = world
   await averba.subscriptions.apply(await averba.subscriptions.plan())
   const state = { isFull: false, isFailing: false }
@@ -58,7 +59,6 @@ test('two handlers with unrecorded results are each called once', async () => {
   await clock.finish(running)
   expect(called).toHaveLength(80)
   expect(new Set(called).size).toBe(80)
-  await world.close()
 })
 
 test('with an unrecorded result, a copy causes no further call but a replay does', async () => {
@@ -77,7 +77,6 @@ test('with an unrecorded result, a copy causes no further call but a replay does
   await averba.notifications.replay({ id })
   await averba.settle()
   expect(called).toEqual(['crm 1', 'crm 1'])
-  await world.close()
 })
 
 test('a failure on a full disk delays the notifications with its key', async () => {
@@ -94,8 +93,6 @@ test('a failure on a full disk delays the notifications with its key', async () 
   await averba.settle()
   expect(called).toEqual(['crm 1'])
   state.isFailing = false
-  await clock.advance(10 * minuteMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 10 * minuteMs)
   expect(called).toEqual(['crm 1', 'crm 2', 'crm 3'])
-  await world.close()
 })

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import type { AverbaOptions, LogLine, Notification } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
 const from = { remoteAddress: '189.9.1.2' }
 
-const given = (averba: Partial<AverbaOptions> = {}) => simulate({ averba: { subscriptions, ...averba } })
+const given = (averba: Partial<AverbaOptions> = {}) => openWorld({ averba: { subscriptions, ...averba } })
 
 function notification(headers: Record<string, string> = {}, body: BodyInit = '{"numero":"26BR1"}'): Request {
   return new Request('https://receptor.exemplo.br/averba', {
@@ -23,11 +24,7 @@ function notification(headers: Record<string, string> = {}, body: BodyInit = '{"
   })
 }
 
-async function inbox(world: World): Promise<Notification[]> {
-  const all: Notification[] = []
-  for await (const each of world.averba.notifications.list()) all.push(each)
-  return all
-}
+const inbox = (world: World): Promise<Notification[]> => Array.fromAsync(world.averba.notifications.list())
 
 test('a notification is in the log before it is acknowledged', async () => {
   const world = await given()
@@ -42,7 +39,6 @@ test('a notification is in the log before it is acknowledged', async () => {
       recipient: { tipo: 'CNPJ', id: '12ABC34501DE35' },
     },
   ])
-  await world.close()
 })
 
 test('a notification that cannot be stored is not acknowledged', async () => {
@@ -65,13 +61,11 @@ test.each([
   const world = await given()
   expect((await world.averba.receiver.fetch(request, address)).status).toBe(status)
   expect(await inbox(world)).toEqual([])
-  await world.close()
 })
 
 test('an IPv4 address in IPv6 form is the same address', async () => {
   const world = await given()
   expect((await world.averba.receiver.fetch(notification(), { remoteAddress: '::ffff:189.9.1.2' })).status).toBe(200)
-  await world.close()
 })
 
 test('behind a trusted proxy, the address is the one that the proxy saw', async () => {
@@ -81,7 +75,6 @@ test('behind a trusted proxy, the address is the one that the proxy saw', async 
   const seen = (list: string) => world.averba.receiver.fetch(notification({ 'x-forwarded-for': list }), proxy)
   expect((await seen('203.0.113.7, 189.9.1.2')).status).toBe(200)
   expect((await seen('189.9.1.2, 203.0.113.7')).status).toBe(403)
-  await world.close()
 })
 
 test.each([
@@ -95,7 +88,6 @@ test.each([
   const world = await given({ receiver })
   const request = notification({ 'x-forwarded-for': `203.0.113.7, ${address}` })
   expect((await world.averba.receiver.fetch(request, { remoteAddress: '10.0.0.1' })).status).toBe(status)
-  await world.close()
 })
 
 test('a missing remote address and a consumed body are reported to the host', async () => {
@@ -106,7 +98,6 @@ test('a missing remote address and a consumed body are reported to the host', as
   const consumed = notification()
   await consumed.text()
   await expect(world.averba.receiver.fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
-  await world.close()
 })
 
 test('the same content within ten minutes is a copy, later it is a new notification', async () => {
@@ -122,7 +113,6 @@ test('the same content within ten minutes is a copy, later it is a new notificat
   await world.clock.advance(2 * 60_000)
   await deliver()
   expect((await inbox(world)).map(each => each.copies)).toEqual([4, 1, 1])
-  await world.close()
 })
 
 test('an event without a subscription is stored if it has one of our secrets', async () => {
@@ -131,7 +121,6 @@ test('an event without a subscription is stored if it has one of our secrets', a
   expect((await world.averba.receiver.fetch(notification(other), from)).status).toBe(200)
   expect((await world.averba.receiver.fetch(notification({ ...other, secret: 'x' }), from)).status).toBe(401)
   expect((await inbox(world)).map(each => each.evento)).toEqual(['talp-inclusao-exig'])
-  await world.close()
 })
 
 test.each([
@@ -144,7 +133,6 @@ test.each([
   const [only] = await inbox(world)
   expect(only?.body).toEqual(read)
   expect(Buffer.from(only?.raw ?? []).toString()).toBe(body)
-  await world.close()
 })
 
 test('a notification to a person is sealed under that person, known before or not', async () => {
@@ -157,7 +145,6 @@ test('a notification to a person is sealed under that person, known before or no
     expect(event.parts?.map(part => part.owner)).toEqual([`subject-${subject?.subject}`])
   }
   expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
-  await world.close()
 })
 
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
@@ -178,7 +165,6 @@ test.each([
   await averba.settle()
   expect(handed).toEqual([[JSON.stringify(body), text]])
   expect(await inbox(world)).toMatchObject([{ state: 'handled' }])
-  await world.close()
 })
 
 test('many concurrent copies are all acknowledged and are one notification', async () => {
@@ -186,7 +172,6 @@ test('many concurrent copies are all acknowledged and are one notification', asy
   const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
   expect(new Set((await Promise.all(all)).map(response => response.status))).toEqual(new Set([200]))
   expect(await inbox(world)).toMatchObject([{ copies: 300 }])
-  await world.close()
 })
 
 test('an event name with a CPF in any form is not stored in clear', async () => {
@@ -200,14 +185,12 @@ test('an event name with a CPF in any form is not stored in clear', async () => 
   const inUtf8 = { ...person, 'event-type': Buffer.from('529.982.247–25').toString('latin1') }
   for (const headers of [person, inWords, inUtf8])
     expect((await world.averba.receiver.fetch(notification(headers), from)).status).toBe(200)
-  const events: unknown[] = []
-  for await (const event of world.averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(world.averba.log.read())
   expect(JSON.stringify(events)).not.toMatch(/529982247|529\.982|25774435016|257\.744/)
   const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
   expect(subject?.subject).toBe(await world.averba.consents.enrol({ cpf: '25774435016' }))
   const unnamed = { evento: 'sem-nome', recipient: { tipo: 'CPF', id: '257.744.350-16' } }
   expect(await inbox(world)).toMatchObject([unnamed, unnamed, unnamed])
-  await world.close()
 })
 
 test('repeated refusals log one line a minute, with a count', async () => {
@@ -229,7 +212,6 @@ test('repeated refusals log one line a minute, with a count', async () => {
   await knock({ 'event-type': 'y' })
   expect(lines[2]).toMatchObject({ message: refused, times: 500 })
   expect(lines).toHaveLength(3)
-  await world.close()
 })
 
 test('secrets that cannot be read are answered 503, not 401, and logged', async () => {
@@ -253,7 +235,6 @@ test('secrets that cannot be read are answered 503, not 401, and logged', async 
   // Anyone may send any event name.
   await world.averba.receiver.fetch(notification({ 'event-type': 'x' }), { remoteAddress: '203.0.113.7' })
   expect(lines[2]).not.toHaveProperty('evento')
-  await world.close()
 })
 
 test.each([
@@ -264,7 +245,6 @@ test.each([
   for (const each of [id, ...forms])
     await world.averba.receiver.fetch(notification({ 'destinatario-tipo': tipo, 'destinatario-id': each }), from)
   expect(await inbox(world)).toMatchObject([{ copies: 1 + forms.length }])
-  await world.close()
 })
 
 test('public bodies whose long names start alike are two recipients', async () => {
@@ -273,12 +253,11 @@ test('public bodies whose long names start alike are two recipients', async () =
     notification({ 'destinatario-tipo': 'ORGAO', 'destinatario-id': `${'orgao-'.repeat(20)}${end}` })
   for (const end of ['um', 'dois']) await world.averba.receiver.fetch(named(end), from)
   expect(await inbox(world)).toHaveLength(2)
-  await world.close()
 })
 
 test.each(['utf8', 'latin1'] as const)('an event with an accent is decoded as %s', async encoding => {
   const accented = 'situação-duimp'
-  const world = await simulate({ averba: { subscriptions: [{ evento: accented, chaveSecreta: 'um' }] } })
+  const world = await openWorld({ averba: { subscriptions: [{ evento: accented, chaveSecreta: 'um' }] } })
   const seen: unknown[] = []
   world.averba.notifications.handle(accented, 'crm', async ({ body }) => void seen.push(body))
   const headers = { 'event-type': Buffer.from(accented, encoding).toString('latin1'), secret: 'um' }
@@ -286,16 +265,14 @@ test.each(['utf8', 'latin1'] as const)('an event with an accent is decoded as %s
   expect(status).toBe(200)
   await world.averba.settle()
   expect(seen).toHaveLength(1)
-  await world.close()
 })
 
 test('a flood of notifications that cannot be stored logs one line a minute', async () => {
   const lines: LogLine[] = []
   const secret = () => Promise.reject(new Error('the vault is down'))
-  const world = await simulate({
+  const world = await openWorld({
     averba: { subscriptions: [{ evento, chaveSecreta: secret }], logger: line => void lines.push(line) },
   })
   for (let n = 0; n < 200; n++) await world.averba.receiver.fetch(notification({ 'event-type': `e-${n}` }), from)
   expect(lines.filter(({ message }) => message.includes('answered 503')).length).toBeLessThan(5)
-  await world.close()
 })

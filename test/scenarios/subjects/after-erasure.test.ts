@@ -1,11 +1,10 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-after-')), 'log.sqlite')
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 /** What an auditor finds in the store, in its bundle, and by replaying every decision. */
@@ -18,9 +17,9 @@ async function audit(store: string, bundle: string) {
 }
 
 test('a log stays verifiable after an erasure that kept parts, late facts and a second erasure', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     async intercept(request, forward) {
       const answer = await forward(request)
@@ -52,13 +51,11 @@ test('a log stays verifiable after an erasure that kept parts, late facts and a 
   expect(second.keeps).toEqual([])
   expect(first.keeps).toEqual(['validation.result'])
   await averba.subjects.erase({ subject: again }, asked)
-  await clock.advance(40 * 86_400_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 40 * 86_400_000)
   const last = await averba.consents.enrol({ cpf: samples.cpf })
   expect(new Set([subject, again, last]).size).toBe(3)
 
-  const types: string[] = []
-  for await (const { type } of averba.log.read({ stream: `subject-${subject}` })) types.push(type)
+  const types = await Array.fromAsync(averba.log.read({ stream: `subject-${subject}` }), ({ type }) => type)
   expect(types.filter(type => type === 'subject.erased')).toHaveLength(2)
   const bundle = join(store, '..', 'bundle')
   await averba.audit.export(bundle)
@@ -72,7 +69,7 @@ test('a result is not reused once its subject was erased, however close together
   const claims = { nome: 'X' }
   const seen = new Set<string>()
   for (let turns = 0; turns < 12; turns++) {
-    const { averba, samples, clock, close } = await simulate()
+    const { averba, samples, clock, close } = await openWorld()
     const { cpf } = samples
     valueOf(await averba.validations.validate({ id: 'paid', cpf, claims }))
     const subject = await averba.consents.enrol({ cpf })
@@ -80,8 +77,7 @@ test('a result is not reused once its subject was erased, however close together
     for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
     const validating = averba.validations.validate({ id: 'again', cpf, claims, reuseWithinMs: 3_600_000 })
     await clock.finish(Promise.allSettled([erasing, validating]))
-    const types: string[] = []
-    for await (const { type } of averba.log.read()) types.push(type)
+    const types: string[] = await Array.fromAsync(averba.log.read(), ({ type }) => type)
     const erased = types.indexOf('subject.erased')
     const [reused, paid] = ['validation.reused', 'validation.requested'].map(type => types.lastIndexOf(type))
     expect(erased).toBeGreaterThan(0)

@@ -1,15 +1,15 @@
 import { expect, test, vi } from 'vitest'
 import { environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { simulate } from '../../../src/simulation/index.ts'
 import { openKeyringFile } from '../../../src/vault/keyring.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 
 test('an epoch of a process that died does not affect running processes', async () => {
-  const store = newPath()
-  const { averba, clock, close } = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const { averba, clock, close } = await openWorld({ averba: { store } })
   const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') => {
     const request = new Request(receiver.publicUrl, {
       method: 'POST',
@@ -22,7 +22,7 @@ test('an epoch of a process that died does not affect running processes', async 
   // The keyring is replaced first; a process that dies then has not recorded it in the log.
   const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
   keyring.beginEpoch(await keyring.prepareEpoch())
-  const later = await openAverba({ store, clock, receiver })
+  const later = await openEngine({ store, clock, receiver })
   expect(await deliver(later, 1)).toBe(200)
   // The first event of a commit is staged before the second one turns out to need the other epoch.
   expect(await Promise.all([deliver(averba, 2, '12ABC34501DE35'), deliver(averba, 3)])).toEqual([200, 200])
@@ -36,8 +36,8 @@ test('a log opens while an erasure begins an epoch after the keyring was read', 
   vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
   const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
   vi.unstubAllEnvs()
-  const store = newPath()
-  const { averba, clock, close } = await simulate({ averba: { store, keys: held } })
+  const store = temporaryStore()
+  const { averba, clock } = await openWorld({ averba: { store, keys: held } })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow: Keys = {
@@ -54,6 +54,4 @@ test('a log opens while an erasure begins an epoch after the keyring was read', 
   answered.resolve()
   const later = await opening
   expect((await later.health({ only: ['store'] })).ready).toBe(true)
-  await later.close()
-  await close()
 })

@@ -1,16 +1,16 @@
 import { expect, test, vi } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
 import { diagnoseStore, verifyLog } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
 import { Owners } from '../../../src/store/owners/owners.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 test('erasing a person who acted for others destroys nothing of the others', async () => {
-  const store = newPath()
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const { averba, consentService } = world
   const [cpf, cpfOfOther] = [cpfOf(1), cpfOf(2)]
   const guardian = await averba.consents.enrol({ cpf })
@@ -43,8 +43,7 @@ test('erasing a person who acted for others destroys nothing of the others', asy
 })
 
 test('a person who constantly acts for others can be erased', async () => {
-  const world = await simulate()
-  const { averba } = world
+  const { averba } = await openWorld()
   const guardian = await averba.consents.enrol({ cpf: cpfOf(1) })
   const subject = await averba.consents.enrol({ cpf: cpfOf(2) })
   const ask = { actor: { kind: 'subject', ref: guardian } } as const
@@ -59,12 +58,10 @@ test('a person who constantly acts for others can be erased', async () => {
   expect((await averba.subjects.erase({ subject: guardian }, asked)).subject).toBe(guardian)
   expect(acts).toBe(1)
   vi.restoreAllMocks()
-  await world.close()
 })
 
 test('a call requested for a person during the erasure is cancelled too', async () => {
-  const world = await simulate()
-  const { averba, consentService } = world
+  const { averba, consentService } = await openWorld()
   const cpf = cpfOf(1)
   const subject = await averba.consents.enrol({ cpf })
   const id = consentService.addConsent({ cpf, status: 'PENDENTE' })
@@ -88,5 +85,4 @@ test('a call requested for a person during the erasure is cancelled too', async 
   expect(destroyed.calls).toHaveLength(1)
   const changes = (await averba.effects.list()).filter(({ type }) => type === 'consentService.changeStatus')
   expect(changes).toMatchObject([{ state: 'cancelled' }])
-  await world.close()
 })

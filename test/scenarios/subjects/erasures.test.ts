@@ -1,22 +1,19 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { canonicalJson } from '../../../src/proof/canonical-json.ts'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { simulate } from '../../../src/simulation/index.ts'
 import { openKeyringFile } from '../../../src/vault/keyring.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-erasure-')), 'log.sqlite')
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 test('a person is erased in one transaction, and a deep check explains every missing part', async () => {
-  const store = newStore()
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
@@ -52,8 +49,8 @@ test('a person is erased in one transaction, and a deep check explains every mis
 })
 
 test('a log is verified in whole after an erasure that cancelled pending calls', async () => {
-  const store = newStore()
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
   const [pending] = await averba.effects.list()
@@ -64,8 +61,7 @@ test('a log is verified in whole after an erasure that cancelled pending calls',
 })
 
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
-  const world = await simulate()
-  const { averba, samples } = world
+  const { averba, samples } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   const rows = await averba.views.selectFrom('consents').selectAll().execute()
@@ -78,11 +74,7 @@ test('a reveal is recorded before anything is opened, and returns no destroyed d
     status: row.status,
     record: { id: expect.any(String) },
   })
-  const seen = async () => {
-    const events = []
-    for await (const event of averba.log.read({ types: ['reveal.recorded'] })) events.push(event)
-    return events
-  }
+  const seen = () => Array.fromAsync(averba.log.read({ types: ['reveal.recorded'] }))
   expect(await seen()).toMatchObject([
     {
       actor: asking.actor,
@@ -104,12 +96,11 @@ test('a reveal is recorded before anything is opened, and returns no destroyed d
 
   await averba.subjects.erase({ subject }, asked)
   expect(await averba.subjects.reveal(row, asking)).toEqual({ ...row, record: null })
-  await world.close()
 })
 
 test('old and new subject share no value after an erasure, and no CPF leads to the old one', async () => {
-  const store = newStore()
-  const world = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store } })
   const { averba, samples } = world
   const { cpf } = samples
   const claims = { nome: 'X' }

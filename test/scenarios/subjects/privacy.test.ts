@@ -1,10 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { AverbaError, portalAccessKeys, type SubjectRef, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 /** Values that may occur only at the services, in sealed parts and at the host. */
 const canaries = {
@@ -55,10 +56,10 @@ async function showToOthers({ averba, clock }: World, subject: SubjectRef, id: s
 }
 
 test('files, log, views, log lines and errors hold no personal data and no secret', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-privacy-'))
+  const folder = temporaryFolder()
   const lines: unknown[] = []
   const { chaveSecreta, chaveAutenticacao } = canaries
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       store: join(folder, 'log.sqlite'),
       logger: line => void lines.push(line),
@@ -88,8 +89,7 @@ test('files, log, views, log lines and errors hold no personal data and no secre
   ])
   for (const error of errors) expect(error).toBeInstanceOf(AverbaError)
 
-  const events: unknown[] = []
-  for await (const event of averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(averba.log.read())
   const rows: unknown[] = [await averba.effects.list()]
   for (const view of ['consents', 'subjects', 'validations', 'notifications', 'failures', 'tokens'] as const) {
     const found = await averba.views.selectFrom(view).selectAll().execute()
@@ -128,7 +128,7 @@ test('what a service quotes from its request is neither stored nor shown', async
   const { chaveSecreta, chaveAutenticacao } = canaries
   const clientSecret = 'chave-de-acesso-canario'
   let isOpen = true
-  const world = await simulate({
+  const world = await openWorld({
     policies: { portal: { authentication: 'session' } },
     averba: {
       logger: line => void lines.push(line),
@@ -207,7 +207,7 @@ test('what a service quotes from its request is neither stored nor shown', async
 })
 
 test('an unknown claim is refused without repeating its name', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   for (const claims of [{ 'Maria 25774435016': 1 }, { filiacao: { 'Maria 25774435016': 1 } }]) {
     const asked = world.averba.validations.validate({
       id: 'a',
@@ -218,5 +218,4 @@ test('an unknown claim is refused without repeating its name', async () => {
     expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('<an unknown field>') })
     expect(inspect(error, { depth: null })).not.toMatch(/Maria|25774435016/)
   }
-  await world.close()
 })

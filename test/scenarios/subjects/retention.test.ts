@@ -1,17 +1,20 @@
 import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { type AverbaOptions, diagnoseStore, openAverba, type SubjectRef, valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-import { newPath } from '../../store/sample-store.ts'
-import { fillUp } from '../fill-up.ts'
+import { type AverbaOptions, diagnoseStore, type SubjectRef, valueOf } from '../../../src/index.ts'
+import { simulate, type World } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { fillUp } from '../../support/fill-up.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const day = 86_400_000
 
 async function worldWith(retention: AverbaOptions['retention'] & object) {
-  const store = newPath()
-  const world = await simulate({
+  const store = temporaryStore()
+  const world = await openWorld({
     averba: {
       store,
       retention,
@@ -21,41 +24,35 @@ async function worldWith(retention: AverbaOptions['retention'] & object) {
   })
   await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
   const destroyed = async () => {
-    const found = []
-    for await (const { data } of world.averba.log.read({ types: ['retention.applied'] })) found.push(data)
+    const found = await Array.fromAsync(world.averba.log.read({ types: ['retention.applied'] }), ({ data }) => data)
     return found as { kind: string; rule: string; parts: string[] }[]
   }
-  return { ...world, world, store, destroyed }
+  const notify = (n: number) =>
+    world.portal.notify({ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35', body: { n } })
+  return { ...world, world, store, destroyed, notify }
+}
+
+/** Reads a person with a consent in full. */
+async function givenDetail({ averba, samples }: World) {
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const [consent] = await averba.consents.list({ subject })
+  const which = { subject, id: consent?.id ?? '' }
+  await averba.consents.get(which)
+  return which
 }
 
 test('parts are destroyed within a day of their time, with an event that names each', async () => {
-  const { averba, clock, portal, store, destroyed, close } = await worldWith({
-    'notification.body': { days: 30 },
-  })
-  await portal.notify({
-    evento: 'e',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: '12ABC34501DE35',
-    body: { n: 1 },
-  })
-  const bodies = async () => {
-    const found = []
-    for await (const { body } of averba.notifications.list()) found.push(body)
-    return found
-  }
+  const { averba, clock, notify, store, destroyed, close } = await worldWith({ 'notification.body': { days: 30 } })
+  await notify(1)
+  const bodies = () => Array.fromAsync(averba.notifications.list(), ({ body }) => body)
   await averba.settle()
   await clock.advance(30 * day)
-  await portal.notify({
-    evento: 'e',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: '12ABC34501DE35',
-    body: { n: 2 },
-  })
+  await notify(2)
   await averba.settle()
   expect(await destroyed()).toEqual([])
   expect(await bodies()).toEqual([{ n: 1 }, { n: 2 }])
-  await clock.advance(day)
-  await averba.settle()
+  await passTime({ averba, clock }, day)
   expect(await bodies()).toEqual([null, { n: 2 }])
   const [one, ...others] = await destroyed()
   expect(one).toMatchObject({
@@ -75,14 +72,14 @@ test('parts are destroyed within a day of their time, with an event that names e
 test.each(['the same process', 'the next one'])(
   '%s leaves no byte of destroyed parts in the file or beside it',
   async whose => {
-    const { averba, clock, store, destroyed, close, world } = await worldWith({
+    const { averba, clock, store, destroyed, world } = await worldWith({
       'validation.result': { days: 30 },
     })
     for (let n = 1; n <= 50; n++)
       valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
-    const file = new Database(store, { readonly: true })
-    const sealed = file.prepare("select sealed from part where name = 'result'").pluck().all() as Buffer[]
-    file.close()
+    const sealed = useDatabase(store, file =>
+      file.prepare("select sealed from part where name = 'result'").pluck().all(),
+    ) as Buffer[]
     const found = () => {
       const files = [store, `${store}-wal`].map(path => readFileSync(path))
       return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
@@ -97,17 +94,15 @@ test.each(['the same process', 'the next one'])(
     expect(found()).toBeGreaterThan(0)
     if (whose === 'the next one') await world.restart()
     reader.close()
-    await clock.advance(60_000)
-    await world.averba.settle()
+    await passTime({ averba: world.averba, clock }, 60_000)
     expect(found()).toBe(0)
-    await close()
   },
 )
 
 test('claims and results stay until the validation is settled', async () => {
   let isLost = true
-  const store = newPath()
-  const world = await simulate({
+  const store = temporaryStore()
+  const { averba, clock, samples } = await openWorld({
     averba: {
       store,
       schedules: true,
@@ -118,7 +113,6 @@ test('claims and results stay until the validation is settled', async () => {
       return forward(request)
     },
   })
-  const { averba, clock, samples } = world
   await averba.validations.validate({ id: 'lost', cpf: samples.cpf, claims: { nome: 'X' } })
   isLost = false
   valueOf(await averba.validations.validate({ id: 'done', cpf: samples.cpf, claims: { nome: 'X' } }))
@@ -135,32 +129,28 @@ test('claims and results stay until the validation is settled', async () => {
   })
   expect(valueOf(again).reusedFrom).toBeUndefined()
   await averba.validations.resolve('lost', { charged: false })
-  await clock.advance(day)
-  await averba.settle()
+  await passTime({ averba, clock }, day)
   expect(await partsOf()).toMatchObject({ erasedParts: 5, faults: [] })
-  await world.close()
 })
 
 test('the answer of a validation in doubt stays until it is resolved, however old it is', async () => {
-  const { averba, clock, close } = await simulate({
+  const { averba, clock } = await openWorld({
     averba: { schedules: true, retention: { 'validation.result': { days: 1 } } },
     intercept: async (request, forward) =>
       request.url.includes('/validate/pf') ? new Response('<html>protocolo 7</html>') : forward(request),
   })
   await averba.validations.validate({ id: 'a', cpf: cpfOf(1), claims: { nome: 'X' } })
   const pass = async () => {
-    await clock.advance(3 * day)
-    await averba.settle()
+    await passTime({ averba, clock }, 3 * day)
     return averba.validations.get('a')
   }
   expect(await pass()).toMatchObject({ state: 'inconclusive', unreadable: '<html>protocolo 7</html>' })
   await averba.validations.resolve('a', { charged: false })
   expect(await pass()).not.toHaveProperty('unreadable')
-  await close()
 })
 
 test('a destroyed answer is an error for a repeated request and never counts as a match', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     averba: { schedules: true, retention: { 'validation.result': { days: 30 } } },
   })
   const { averba, clock, samples } = world
@@ -170,16 +160,15 @@ test('a destroyed answer is an error for a repeated request and never counts as 
   const { fields } = valueOf(await validate('a'))
   expect(fields.nome?.result).toBe('mismatch')
   expect(valueOf(await validate('b', { reuseWithinMs: day })).reusedFrom).toBe('a')
-  await clock.advance(31 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * day)
   const gone = { code: 'PART_DESTROYED' }
   for (const id of ['a', 'b']) {
     await expect(validations.get(id)).rejects.toMatchObject(gone)
     await expect(validate(id, id === 'b' ? { reuseWithinMs: day } : {})).rejects.toMatchObject(gone)
   }
-  const listed = []
-  for await (const { id, state, fields, isDestroyed } of validations.list())
-    listed.push({ id, state, fields, isDestroyed })
+  const listed = await Array.fromAsync(validations.list(), ({ id, state, fields, isDestroyed }) => {
+    return { id, state, fields, isDestroyed }
+  })
   const shown = { state: 'answered', fields: {}, isDestroyed: true }
   expect(listed).toEqual([
     { id: 'a', ...shown },
@@ -191,51 +180,45 @@ test('a destroyed answer is an error for a repeated request and never counts as 
   expect(asked.fields.nome?.result).toBe('mismatch')
   expect(asked).not.toHaveProperty('isDestroyed')
   expect(world.validationService.answered).toBe(2)
-  await world.close()
 })
 
-test('held parts stay until the release, and unhandled notifications stay too', async () => {
-  const { averba, clock, portal, samples, destroyed, close } = await worldWith({
+test('parts stay until each reason of their hold is released, and unhandled notifications stay too', async () => {
+  const { averba, clock, notify, world, destroyed } = await worldWith({
     'notification.body': { days: 0 },
     'consent.detail': { days: 0 },
   })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [consent] = await averba.consents.list({ subject })
-  const which = { subject, id: consent?.id ?? '' }
-  await averba.consents.get(which)
-  await averba.subjects.hold({ subject }, 'processo 0001')
+  const which = await givenDetail(world)
+  const { subject } = which
+  for (const reason of ['processo A', 'processo B', 'processo B']) await averba.subjects.hold({ subject }, reason)
+  expect(await Array.fromAsync(averba.log.read({ types: ['subject.held'] }))).toHaveLength(2)
   let isReady = false
   averba.notifications.handle('e', 'h', async () => {
     if (!isReady) throw new Error('not yet')
   })
-  await portal.notify({
-    evento: 'e',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: '12ABC34501DE35',
-    body: { n: 1 },
-  })
+  await notify(1)
   await averba.settle()
-  await clock.advance(day)
-  await averba.settle()
+  await passTime({ averba, clock }, day)
   expect(await destroyed()).toEqual([])
   isReady = true
-  await clock.advance(day)
-  await averba.settle()
-  await averba.subjects.release({ subject }, 'processo 0001')
-  await clock.advance(day)
-  await averba.settle()
+  await averba.subjects.release({ subject }, 'processo B')
+  await expect(averba.subjects.release({ subject }, 'processo B')).rejects.toMatchObject({
+    code: 'NOT_FOUND',
+    hint: expect.stringContaining('subject.held'),
+  })
+  await passTime({ averba, clock }, day, 2)
+  expect((await destroyed()).map(each => each.kind)).toEqual(['notification.body'])
+  await averba.subjects.release({ subject }, 'processo A')
+  await passTime({ averba, clock }, day)
   expect((await destroyed()).map(each => [each.kind, each.parts.length])).toEqual([
     ['notification.body', 1],
     ['consent.detail', 1],
   ])
   // A destroyed detail is read again on request.
   expect(await averba.consents.get(which)).toMatchObject({ id: which.id, historico: expect.any(Array) })
-  await close()
 })
 
 test('a hold counts once it resolves, even while retention is running', async () => {
-  const { averba, clock, consentService, destroyed, close } = await worldWith({
+  const { averba, clock, consentService, destroyed } = await worldWith({
     'consent.detail': { days: 1 },
   })
   const people: SubjectRef[] = []
@@ -258,35 +241,10 @@ test('a hold counts once it resolves, even while retention is running', async ()
   expect(held).toHaveLength(1)
   expect(gone).toHaveLength(people.length - 1)
   expect(gone).not.toContain(held[0])
-  await close()
-})
-
-test('each hold lasts until its own reason is released, and only a held reason can be released', async () => {
-  const { averba, clock, samples, destroyed, close } = await worldWith({ 'consent.detail': { days: 0 } })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [consent] = await averba.consents.list({ subject })
-  await averba.consents.get({ subject, id: consent?.id ?? '' })
-  await averba.subjects.hold({ subject }, 'processo A')
-  await averba.subjects.hold({ subject }, 'processo B')
-  await averba.subjects.hold({ subject }, 'processo B')
-  await averba.subjects.release({ subject }, 'processo B')
-  await expect(averba.subjects.release({ subject }, 'processo B')).rejects.toMatchObject({
-    code: 'NOT_FOUND',
-    hint: expect.stringContaining('subject.held'),
-  })
-  await clock.advance(day)
-  await averba.settle()
-  expect(await destroyed()).toEqual([])
-  await averba.subjects.release({ subject }, 'processo A')
-  await clock.advance(day)
-  await averba.settle()
-  expect(await destroyed()).toHaveLength(1)
-  await close()
 })
 
 test('kept parts of an erased person are held and released by ref, whatever was held before', async () => {
-  const { averba, clock, samples, destroyed, close } = await worldWith({ 'validation.result': { days: 30 } })
+  const { averba, clock, samples, destroyed } = await worldWith({ 'validation.result': { days: 30 } })
   const { cpf } = samples
   valueOf(await averba.validations.validate({ id: 'v', cpf, claims: { nome: 'Maria' } }))
   const subject = await averba.consents.enrol({ cpf })
@@ -295,34 +253,26 @@ test('kept parts of an erased person are held and released by ref, whatever was 
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
   await averba.subjects.hold({ subject }, 'processo B')
   await averba.subjects.release({ subject }, 'processo A')
-  await clock.advance(40 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 40 * day)
   expect(await destroyed()).toEqual([])
   await averba.subjects.release({ subject }, 'processo B')
-  await clock.advance(day)
-  await averba.settle()
+  await passTime({ averba, clock }, day)
   expect(await destroyed()).toHaveLength(1)
   await averba.subjects.erase({ subject }, asked)
   await expect(averba.subjects.hold({ subject }, 'processo C')).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
   })
-  await close()
 })
 
 test.each([
   ['by time', { days: 1 }],
   ['once it is settled', 'until-settled'],
 ] as const)('parts stay that a stopped process has not handled yet: %s', async (_, rule) => {
-  const { averba, clock, portal, store, destroyed, close } = await worldWith({ 'notification.body': rule })
-  const notify = (n: number) =>
-    portal.notify({
-      ...{ evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' },
-      body: { n },
-    })
+  const { averba, clock, notify, store, destroyed } = await worldWith({ 'notification.body': rule })
   const called: string[] = []
   averba.notifications.handle('e', 'here', async ({ body }) => void called.push(`here ${JSON.stringify(body)}`))
   const workThere = async () => {
-    const other = await openAverba({ store, clock, schedules: false })
+    const other = await openEngine({ store, clock, schedules: false })
     other.notifications.handle('e', 'there', async ({ body }) => {
       called.push(`there ${JSON.stringify(body)}`)
     })
@@ -334,31 +284,21 @@ test.each([
   await workThere()
   await notify(2)
   await averba.settle()
-  await clock.advance(2 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 2 * day)
   await workThere()
   expect(called).toEqual(['here {"n":1}', 'there {"n":1}', 'here {"n":2}', 'there {"n":2}'])
-  await clock.advance(day)
-  await averba.settle()
+  await passTime({ averba, clock }, day)
   expect((await destroyed()).flatMap(each => each.parts)).toHaveLength(2)
-  await close()
 })
 
 test('a process that was down longer than the retention days calls its handlers first', async () => {
-  const { averba, clock, portal, close } = await worldWith({ 'notification.body': { days: 1 } })
+  const { averba, clock, notify } = await worldWith({ 'notification.body': { days: 1 } })
   const called: unknown[] = []
   averba.notifications.handle('e', 'h', async ({ body }) => void called.push(body))
   await averba.settle()
-  await portal.notify({
-    evento: 'e',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: '12ABC34501DE35',
-    body: { n: 1 },
-  })
-  await clock.advance(2 * day)
-  await averba.settle()
+  await notify(1)
+  await passTime({ averba, clock }, 2 * day)
   expect(called).toEqual([{ n: 1 }])
-  await close()
 })
 
 test('an empty retention rule is refused before anything is opened', async () => {
@@ -383,23 +323,21 @@ test('without schedules nothing is destroyed, and the start logs that rules are 
   ]) {
     const messages: string[] = []
     const logger = ({ message }: { message: string }) => messages.push(message)
-    const { averba, clock, samples, close } = await simulate({ averba: { retention, schedules, logger } })
+    const { averba, clock, samples, close } = await openWorld({ averba: { retention, schedules, logger } })
     const linesExpected = schedules || Object.keys(retention).length === 0 ? 0 : 1
     expect(messages.filter(message => message.startsWith('retention is set but schedules are off'))).toHaveLength(
       linesExpected,
     )
     valueOf(await averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA' } }))
-    await clock.advance(3 * day)
-    await averba.settle()
-    const applied = []
-    for await (const event of averba.log.read({ types: ['retention.applied'] })) applied.push(event)
+    await passTime({ averba, clock }, 3 * day)
+    const applied = await Array.fromAsync(averba.log.read({ types: ['retention.applied'] }))
     expect(applied.length > 0).toBe(schedules && linesExpected === 0)
     await close()
   }
 })
 
 test('after a full disk at the daily run, retention is repeated within minutes', async () => {
-  const { averba, clock, samples, fillDisk, destroyed, close, world } = await worldWith({
+  const { averba, clock, samples, fillDisk, destroyed, world } = await worldWith({
     'validation.claims': 'until-settled',
   })
   valueOf(await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'Maria' } }))
@@ -407,8 +345,6 @@ test('after a full disk at the daily run, retention is repeated within minutes',
   await fillUp(world)
   await expect(averba.settle()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   await fillDisk(false)
-  await clock.advance(60_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 60_000)
   expect(await destroyed()).toHaveLength(1)
-  await close()
 })

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, staticHeaders, valueOf } from '../../../src/index.ts'
-import { seededEntropy, simulate, type World } from '../../../src/simulation/index.ts'
+import { type Averba, staticHeaders } from '../../../src/index.ts'
+import { seededEntropy, type World } from '../../../src/simulation/index.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const hourMs = 3_600_000
@@ -9,11 +11,11 @@ const subscriptions = [{ evento }]
 
 /** A subscription at the portal from a lost log, and a switch for the portal's failures. */
 async function given() {
-  const world = await simulate({ averba: { receiver, subscriptions } })
-  await apply(world.averba)
+  const world = await openWorld({ averba: { receiver, subscriptions } })
+  await applyPlan(world.averba)
   const portal = { showsFailures: true }
   const open = () =>
-    openAverba({
+    openEngine({
       ...{ store: ':memory:', clock: world.clock, entropy: seededEntropy(9), receiver, subscriptions },
       schedules: true,
       portal: {
@@ -26,10 +28,6 @@ async function given() {
           : new Response('', { status: 503 }),
     })
   return { world, portal, open }
-}
-
-async function apply({ subscriptions }: Averba): Promise<void> {
-  for (const each of await subscriptions.apply(await subscriptions.plan())) valueOf(each)
 }
 
 async function lose({ clock, faults, portal, samples }: World, days: number, averba?: Averba): Promise<void> {
@@ -58,18 +56,15 @@ test('failures from before an adoption are recovered and count towards the delet
   const { world, open } = await given()
   await lose(world, 20)
   const averba = await open()
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
   expect(await inbox(averba)).toHaveLength(20)
   expect(await averba.subscriptions.list()).toMatchObject([
     { health: 'failing', failingSince: '2026-11-20T12:00:00.000Z', daysOfErrors: 20, daysLeft: 9 },
   ])
   await averba.subscriptions.plan()
-  const threats: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['subscription.threatened'] })) threats.push(data)
+  const threats = await Array.fromAsync(averba.log.read({ types: ['subscription.threatened'] }), ({ data }) => data)
   expect(threats).toMatchObject([{ percent: 50, deletionAt: '2026-12-20T12:00:00.000Z' }])
-  await averba.close()
-  await world.close()
 })
 
 test('failures read before the adoption are recovered after it', async () => {
@@ -78,7 +73,7 @@ test('failures read before the adoption are recovered after it', async () => {
   await averba.settle()
   await lose(world, 5, averba)
   expect(await inbox(averba)).toEqual([])
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
   expect(await inbox(averba)).toEqual([0, 1, 2, 3, 4].map(day => ({ day })))
   expect(await averba.subscriptions.list()).toMatchObject([
@@ -89,8 +84,6 @@ test('failures read before the adoption are recovered after it', async () => {
   expect((await averba.subscriptions.list())[0]).toMatchObject({ failures: 5 })
   expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toMatchObject([{ recovery: 'recovered' }])
   expect(await inbox(averba)).toHaveLength(5)
-  await averba.close()
-  await world.close()
 })
 
 test('the days before an adoption are requested until the portal shows them', async () => {
@@ -98,14 +91,12 @@ test('the days before an adoption are requested until the portal shows them', as
   await lose(world, 3)
   const averba = await open()
   portal.showsFailures = false
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 4 * 24, averba)
   portal.showsFailures = true
   await settleFor(world.clock, 3, averba)
   expect(await inbox(averba)).toHaveLength(3)
   expect(await averba.effects.list({ state: 'parked' })).toEqual([])
-  await averba.close()
-  await world.close()
 })
 
 test('errors before the last success do not affect the health of an adopted subscription', async () => {
@@ -114,29 +105,25 @@ test('errors before the last success do not affect the health of an adopted subs
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
   expect(await world.portal.notify({ evento, ...company, body: {} })).toMatchObject([{ isDelivered: true }])
   const averba = await open()
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
   expect(await inbox(averba)).toHaveLength(3)
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
-  await averba.close()
-  await world.close()
 })
 
 test('errors of a former registration do not affect the health of an adopted subscription', async () => {
   const { world, open } = await given()
   await lose(world, 30)
   // The portal has deleted it by now, and another lost log registers it again.
-  await apply(world.averba)
+  await applyPlan(world.averba)
   await lose(world, 1)
   const averba = await open()
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
   expect(await inbox(averba)).toHaveLength(29)
   expect(await averba.subscriptions.list()).toMatchObject([
     { health: 'failing', failures: 1, failingSince: '2026-12-20T12:00:00.000Z', daysLeft: 28 },
   ])
-  await averba.close()
-  await world.close()
 })
 
 test('a created subscription recovers the failures of a deleted one from a lost log', async () => {
@@ -144,30 +131,24 @@ test('a created subscription recovers the failures of a deleted one from a lost 
   await lose(world, 30)
   const averba = await open()
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'create' }])
-  await apply(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
   expect(await inbox(averba)).toHaveLength(29)
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failingSince: null }])
-  await averba.close()
-  await world.close()
 })
 
 test('creating a subscription that the portal never had reads no earlier days', async () => {
-  const world = await simulate({ averba: { receiver, subscriptions } })
-  await apply(world.averba)
+  const world = await openWorld({ averba: { receiver, subscriptions } })
+  await applyPlan(world.averba)
   for await (const { type } of world.averba.log.read()) expect(type).not.toBe('portal.recoveryHastened')
-  await world.close()
 })
 
 test('earlier days are read once, not again for a subscription that is ours already', async () => {
   const { world, open } = await given()
   const averba = await open()
-  await apply(averba)
-  await apply(averba)
+  await applyPlan(averba)
+  await applyPlan(averba)
   await settleFor(world.clock, 1, averba)
-  const days: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['portal.recoveryHastened'] })) days.push(data)
+  const days = await Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }), ({ data }) => data)
   expect(days).toMatchObject([{ reason: 'adopted', days: { length: 31 } }])
-  await averba.close()
-  await world.close()
 })

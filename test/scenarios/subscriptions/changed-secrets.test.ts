@@ -1,14 +1,14 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Averba, type AverbaOptions, type LogLine, openAverba, valueOf } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
-import { earlyReadingReason } from './hastened.ts'
+import { type Averba, type AverbaOptions, type LogLine, valueOf } from '../../../src/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { earlyReadingReason } from '../../support/hastened.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const publicUrl = 'https://receptor.exemplo.br/averba'
-const minuteMs = 60_000
 const first = `primeiro-${'x'.repeat(40)}`
 const second = `segundo-${'y'.repeat(40)}`
 
@@ -23,20 +23,31 @@ function givenSource() {
   return { source, ask }
 }
 
+const declaring = (ask: () => string) => ({ subscriptions: [{ evento, chaveSecreta: ask }] })
+
 /** Options for each source of a secret. */
 const places: [string, (ask: () => string) => Partial<AverbaOptions>][] = [
   ['the master', ask => ({ subscriptions: [{ evento }], receiver: { publicUrl, secretFrom: ask } })],
-  ['a chaveSecreta', ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] })],
+  ['a chaveSecreta', declaring],
   ['a chaveAutenticacao', ask => ({ subscriptions: [{ evento, chaveSecreta: 'um', chaveAutenticacao: ask }] })],
 ]
 
-async function given(options: (ask: () => string) => Partial<AverbaOptions>) {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-changed-')), 'log.sqlite')
+async function given(options: (ask: () => string) => Partial<AverbaOptions> = declaring) {
+  const store = temporaryStore()
   const { source, ask } = givenSource()
-  const world = await simulate({ averba: { store, ...options(ask) } })
+  const world = await openWorld({ averba: { store, ...options(ask) } })
   await apply(world.averba)
   return { world, source, ask, store }
 }
+
+/** Another process of the store, which declares this secret. */
+const openAnother = (store: string, { clock }: World, chaveSecreta?: string | (() => string)) =>
+  openEngine({
+    store,
+    clock,
+    subscriptions: [{ evento, ...(chaveSecreta && { chaveSecreta }) }],
+    receiver: { publicUrl },
+  })
 
 async function apply(averba: Averba): Promise<string[]> {
   const plan = await averba.subscriptions.plan()
@@ -90,45 +101,40 @@ test.each(places)(
     await clock.advance(2_000)
     expect(await checkOf(averba)).toMatchObject({ ok: true })
     expect(await isDelivered(world)).toBe(true)
-    await world.close()
   },
 )
 
 test('a source read while the clock was ahead is read again after the clock is corrected', async () => {
-  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source } = await given()
   const { averba, clock } = world
   clock.jump(24 * 60 * minuteMs)
   expect(await statusOf(averba, 'outra')).toBe(401)
   clock.jump(-24 * 60 * minuteMs)
   source.value = second
   expect([await statusOf(averba, second), await statusOf(averba, first)]).toEqual([200, 200])
-  await world.close()
 })
 
 test('the former secret is refused an hour after the portal has the new one', async () => {
-  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source } = await given()
   const { averba, clock } = world
   source.value = second
   await apply(averba)
   expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([200, 200])
   await clock.advance(60 * minuteMs + 2_000)
   expect([await statusOf(averba, first), await statusOf(averba, second)]).toEqual([401, 200])
-  await world.close()
 })
 
 test('a process started after the change accepts the former secret, which is stored nowhere', async () => {
-  const { world, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
-  const { clock } = world
-  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
+  const { world, store } = await given()
   await world.averba.close()
-  const later = await openAverba(own)
+  const later = await openAnother(store, world, second)
   expect(await statusOf(later, first)).toBe(200)
   expect(await statusOf(later, second)).toBe(200)
   expect(await statusOf(later, 'outra')).toBe(401)
   // An undeclared event may carry the secrets of any declared one.
   expect(await statusOf(later, first, 'evento-novo')).toBe(200)
   await later.close()
-  const again = await openAverba(own)
+  const again = await openAnother(store, world, second)
   expect(await statusOf(again, first)).toBe(200)
   expect(await checkOf(again)).toMatchObject({ ok: false })
   await again.close()
@@ -137,15 +143,10 @@ test('a process started after the change accepts the former secret, which is sto
 })
 
 test('a secret that another process has sent to the portal is accepted at once', async () => {
-  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source, store } = await given()
   const { clock } = world
   const other = givenSource()
-  const receiving = await openAverba({
-    store,
-    clock,
-    subscriptions: [{ evento, chaveSecreta: other.ask }],
-    receiver: { publicUrl },
-  })
+  const receiving = await openAnother(store, world, other.ask)
   expect(await statusOf(receiving, first)).toBe(200)
   await clock.advance(2_000)
   source.value = second
@@ -153,12 +154,10 @@ test('a secret that another process has sent to the portal is accepted at once',
   other.source.isDown = true
   expect([await statusOf(receiving, second), await statusOf(receiving, first)]).toEqual([200, 200])
   expect(other.source.asked).toBe(1)
-  await receiving.close()
-  await world.close()
 })
 
 test('an unknown secret set by hand at the portal has the source read again', async () => {
-  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source } = await given()
   await world.clock.advance(20_000)
   expect(await statusOf(world.averba, second)).toBe(401)
   await world.clock.advance(20_000)
@@ -166,11 +165,10 @@ test('an unknown secret set by hand at the portal has the source read again', as
   expect(await statusOf(world.averba, second)).toBe(200)
   // The portal's list does not show it yet.
   expect(await apply(world.averba)).toEqual(['change'])
-  await world.close()
 })
 
 test('forged notifications do not flood the source of the secrets', async () => {
-  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source } = await given()
   const { averba, clock } = world
   const before = source.asked
   for (let seconds = 0; seconds < 60; seconds++) {
@@ -180,7 +178,6 @@ test('forged notifications do not flood the source of the secrets', async () => 
   }
   expect(source.asked - before).toBeGreaterThan(0)
   expect(source.asked - before).toBeLessThanOrEqual(7)
-  await world.close()
 })
 
 test('a source that fails on a later reading loses no notification and is logged', async () => {
@@ -195,7 +192,6 @@ test('a source that fails on a later reading loses no notification and is logged
   const told = lines.filter(line => line.includes('could not be read again'))
   expect(told).toHaveLength(1)
   expect(told.join()).not.toContain(first)
-  await world.close()
 })
 
 test('while a source fails, an unknown secret is answered 503, not 401', async () => {
@@ -218,73 +214,56 @@ test('while a source fails, an unknown secret is answered 503, not 401', async (
   source.value = second
   await clock.advance(20_000)
   expect([await statusOf(averba, second), await statusOf(averba, 'outra')]).toEqual([200, 401])
-  await world.close()
 })
 
 test('a source that has not worked yet is read once a second at most', async () => {
   const { source, ask } = givenSource()
   source.isDown = true
-  const world = await simulate({ averba: { subscriptions: [{ evento, chaveSecreta: ask }] } })
-  const { averba, clock } = world
+  const { averba, clock } = await openWorld({ averba: { subscriptions: [{ evento, chaveSecreta: ask }] } })
   for (let times = 0; times < 10; times++) expect(await statusOf(averba, 'forjada')).toBe(503)
   expect(source.asked).toBe(1)
   source.isDown = false
   await clock.advance(1_000)
   expect([await statusOf(averba, first), await statusOf(averba, 'forjada')]).toEqual([200, 401])
-  await world.close()
 })
 
 test('after a secret was added, a notification without one is refused', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento }] }))
   expect(await statusOf(world.averba, '')).toBe(200)
   await world.averba.close()
-  const { clock } = world
-  const later = await openAverba({
-    store,
-    clock,
-    subscriptions: [{ evento, chaveSecreta: first }],
-    receiver: { publicUrl },
-  })
+  const later = await openAnother(store, world, first)
   expect([await statusOf(later, ''), await statusOf(later, first)]).toEqual([401, 200])
-  await later.close()
 })
 
 test('a process without the secret does not make others accept forged notifications', async () => {
   const { world, store } = await given(() => ({ subscriptions: [{ evento, chaveSecreta: first }] }))
   const { averba, clock } = world
-  const lacking = await openAverba({ store, clock, subscriptions: [{ evento }], receiver: { publicUrl } })
+  const lacking = await openAnother(store, world)
   expect(await statusOf(lacking, 'forjada')).toBe(200)
   for (const waitMs of [2_000, minuteMs, 2 * minuteMs]) {
     await clock.advance(waitMs)
     expect([await statusOf(averba, 'forjada'), await statusOf(averba, '')]).toEqual([401, 401])
     expect([await statusOf(averba, 'forjada', 'evento-novo'), await statusOf(averba, first)]).toEqual([401, 200])
   }
-  await lacking.close()
-  await world.close()
 })
 
 test('an erasure and its new keys keep the former secret and the pending apply', async () => {
-  const { world, source, store } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source, store } = await given()
   const { averba, clock } = world
   source.value = second
   expect(await averba.subscriptions.plan()).toMatchObject({ changes: [{ action: 'change' }] })
-  const own = { store, clock, subscriptions: [{ evento, chaveSecreta: second }], receiver: { publicUrl } }
-  const other = await openAverba(own)
+  const other = await openAnother(store, world, second)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.subjects.erase({ subject }, { requester: 'dpo-1', legalBasis: 'LGPD art. 18, VI' })
   // This process has not read the new keys yet.
   expect([await statusOf(other, first), await statusOf(other, 'outra')]).toEqual([200, 401])
-  await clock.advance(31 * 24 * 60 * minuteMs)
-  await averba.settle()
-  const destroyed: unknown[] = []
-  for await (const { data } of averba.log.read({ types: ['subject.epochsDestroyed'] })) destroyed.push(data)
+  await passTime({ averba, clock }, 31 * 24 * 60 * minuteMs)
+  const destroyed = await Array.fromAsync(averba.log.read({ types: ['subject.epochsDestroyed'] }), ({ data }) => data)
   expect(destroyed).toEqual([{ epochs: [1] }])
   for (const each of [averba, other]) {
     expect([await statusOf(each, first), await statusOf(each, 'outra')]).toEqual([200, 401])
     expect(await checkOf(each)).toMatchObject({ ok: false })
   }
-  await other.close()
-  await world.close()
 })
 
 /** A world whose source changes to the third secret while the second is sent to the portal. */
@@ -292,7 +271,7 @@ async function changedMeanwhile() {
   const third = `terceiro-${'z'.repeat(40)}`
   const { source, ask } = givenSource()
   let onChange = async () => {}
-  const world = await simulate({
+  const world = await openWorld({
     averba: { subscriptions: [{ evento, chaveSecreta: ask }] },
     intercept: async (request, forward) => {
       const answer = await forward(request)
@@ -331,11 +310,10 @@ test('a secret that changes during an apply needs another apply and loses no not
   await clock.advance(120 * minuteMs)
   expect(await isDelivered(world)).toBe(true)
   expect(await statusOf(averba, second)).toBe(401)
-  await world.close()
 })
 
 test('a secret that is read only when the call is sent needs no other apply', async () => {
-  const { world, source } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }] }))
+  const { world, source } = await given()
   const { averba, clock, faults } = world
   await faults.add({ kind: 'refuse', service: 'portal', method: 'PUT' })
   source.value = second
@@ -343,10 +321,8 @@ test('a secret that is read only when the call is sent needs no other apply', as
   expect(await averba.subscriptions.apply(plan)).toMatchObject([{ status: 'deferred' }])
   source.value = `terceiro-${'z'.repeat(40)}`
   faults.clear()
-  await clock.advance(5 * minuteMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 5 * minuteMs)
   await clock.advance(2_000)
   expect(await isDelivered(world)).toBe(true)
   expect(await checkOf(averba)).toMatchObject({ ok: true })
-  await world.close()
 })

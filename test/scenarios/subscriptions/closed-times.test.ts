@@ -1,12 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { simulate, VirtualClock } from '../../../src/simulation/index.ts'
-
-const hourMs = 3_600_000
-
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-closed-')), 'log.sqlite')
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 /** A world at a time of day in Brasilia, whose portal answers with a code while one is set. */
 async function givenPortalAt(time: string, store = ':memory:') {
@@ -14,7 +10,7 @@ async function givenPortalAt(time: string, store = ':memory:') {
   let status = 422
   const clock = new VirtualClock(`2026-11-20T${time}:00.000-03:00`)
   let sent = 0
-  const world = await simulate({
+  const world = await openWorld({
     averba: { clock, store },
     intercept: async (request, forward) => {
       sent += 1
@@ -67,8 +63,7 @@ test('each further block of a day is an hour longer, until midnight in Brasilia'
   await ask()
   const dueAt = async () => (await averba.effects.list()).at(-1)?.dueAt
   const next = async (hours: number) => {
-    await clock.advance(hours * hourMs)
-    await averba.settle()
+    await passTime({ averba, clock }, hours * hourMs)
     return dueAt()
   }
   expect(await dueAt()).toBe('2026-11-20T23:01:00.000Z') // 20:01 there
@@ -100,7 +95,7 @@ test.each([
   ['a block', 'PUCX-ER1001', '10:20', '2026-11-20T14:01:00.000Z'],
   ['the nightly stop', 'PUCX-ER0401', '01:10', '2026-11-20T06:01:00.000Z'],
 ])('%s is remembered after a restart, and nothing is sent until it ends', async (_, code, time, until) => {
-  const store = newStore()
+  const store = temporaryStore()
   const before = await givenPortalAt(time, store)
   before.answer(code)
   expect(await before.ask()).toMatchObject({ dueAt: until })
@@ -113,7 +108,7 @@ test.each([
 })
 
 test('the number of blocks of a day is remembered after a restart', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const before = await givenPortalAt('10:20', store)
   before.answer('PUCX-ER1001')
   expect(await before.ask()).toMatchObject({ dueAt: '2026-11-20T14:01:00.000Z' })
@@ -125,7 +120,7 @@ test('the number of blocks of a day is remembered after a restart', async () => 
 })
 
 test('a block received by another process of the store stops this one too', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const [one, other] = [await givenPortalAt('10:20', store), await givenPortalAt('10:20', store)]
   one.answer('PUCX-ER1001')
   await one.ask()
@@ -139,7 +134,7 @@ test.each([
   ['a block', 'PUCX-ER1001'],
   ['the nightly stop', 'PUCX-ER0401'],
 ])('%s received while the clock was a year ahead ends when the clock is corrected', async (_, code) => {
-  const store = newStore()
+  const store = temporaryStore()
   const before = await givenPortalAt('00:30', store)
   const yearMs = 365 * 24 * hourMs
   before.clock.jump(yearMs)

@@ -1,9 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const dayMs = 86_400_000
@@ -25,9 +24,9 @@ async function runForAWhile({ averba, clock }: World): Promise<void> {
 }
 
 test('a starting process reads the failures since the last event, once per downtime', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-downtime-')), 'log.sqlite')
+  const store = temporaryStore()
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
-  const world = await simulate({ averba: { store, subscriptions } })
+  const world = await openWorld({ averba: { store, subscriptions } })
   for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan()))
     expect(each.status).toBe('settled')
   await world.averba.close()
@@ -39,24 +38,24 @@ test('a starting process reads the failures since the last event, once per downt
   }
   const { clock } = world
   const fetch = world.reach.portal
-  const next = await simulate({
+  const next = await openWorld({
     seed: 2,
     averba: { store, clock, subscriptions, schedules: true, fetch: request => fetch(request) },
   })
   const again = { ...world, averba: next.averba }
   await runForAWhile(again)
   expect(new Set(days(world))).toEqual(new Set(['20112026', '21112026', '22112026']))
-  const bodies: unknown[] = []
-  for await (const { body, origin } of next.averba.notifications.list()) bodies.push([origin, body])
+  const bodies = await Array.fromAsync(next.averba.notifications.list(), ({ body, origin }) => [origin, body])
   expect(bodies).toHaveLength(2)
   for (const day of [0, 1]) expect(bodies).toContainEqual(['recovered', { day }])
-  const hastened: unknown[] = []
-  for await (const { data } of next.averba.log.read({ types: ['portal.recoveryHastened'] })) hastened.push(data)
+  const hastened = await Array.fromAsync(
+    next.averba.log.read({ types: ['portal.recoveryHastened'] }),
+    ({ data }) => data,
+  )
   expect(hastened).toMatchObject([{ reason: 'downtime', days: [{}, {}, {}] }])
   const read = days(world).length
   await runForAWhile(again)
   expect(days(world)).toHaveLength(read)
-  await next.close()
 })
 
 test('consents that are less fresh than configured are logged once a day', async () => {
@@ -66,7 +65,7 @@ test('consents that are less fresh than configured are logged once a day', async
     certificate: { cert: '', key: '' },
     requestsPerSecond: 0.000_1,
   }
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       schedules: true,
       consentService,
@@ -83,5 +82,4 @@ test('consents that are less fresh than configured are logged once a day', async
   expect(await told()).toBe(1)
   await world.clock.advance(dayMs)
   expect(await told()).toBe(2)
-  await world.close()
 })

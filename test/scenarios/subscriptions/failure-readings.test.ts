@@ -1,18 +1,19 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
-import { simulate, type WorldOptions } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import type { WorldOptions } from '../../../src/simulation/index.ts'
+import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 
 async function given(options: WorldOptions = {}) {
   const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
-  const world = await simulate({ ...options, averba: { ...options.averba, subscriptions } })
+  const world = await openWorld({ ...options, averba: { ...options.averba, subscriptions } })
   const { averba, faults, portal, samples } = world
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(averba)
   const about = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   const notify = (body: unknown) => portal.notify({ ...about, body })
   const lose = async (body: unknown) => {
@@ -22,11 +23,8 @@ async function given(options: WorldOptions = {}) {
   return { ...world, notify, lose }
 }
 
-async function bodiesOf({ notifications }: Averba): Promise<unknown[]> {
-  const bodies: unknown[] = []
-  for await (const { body } of notifications.list()) bodies.push(body)
-  return bodies
-}
+const bodiesOf = ({ notifications }: Averba): Promise<unknown[]> =>
+  Array.fromAsync(notifications.list(), ({ body }) => body)
 
 /** The portal's records, each listed with its day in Brasilia. */
 function listing(records: readonly { readonly data: string }[], request: Request): Response {
@@ -63,7 +61,6 @@ test('failures during an outage of the portal cause one pending reading and one 
   for await (const _ of averba.log.read({ types: ['portal.failuresListed'] })) readings += 1
   expect(readings).toBe(4)
   expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
-  await world.close()
 })
 
 test('a delivery that fails as an outage ends is found soon', async () => {
@@ -93,7 +90,6 @@ test('a delivery that fails as an outage ends is found soon', async () => {
   await averba.subscriptions.recoverSoon('unstored')
   for (let i = 0; i < 240; i++) await pass(5_000)
   expect(read.at(-1)).toBeGreaterThanOrEqual(failedAt + 10_000)
-  await world.close()
 })
 
 test('a delivery that fails while its day is read is found by the next reading', async () => {
@@ -122,26 +118,8 @@ test('a delivery that fails while its day is read is found by the next reading',
   opened.resolve()
   await settling
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
-  await clock.advance(10_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 10_000)
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }, { n: 2 }])
-  await world.close()
-})
-
-test('a clock that was hours ahead for a moment does not delay readings after failures', async () => {
-  const world = await given()
-  const { averba, clock } = world
-  clock.jump(8 * hourMs)
-  await averba.subscriptions.recoverSoon('unstored')
-  clock.jump(-8 * hourMs)
-  await clock.advance(minuteMs)
-  await averba.settle()
-  await world.lose({ n: 1 })
-  await averba.subscriptions.recoverSoon('unstored')
-  await clock.advance(10_000)
-  await averba.settle()
-  expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
-  await world.close()
 })
 
 test('a delivery around midnight matches one failure, whichever day lists it', async () => {
@@ -157,11 +135,10 @@ test('a delivery around midnight matches one failure, whichever day lists it', a
   await world.notify({ aviso: 'greve' })
   await clock.advance(hourMs)
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{ stored: 1 }, { recovered: 1 }])
-  await world.close()
 })
 
 test('a damaged content does not stop the recovery of its day', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const world = await given({ store })
   const { averba } = world
   await world.lose({ n: 1 })
@@ -173,7 +150,6 @@ test('a damaged content does not stop the recovery of its day', async () => {
   database.close()
   await averba.subscriptions.recover()
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }, { n: 2 }])
-  await world.close()
 })
 
 test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
@@ -191,7 +167,6 @@ test.each(['20-11-2027 09:00:00', '20-11-2020 09:00:00'])(
     await world.notify({ n: 2 })
     await averba.subscriptions.recover()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
-    await world.close()
   },
 )
 
@@ -212,7 +187,6 @@ test('reading failures yields, however many notifications have the same length',
   isOver = true
   expect(turns).toBeGreaterThan(stored / 50)
   expect(await bodiesOf(averba)).toHaveLength(stored + 1)
-  await world.close()
 })
 
 test('a parked reading does not hide later failures of its day', async () => {
@@ -224,8 +198,7 @@ test('a parked reading does not hide later failures of its day', async () => {
   const { averba, clock } = world
   await world.lose({ n: 1 })
   await averba.subscriptions.recoverSoon('unstored')
-  await clock.advance(10_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 10_000)
   const [waiting] = await averba.effects.list({ state: 'deferred' })
   await averba.effects.park(waiting?.id ?? '')
   isDown = false
@@ -235,7 +208,6 @@ test('a parked reading does not hide later failures of its day', async () => {
     await averba.settle()
   }
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
-  await world.close()
 })
 
 test('a parked reading does not hide failures after a downtime', async () => {
@@ -249,8 +221,7 @@ test('a parked reading does not hide failures after a downtime', async () => {
   await averba.settle()
   await world.lose({ n: 1 })
   await averba.subscriptions.recoverSoon('unstored')
-  await clock.advance(10_000)
-  await averba.settle()
+  await passTime({ averba, clock }, 10_000)
   for (const { id } of await averba.effects.list({ state: 'deferred' })) await averba.effects.park(id)
   isDown = false
   await clock.advance(hourMs)
@@ -260,7 +231,6 @@ test('a parked reading does not hide failures after a downtime', async () => {
   stop.abort()
   await clock.finish(running)
   expect(await bodiesOf(averba)).toEqual([{ n: 1 }])
-  await world.close()
 })
 
 test('a failure just after midnight that the portal lists with the day before counts once', async () => {
@@ -282,5 +252,4 @@ test('a failure just after midnight that the portal lists with the day before co
   if (first) records.unshift(first)
   await averba.subscriptions.failures({ day: '2026-11-20', recover: true })
   expect(await bodiesOf(averba)).toHaveLength(1)
-  await world.close()
 })

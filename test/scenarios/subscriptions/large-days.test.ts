@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { readFailures } from '../../../src/adapters/portal/protocol.ts'
 import { type LogLine, valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const day = '2026-11-20'
@@ -13,7 +15,7 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
     const conteudo = JSON.stringify({ numero: i, mensagens: 'x'.repeat(contentLength) })
     return { id: i + 1, data: '20-11-2026 08:00:00', descricao: 'HTTP 503', evento, conteudo }
   })
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
       logger: line => void lines.push(line),
@@ -28,29 +30,23 @@ async function givenLost(count: number, contentLength: number, failuresBytesMax?
     },
   })
   const { averba, clock } = world
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(averba)
   const inbox = async () => {
     const numbers = new Set<unknown>()
     for await (const { body } of averba.notifications.list()) numbers.add((body as { numero: number }).numero) // As the records have it.
     return numbers.size
   }
-  const settle = async (minutes: number) => {
-    for (let minute = 0; minute < minutes; minute++) {
-      await clock.advance(60_000)
-      await averba.settle()
-    }
-  }
+  const settle = (minutes: number) => passTime({ averba, clock }, 60_000, minutes)
   return { world, averba, records, lines, inbox, settle }
 }
 
 test('a day of 5 MiB is recovered completely and only once', async () => {
-  const { world, averba, inbox } = await givenLost(1_000, 5_200)
+  const { averba, inbox } = await givenLost(1_000, 5_200)
   const recover = async () => (await averba.subscriptions.recover(day)).map(valueOf)[1]
   expect(await recover()).toMatchObject({ day, read: 1_000, recovered: 1_000, stored: 0, unreadable: 0 })
   expect(await inbox()).toBe(1_000)
   expect(await recover()).toMatchObject({ read: 1_000, recovered: 0, stored: 0 })
   expect(await averba.subscriptions.failures({ day })).toHaveLength(1_000)
-  await world.close()
 })
 
 test('failures are accepted up to the size limit; a longer list of anything else is not', () => {
@@ -61,7 +57,7 @@ test('failures are accepted up to the size limit; a longer list of anything else
 })
 
 test('a day over the limit is logged and recovered after a retry with a higher limit', async () => {
-  const { world, averba, records, lines, inbox, settle } = await givenLost(20, 100, 3_000)
+  const { averba, records, lines, inbox, settle } = await givenLost(20, 100, 3_000)
   const [, outcome] = await averba.subscriptions.recover(day)
   expect(outcome).toMatchObject({ status: 'deferred' })
   await settle(5)
@@ -83,7 +79,6 @@ test('a day over the limit is logged and recovered after a retry with a higher l
   await averba.effects.retry(parked?.id ?? '', { actor: { kind: 'person', ref: 'operadora-7' } })
   await settle(1)
   expect(await inbox()).toBe(10)
-  await world.close()
 })
 
 test.each([0, 1.5, 256 * 1_048_576 + 1])('portal.failuresBytesMax %d is refused', async failuresBytesMax => {

@@ -1,11 +1,10 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { lazyList } from '../../../src/runtime/lazy-list.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const recordOf = (id: number, data: string) => ({
@@ -23,7 +22,7 @@ async function givenFailures(store: string) {
     '20112026': Array.from({ length: 250 }, (_, n) => recordOf(1_000 - n, `20-11-2026 0${n % 7}:00:00`)),
   }
   let asked = 0
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store, subscriptions: [{ evento, chaveSecreta: 'segredo-de-exemplo-1' }] },
     intercept: async (request, forward) => {
       const { pathname, searchParams } = new URL(request.url)
@@ -37,7 +36,7 @@ async function givenFailures(store: string) {
 }
 
 test('the failures of a day are listed once each, by page or as an array', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-lists-')), 'log.sqlite')
+  const store = temporaryStore()
   const { world, asked } = await givenFailures(store)
   const { subscriptions } = world.averba
   const byAnswer = subscriptions.failures()
@@ -55,15 +54,14 @@ test('the failures of a day are listed once each, by page or as an array', async
   const times = ofToday.map(each => each.data ?? '')
   expect(times).toEqual([...times].sort())
   await world.close()
-  const database = new Sqlite(store, { readonly: true })
+  const database = closeAtEnd(new Sqlite(store, { readonly: true }))
   const sql = 'explain query plan select * from failures where failed_at >= ? and failed_at < ?'
   const plan = database.prepare<string[], { detail: string }>(sql).all('2026', '2027')
   expect(plan[0]?.detail).toMatch(/^SEARCH failures USING INDEX failures_failed_at/)
-  database.close()
 })
 
 test('a failed reading is thrown by the iteration, however late it begins', async () => {
-  const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
+  const world = await openWorld({ intercept: async () => new Response('', { status: 429 }) })
   const failures = world.averba.subscriptions.failures()
   await world.clock.advance(1_000)
   await expect(failures).rejects.toMatchObject({ code: 'OUTCOME' })
@@ -71,7 +69,6 @@ test('a failed reading is thrown by the iteration, however late it begins', asyn
     for await (const each of failures) expect.unreachable(String(each))
   }
   await expect(iterate()).rejects.toMatchObject({ code: 'OUTCOME' })
-  await world.close()
 })
 
 test('subscriptions are listed page by page, deleted ones only with inactive', async () => {
@@ -79,22 +76,19 @@ test('subscriptions are listed page by page, deleted ones only with inactive', a
     evento: `evento-${n}`,
     chaveSecreta: `segredo-${n}-xyz`,
   }))
-  const world = await simulate({ averba: { subscriptions: declared } })
+  const world = await openWorld({ averba: { subscriptions: declared } })
   const { subscriptions } = world.averba
   await subscriptions.apply(await subscriptions.plan())
-  const seen: string[] = []
-  for await (const each of subscriptions.list()) seen.push(each.evento)
+  const seen = await Array.fromAsync(subscriptions.list(), each => each.evento)
   expect(seen.sort()).toEqual(declared.map(each => each.evento).sort())
   expect(await subscriptions.list()).toHaveLength(230)
-  await world.close()
 })
 
 test('effects are listed page by page, each once, also several of one event', async () => {
-  const world = await simulate({ intercept: async () => new Response('', { status: 429 }) })
+  const world = await openWorld({ intercept: async () => new Response('', { status: 429 }) })
   const { effects, consents } = world.averba
   for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
-  const seen: string[] = []
-  for await (const { id, state } of effects.list()) seen.push(`${id} ${state}`)
+  const seen = await Array.fromAsync(effects.list(), ({ id, state }) => `${id} ${state}`)
   expect(new Set(seen).size).toBe(190)
   expect(seen).toHaveLength(190)
   const pending = await effects.list({ state: 'pending' })
@@ -105,7 +99,6 @@ test('effects are listed page by page, each once, also several of one event', as
   const all = (await effects.list()).map(each => each.id)
   expect(all.filter(id => id.startsWith('portal-main/')).length).toBeGreaterThan(10)
   expect(new Set(all).size).toBe(all.length)
-  await world.close()
 })
 
 test('a list reads pages on demand, and all of them when awaited', async () => {
@@ -124,8 +117,7 @@ test('a list reads pages on demand, and all of them when awaited', async () => {
 })
 
 test('iterating a long list yields: the receiver waits for one page at most', async () => {
-  const world = await simulate()
-  const { averba } = world
+  const { averba } = await openWorld()
   const cpfs = Array.from({ length: 120 }, (_, n) => cpfOf(n + 1))
   for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: 86_400_000 })
   const [cpf = ''] = cpfs
@@ -158,5 +150,4 @@ test('iterating a long list yields: the receiver waits for one page at most', as
   expect(await turnsDuring(async () => averba.effects.list())).toBeGreaterThanOrEqual(1)
   expect(await turnsDuring(() => through(averba.audit.processing(period)))).toBeGreaterThanOrEqual(1)
   expect(await turnsDuring(() => averba.subjects.report({ cpf }))).toBeGreaterThanOrEqual(1_000)
-  await world.close()
 })

@@ -1,9 +1,7 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, staticHeaders } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { type Averba, staticHeaders } from '../../../src/index.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const validation = 'https://val.portal.exemplo.br'
 const production = 'https://portal.exemplo.br'
@@ -19,15 +17,15 @@ type FetchFunction = (request: Request) => Promise<Response>
 
 /** Opens one log with any portal. */
 async function given() {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-portals-')), 'log.sqlite')
-  const world = await simulate()
+  const store = temporaryStore()
+  const world = await openWorld()
   const open = (
     baseUrl: string,
     more: { knownAs?: string; schedules?: boolean; fetch?: FetchFunction } = {},
   ): Promise<Averba> => {
     const { schedules = false, fetch = world.reach.portal, ...moved } = more
     const authenticate = staticHeaders({ authorization: 'sessao-de-exemplo' })
-    return openAverba({
+    return openEngine({
       ...{ store, clock: world.clock, schedules, fetch, subscriptions },
       portal: { baseUrl, authenticate, ...moved },
     })
@@ -40,7 +38,7 @@ test.each([
   ['a reading of failures', async (averba: Averba) => averba.subscriptions.failures()],
   ['the daily reading', (averba: Averba) => averba.settle()],
 ])('a log bound to a portal by %s does not open with another portal', async (_, ask) => {
-  const { world, open } = await given()
+  const { open } = await given()
   const first = await open(validation, { schedules: true })
   await ask(first)
   await first.close()
@@ -56,8 +54,6 @@ test.each([
   await again.close()
   const moved = await open(production, { knownAs: validation })
   await moved.subscriptions.plan()
-  await moved.close()
-  await world.close()
 })
 
 test('of two processes with different portals on a new log, the second sends nothing', async () => {
@@ -69,9 +65,6 @@ test('of two processes with different portals on a new log, the second sends not
   await expect(other.subscriptions.plan()).rejects.toMatchObject(refused)
   await expect(Promise.resolve(other.subscriptions.failures())).rejects.toMatchObject(refused)
   expect(world.requests).toHaveLength(before)
-  await one.close()
-  await other.close()
-  await world.close()
 })
 
 test('a pending call is never sent to another portal, by a process opened before', async () => {
@@ -95,7 +88,4 @@ test('a pending call is never sent to another portal, by a process opened before
   })
   expect(await one.settle()).toMatchObject({ settled: 1 })
   expect(world.requests).toHaveLength(before + 1)
-  await one.close()
-  await other.close()
-  await world.close()
 })

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
-import { type LogLine, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { LogLine } from '../../../src/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const hourMs = 3_600_000
 
 /**
  * A host that settles every hour, like a cron job, and collects handled bodies and log lines. The portal does not show
@@ -14,7 +16,7 @@ async function givenHost(unread?: string) {
   const handled: unknown[] = []
   const asked = { count: 0 }
   const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
-  const world = await simulate({
+  const world = await openWorld({
     averba: { schedules: true, subscriptions, logger: line => void lines.push(line) },
     async intercept(request, forward) {
       if (!request.url.endsWith(`falhas?data=${unread}`)) return forward(request)
@@ -23,18 +25,13 @@ async function givenHost(unread?: string) {
     },
   })
   world.averba.notifications.handle(evento, 'erp', async ({ body }) => void handled.push(body))
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(world.averba)
   return { world, lines, handled, asked, ...outage(world) }
 }
 
 function outage({ averba, clock, faults, portal, samples }: World) {
   return {
-    async settleFor(hours: number) {
-      for (let hour = 0; hour < hours; hour++) {
-        await clock.advance(hourMs)
-        await averba.settle()
-      }
-    },
+    settleFor: (hours: number) => passTime({ averba, clock }, hourMs, hours),
     /** No request gets out or in. */
     async cutOff() {
       for (const service of ['portal', 'receiver'] as const) await faults.add({ kind: 'refuse', service })
@@ -58,12 +55,10 @@ test.each([20, 70, 24 * 14])(
     expect(handled).toEqual([{ numero: '26BR1' }])
     await settleFor(3 * 24)
     expect(handled).toEqual([{ numero: '26BR1' }])
-    const inbox: unknown[] = []
-    for await (const each of world.averba.notifications.list()) inbox.push(each)
+    const inbox = await Array.fromAsync(world.averba.notifications.list())
     expect(inbox).toMatchObject([{ origin: 'recovered', body: { numero: '26BR1' }, state: 'handled' }])
     // No effect is parked.
     expect(await world.averba.effects.list({ state: 'parked' })).toEqual([])
-    await world.close()
   },
 )
 
@@ -83,5 +78,4 @@ test('an unreadable day is requested hourly until the portal drops it, then it i
       message: 'a call is parked: effects.retry releases it',
       detail: expect.stringMatching(`^portal.listFailures ${id}: given up after 72\\d hours$`),
     })
-  await world.close()
 })

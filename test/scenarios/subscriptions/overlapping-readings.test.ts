@@ -1,9 +1,7 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { openAverba, valueOf } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
+import { expect, test } from 'vitest'
+import { applyPlan, openBeside } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'aviso-geral'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
@@ -13,29 +11,21 @@ const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'an
 
 /** Two engines on one store, and a portal whose second answer has one more record. */
 async function given() {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-overlap-')), 'log.sqlite')
+  const store = temporaryStore()
   const record = (id: number) => ({
     ...{ id, data: '20-11-2026 09:00:01', descricao: 'x', evento, conteudo: body },
   })
   let readings = 0
   const answer = () => Response.json(readings++ === 0 ? [record(1)] : [record(1), record(2)])
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store, subscriptions, receiver },
     intercept: async (request, forward) => (request.url.includes('/falhas') ? answer() : forward(request)),
   })
-  const { averba, clock, portal } = world
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
-  const other = await openAverba({
-    ...{ store, clock, receiver, subscriptions },
-    fetch: async request => (request.url.includes('/falhas') ? answer() : portal.fetch(request)),
-    portal: {
-      baseUrl: 'https://portal.exemplo.br',
-      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
-    },
-  })
-  onTestFinished(async () => {
-    await other.close()
-    await world.close()
+  const { averba, clock } = world
+  await applyPlan(averba)
+  const other = await openBeside(world, {
+    ...{ store, receiver, subscriptions },
+    fetch: async request => (request.url.includes('/falhas') ? answer() : world.portal.fetch(request)),
   })
   const read = (by = averba) => by.subscriptions.failures({ day, recover: true })
   return { averba, other, clock, read }
@@ -81,8 +71,7 @@ test.each(ways)('two readings %s lose nothing: one stored, one never received', 
   expect((await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status).toBe(200)
   await clock.advance(60_000)
   await readTwice(all)
-  const origins: string[] = []
-  for await (const { origin } of averba.notifications.list()) origins.push(origin)
+  const origins = await Array.fromAsync(averba.notifications.list(), ({ origin }) => origin)
   expect(origins).toEqual(['delivered', 'recovered'])
 })
 

@@ -1,23 +1,18 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import forge from 'node-forge'
 import { expect, test } from 'vitest'
 import { loadCertificate } from '../../../src/adapters/credentials/certificate.ts'
-import {
-  type Averba,
-  openAverba,
-  type PortalLogin,
-  portalAccessKeys,
-  portalSession,
-  valueOf,
-} from '../../../src/index.ts'
+import { type Averba, type PortalLogin, portalAccessKeys, portalSession, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { simulate, World } from '../../../src/simulation/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'um' }]
-const minuteMs = 60_000
 const certificate = { cert: '', key: '' }
 const login = portalSession({ certificate, roleType: 'IMPEXP' })
 const baseUrl = 'https://portal.exemplo.br'
@@ -27,7 +22,7 @@ const given = (
   authenticate: PortalLogin = login,
   olderTokens: 'accept' | 'refuse' = 'refuse',
 ) =>
-  simulate({
+  openWorld({
     ...options,
     policies: { portal: { authentication: 'session', olderTokens } },
     averba: { subscriptions, portal: { baseUrl, authenticate }, ...options.averba },
@@ -41,13 +36,12 @@ function processes(world: World, store: string, count: number, aheadMs = 0): Pro
   const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
   const fetch = (request: Request) => world.reach.portal(request)
   return Promise.all(
-    Array.from({ length: count }, () => openAverba({ store, clock, fetch, portal, receiver, subscriptions })),
+    Array.from({ length: count }, () => openEngine({ store, clock, fetch, portal, receiver, subscriptions })),
   )
 }
 
 const passphrase = 'senha'
 const recorded = (name: string) => readFileSync(join(import.meta.dirname, '../../recordings/certificates', name))
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-session-')), 'log.sqlite')
 
 test.each(['accept', 'refuse'] as const)(
   'one login serves all calls, each with the latest token; older tokens: %s',
@@ -56,11 +50,10 @@ test.each(['accept', 'refuse'] as const)(
     const { averba } = world
     const plans = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
     await Promise.all(plans)
-    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    await applyPlan(averba)
     expect(world.portal.session.logins).toBe(1)
     expect(world.requests.filter(each => each.path.includes('/ext/')).length).toBeGreaterThan(4)
     expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
-    await world.close()
   },
 )
 
@@ -77,19 +70,16 @@ test('a session is used until it ends, then a new login follows', async () => {
   expect(portal.session.logins).toBe(2)
   // No call was refused: the session was known to have ended.
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(7)
-  await world.close()
 })
 
 test('after the portal ended a session, one login follows and the call is made', async () => {
-  const world = await given()
-  const { averba, clock, portal } = world
+  const { averba, clock, portal } = await given()
   await averba.subscriptions.plan()
   await clock.advance(2 * minuteMs)
   portal.session.end()
   const calls = [averba.subscriptions.plan(), averba.subscriptions.plan(), averba.subscriptions.failures()]
   await Promise.all(calls)
   expect(portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('a session that ends within a minute of its login defers calls without another login', async () => {
@@ -105,7 +95,6 @@ test('a session that ends within a minute of its login defers calls without anot
   await clock.advance(61_000)
   for (const each of await averba.subscriptions.apply({ hash })) valueOf(each)
   expect(portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('after a login elsewhere, calls are deferred for a minute', async () => {
@@ -124,13 +113,12 @@ test('after a login elsewhere, calls are deferred for a minute', async () => {
   await clock.advance(61_000)
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test.each(['accept', 'refuse'] as const)(
   'five processes starting together on one store log in once; older tokens: %s',
   async olderTokens => {
-    const store = newStore()
+    const store = temporaryStore()
     const world = await given({ averba: { store } }, login, olderTokens)
     const others = await processes(world, store, 4)
     const all = [world.averba, ...others]
@@ -141,13 +129,11 @@ test.each(['accept', 'refuse'] as const)(
     await world.clock.advance(61_000)
     for (const each of all) await each.subscriptions.plan()
     expect(world.portal.session.logins).toBeLessThanOrEqual(2)
-    for (const each of others) await each.close()
-    await world.close()
   },
 )
 
 test('a later process continues the session, which is not stored in clear', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const seen: string[] = []
   const world = await given({
     averba: { store },
@@ -172,7 +158,7 @@ test('a later process continues the session, which is not stored in clear', asyn
 })
 
 test('a crash during a login delays the other processes for a minute at most', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const world = await given({
     averba: { store },
     intercept: (request, forward) =>
@@ -203,7 +189,6 @@ test('a declined login is CREDENTIALS_REFUSED and repeated at most once a minute
   await world.faults.clear()
   await world.clock.advance(61_000)
   await world.averba.subscriptions.plan()
-  await world.close()
 })
 
 test.each([408, 429, 503])('a login answered %i is not CREDENTIALS_REFUSED', async status => {
@@ -215,7 +200,6 @@ test.each([408, 429, 503])('a login answered %i is not CREDENTIALS_REFUSED', asy
       reason: expect.stringMatching(new RegExp(`^the portal answered the login ${status}`)),
     },
   })
-  await world.close()
 })
 
 test('a login whose answer was lost is not repeated within a minute', async () => {
@@ -226,7 +210,6 @@ test('a login whose answer was lost is not repeated within a minute', async () =
   await world.clock.advance(61_000)
   await world.averba.subscriptions.plan()
   expect(world.portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('access keys log in without a certificate and are read from their source at each login', async () => {
@@ -243,11 +226,10 @@ test('access keys log in without a certificate and are read from their source at
   expect(first).toMatchObject({ path: '/portal/api/autenticar/chave-acesso' })
   expect(JSON.stringify(world.requests)).not.toContain('segredo')
   expect([asked, world.portal.session.logins]).toEqual([1, 1])
-  await world.close()
 })
 
 test('a session from a process with a clock ahead is renewed and ends like any other', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
   const { averba, clock, portal } = world
   const [ahead] = await processes(world, store, 1, 365 * 24 * 60 * minuteMs)
@@ -261,11 +243,10 @@ test('a session from a process with a clock ahead is renewed and ends like any o
   await averba.subscriptions.plan()
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('a login refused to a process with a clock ahead delays others for a minute at most', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
   const { averba, clock, portal } = world
   const [ahead] = await processes(world, store, 1, 5 * minuteMs)
@@ -276,7 +257,6 @@ test('a login refused to a process with a clock ahead delays others for a minute
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(1)
   await ahead?.close()
-  await world.close()
 })
 
 test('a 401 right after login is declined and does not log in again', async () => {
@@ -301,20 +281,16 @@ test('a 401 right after login is declined and does not log in again', async () =
     },
   })
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(1)
-  for (let hour = 0; hour < 24; hour++) {
-    await clock.advance(60 * minuteMs)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, 60 * minuteMs, 24)
   expect(portal.session.logins).toBe(2)
   expect((await averba.effects.list()).map(each => each.state)).toEqual(['declined', 'declined'])
   isAllowed = true
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(3)
-  await world.close()
 })
 
 test('a new session stays valid after another process used it first', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   let isFirst = true
   let other: Averba | undefined
   const world = await given({
@@ -331,7 +307,6 @@ test('a new session stays valid after another process used it first', async () =
   await world.clock.finish(world.averba.subscriptions.plan())
   expect(world.portal.session.logins).toBe(1)
   await other?.close()
-  await world.close()
 })
 
 test('with keys of another person a new login follows, and the former session is not used', async () => {
@@ -350,7 +325,6 @@ test('with keys of another person a new login follows, and the former session is
   clientId = 'joao'
   expect(await paths()).toEqual(['chave-acesso', 'webhook'])
   expect(await paths()).toEqual(['webhook'])
-  await world.close()
 })
 
 test('with another certificate a new login follows, and the former session is not used', async () => {
@@ -361,7 +335,6 @@ test('with another certificate a new login follows, and the former session is no
   cert = 'outro'
   await world.averba.subscriptions.plan()
   expect(world.portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('a certificate exported again for each call is the same one and logs in once', async () => {
@@ -377,11 +350,10 @@ test('a certificate exported again for each call is the same one and logs in onc
   for (let i = 0; i < 3; i++) await world.averba.subscriptions.plan()
   expect(new Set(exported).size).toBe(3)
   expect(world.requests.map(each => each.path.endsWith('/autenticar'))).toEqual([true, false, false, false])
-  await world.close()
 })
 
 test('a second login within a minute waits, for any person, but not for another profile', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   let clientId = 'maria'
   const keysFor = (roleType: string) =>
     portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType })
@@ -395,7 +367,7 @@ test('a second login within a minute waits, for any person, but not for another 
   expect(logins()).toBe(1)
   // The simulated portal refuses this profile; the test only counts the requests.
   const fetch = (request: Request) => world.reach.portal(request)
-  const other = await openAverba({
+  const other = await openEngine({
     ...{ store, clock, fetch, schedules: false },
     portal: { baseUrl, authenticate: keysFor('DEPOSIT') },
   })
@@ -408,12 +380,10 @@ test('a second login within a minute waits, for any person, but not for another 
   await clock.advance(minuteMs + 1_000)
   await averba.subscriptions.plan()
   expect(logins()).toBe(3)
-  await other.close()
-  await world.close()
 })
 
 test('corrected access keys do not inherit the former refusal, but wait out the minute', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   let clientId = 'errada'
   const keys = portalAccessKeys({ clientId: () => clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
   let logins = 0
@@ -432,7 +402,7 @@ test('corrected access keys do not inherit the former refusal, but wait out the 
   expect(await told(world.averba)).toMatchObject(refused)
   clientId = 'certa'
   expect(await told(world.averba)).toMatchObject(quiet)
-  const later = await openAverba({ store, clock: world.clock, fetch, portal, schedules: false })
+  const later = await openEngine({ store, clock: world.clock, fetch, portal, schedules: false })
   expect(await told(later)).toMatchObject(quiet)
   // Every process reports the refusal of the refused keys.
   clientId = 'errada'
@@ -444,12 +414,10 @@ test('corrected access keys do not inherit the former refusal, but wait out the 
   await later.subscriptions.plan()
   await world.averba.subscriptions.plan()
   expect(logins).toBe(2)
-  await later.close()
-  await world.close()
 })
 
 test('a session rejected at once is reported to its own login only', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const keysOf = (clientId: string) => portalAccessKeys({ clientId, clientSecret: 'segredo', roleType: 'IMPEXP' })
   const told = (averba: Averba) => averba.subscriptions.plan().catch(error => error.outcome)
   let other: Averba | undefined
@@ -470,18 +438,16 @@ test('a session rejected at once is reported to its own login only', async () =>
   const clock = { now: () => world.clock.now() + 2 * minuteMs, sleep }
   const fetch = (request: Request) => world.reach.portal(request)
   const portal = { baseUrl, authenticate: keysOf('joao') }
-  other = await openAverba({ store, clock, fetch, portal, schedules: false })
+  other = await openEngine({ store, clock, fetch, portal, schedules: false })
   expect(await told(world.averba)).toMatchObject({ status: 'declined' })
   const quiet = { status: 'deferred', reason: 'the portal allows one login a minute' }
   expect(seen).toMatchObject([quiet])
   expect(await told(other)).toMatchObject(quiet)
-  await other.close()
-  await world.close()
 })
 
 test('a 403 without a new token means an ended session; one with a new token is declined', async () => {
   let answers: 'over' | 'no' | undefined
-  const world = await given({
+  const { averba, clock, portal } = await given({
     async intercept(request, forward) {
       if (request.url.includes('/autenticar')) answers = answers === 'over' ? undefined : answers
       const answer = await forward(request)
@@ -491,7 +457,6 @@ test('a 403 without a new token means an ended session; one with a new token is 
       return Response.json({ code: 'PUCX-ER0201', message: 'Não permitido' }, { status: 403, headers })
     },
   })
-  const { averba, clock, portal } = world
   await averba.subscriptions.plan()
   answers = 'no'
   await clock.advance(2 * minuteMs)
@@ -501,7 +466,6 @@ test('a 403 without a new token means an ended session; one with a new token is 
   answers = 'over'
   await averba.subscriptions.plan()
   expect(portal.session.logins).toBe(2)
-  await world.close()
 })
 
 test('an answer without a new token does not prolong the session', async () => {
@@ -523,5 +487,4 @@ test('an answer without a new token does not prolong the session', async () => {
   expect(world.portal.session.logins).toBe(2)
   // The session was known to have ended: no call was refused.
   expect(world.requests.filter(each => each.path.includes('/ext/'))).toHaveLength(3)
-  await world.close()
 })

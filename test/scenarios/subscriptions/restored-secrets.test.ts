@@ -1,24 +1,22 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Averba, backupStore, openAverba, restoreStore, staticHeaders, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { type Averba, backupStore, restoreStore, staticHeaders, valueOf } from '../../../src/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const publicUrl = 'https://receptor.exemplo.br/averba'
 const headers = { authorization: 'sessao-de-exemplo' }
 
 function open({ clock, portal }: World, store: string): Promise<Averba> {
-  return openAverba({
+  return openEngine({
     ...{ store, clock, schedules: false, subscriptions: [{ evento }] },
     receiver: { publicUrl, secretFrom: 'um-segredo-mestre-de-trinta-e-dois-ou-mais' },
     portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(headers) },
     fetch: request => portal.fetch(request),
   })
-}
-
-async function apply({ subscriptions }: Averba): Promise<void> {
-  for (const each of await subscriptions.apply(await subscriptions.plan())) valueOf(each)
 }
 
 async function secretAt({ portal }: World): Promise<string> {
@@ -35,10 +33,10 @@ async function statusOf({ receiver }: Averba, secret: string): Promise<number> {
 
 /** A log restored from before the rotations; the first secret has leaked since. */
 async function given(rotations: number) {
-  const world = await simulate()
-  const [store, restored] = [newPath(), newPath()]
+  const world = await openWorld()
+  const [store, restored] = [temporaryStore(), temporaryStore()]
   const before = await open(world, store)
-  await apply(before)
+  await applyPlan(before)
   const leaked = await secretAt(world)
   await backupStore({ store, to: `${store}.backup` })
   for (let made = 0; made < rotations; made++) valueOf(await before.subscriptions.rotate(evento))
@@ -59,12 +57,10 @@ test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated
   await world.clock.advance(2_000) // What the receiver knows is a second old at most.
   expect(await statusOf(averba, current)).toBe(200)
   expect(await statusOf(averba, leaked)).toBe(401)
-  await apply(averba)
+  await applyPlan(averba)
   expect(await secretAt(world)).toBe(current)
   valueOf(await averba.subscriptions.rotate(evento))
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation: rotations + 2 })
-  await averba.close()
-  await world.close()
 })
 
 test('a subscription deleted since a backup is registered without an earlier secret', async () => {
@@ -76,11 +72,9 @@ test('a subscription deleted since a backup is registered without an earlier sec
     body: JSON.stringify({ id }),
   })
   expect((await world.portal.fetch(request)).status).toBe(200)
-  await apply(averba)
+  await applyPlan(averba)
   expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', generation: 3 }])
   expect(await secretAt(world)).toBe(current)
   await world.clock.advance(2_000)
   expect(await statusOf(averba, leaked)).toBe(401)
-  await averba.close()
-  await world.close()
 })

@@ -1,24 +1,25 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const declared = [{ evento, chaveSecreta: 'chave-um', recreate: 'announce' as const }]
-const hourMs = 3_600_000
 
 type Answer = (request: Request, forward: () => Promise<Response>) => Promise<Response>
 const forwarded: Answer = (_, forward) => forward()
 
 /** A portal and one log that is opened several times, with different options. */
 async function given() {
-  const store = newPath()
-  const world = await simulate()
+  const store = temporaryStore()
+  const world = await openWorld()
   let answer = forwarded
   let seed = 2
   const open = async (subscriptions: typeof declared) => {
     const fetch = (request: Request) => answer(request, () => world.reach.portal(request))
-    const { averba } = await simulate({
+    const { averba } = await openWorld({
       seed: seed++,
       averba: { store, clock: world.clock, subscriptions, fetch },
     })
@@ -83,7 +84,6 @@ test.each(['POST', 'PUT', 'DELETE'] as const)(
     const [shown] = await averba.subscriptions.list({ inactive: true })
     const expected = method === 'DELETE' ? { state: 'deleted', deletedBy: 'us' } : { state: 'active' }
     expect(shown).toMatchObject(expected)
-    await averba.close()
   },
 )
 
@@ -112,11 +112,9 @@ test('the answer to a deferred deletion does not end a later registration', asyn
     late += 1
     return Promise.resolve(new Response(null, { status: 204 }))
   })
-  await clock.advance(3 * hourMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 3 * hourMs)
   expect(late).toBe(1)
   expect(await averba.subscriptions.list()).toEqual([ours])
   const deletions = (await averba.effects.list()).filter(({ type }) => type === 'portal.deleteSubscription')
   expect(deletions).toMatchObject([{ state: 'settled' }])
-  await averba.close()
 })

@@ -1,81 +1,41 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import {
-  type ApplyResult,
-  type Averba,
-  type AverbaOptions,
-  type Events,
-  openAverba,
-  type Recorded,
-  valueOf,
-} from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import { type ApplyResult, type Averba, type Events, type Recorded, valueOf } from '../../../src/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { callPortal, openBeside } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
   { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
   { evento: two, chaveSecreta: 'chave-dois' },
 ]
-const portal = {
-  baseUrl: 'https://portal.exemplo.br',
-  authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
-}
-
 const foreign = { endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
 
-/** Another program of the same user creates, changes or deletes a subscription. */
-async function callPortal(world: World, method: string, body: object, id = ''): Promise<{ id: number }> {
-  const response = await world.portal.fetch(
-    new Request(`https://portal.exemplo.br/portal/api/ext/webhook${id}`, {
-      method,
-      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
-      body: JSON.stringify(body),
-    }),
-  )
-  expect(response.status).toBe(200)
-  return response.json()
-}
-
-/** Another log with the same portal. */
-function open(world: World, options: Partial<AverbaOptions>) {
-  return openAverba({
-    store: ':memory:',
-    clock: world.clock,
-    fetch: request => world.reach.portal(request),
-    portal,
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    ...options,
-  })
-}
-
-async function eventsOf(averba: Averba, type: keyof Events): Promise<Recorded[]> {
-  const events: Recorded[] = []
-  for await (const event of averba.log.read({ types: [type] })) events.push(event)
-  return events
-}
+const eventsOf = (averba: Averba, type: keyof Events): Promise<Recorded[]> =>
+  Array.fromAsync(averba.log.read({ types: [type] }))
 
 const bodies = (world: World, method: string) =>
   world.requests.filter(each => each.service === 'portal' && each.method === method).length
 
 test('an event of a foreign subscription is planned as taken and left alone by apply', async () => {
-  const world = await simulate({ averba: { subscriptions } })
-  const { id } = await callPortal(world, 'POST', { evento: one, ...foreign })
+  const world = await openWorld({ averba: { subscriptions } })
+  // Even one with our secrets.
+  const { id } = await callPortal(world, 'POST', { ...subscriptions[0], endpoint: foreign.endpoint })
   const plan = await world.averba.subscriptions.plan()
+  const reason = 'a foreign subscription has the event'
   expect(plan.changes).toMatchObject([
-    { evento: one, action: 'leave', isTaken: true, id },
+    { evento: one, action: 'leave', reason, isTaken: true, id },
     { evento: two, action: 'create', isTaken: false, id: null },
   ])
   expect(plan.toString()).toContain(`taken ${one}`)
   const applied = await world.averba.subscriptions.apply(plan)
   expect(applied.map(each => each.change.evento)).toEqual([two])
   expect(bodies(world, 'PUT')).toBe(0)
-  await world.close()
 })
 
 test('with takeOver a taken event becomes ours, with our endpoint and all keys', async () => {
-  const world = await simulate({ averba: { subscriptions } })
+  const world = await openWorld({ averba: { subscriptions } })
   const { averba } = world
   const { id } = await callPortal(world, 'POST', { evento: two, ...foreign, chaveAutenticacao: 'deles' })
   const [created, taken] = await averba.subscriptions.apply(await averba.subscriptions.plan(), {
@@ -92,45 +52,40 @@ test('with takeOver a taken event becomes ours, with our endpoint and all keys',
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
   const events = await eventsOf(averba, 'subscription.registered')
   expect(events.map(each => each.type === 'subscription.registered' && each.data.how)).toEqual(['created', 'takenOver'])
-  await world.close()
 })
 
 test.each(['clear', 'keep'] as const)(
   'a key that is no longer declared is removed by one change if omitted fields %s',
   async omittedFields => {
-    const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
-    const world = await simulate({ policies: { portal: { omittedFields } } })
-    const first = await open(world, { store, subscriptions: subscriptions.slice(0, 1) })
+    const store = temporaryStore()
+    const world = await openWorld({ policies: { portal: { omittedFields } } })
+    const first = await openBeside(world, { store, subscriptions: subscriptions.slice(0, 1) })
     await first.subscriptions.apply(await first.subscriptions.plan())
     await first.close()
-    const second = await open(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
+    const second = await openBeside(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
     const plan = await second.subscriptions.plan()
     expect(plan.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
     for (const each of await second.subscriptions.apply(plan)) valueOf(each)
     expect((await second.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave'])
-    await second.close()
-    await world.close()
   },
 )
 
 test('a declined event does not stop the others: each has its own outcome', async () => {
-  const world = await simulate({
+  const { averba } = await openWorld({
     averba: { subscriptions },
     faults: [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }],
   })
-  const { averba } = world
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(applied.map(each => [each.change.evento, each.status])).toEqual([
     [one, 'declined'],
     [two, 'settled'],
   ])
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['create', 'leave'])
-  await world.close()
 })
 
 test('two concurrent applies make each subscription once, and a refusal stops nothing', async () => {
   let meanwhile: Promise<ApplyResult[]> | undefined
-  const world: World = await simulate({
+  const world: World = await openWorld({
     averba: { subscriptions },
     async intercept(request, forward) {
       // The second apply starts while the first is under way.
@@ -148,13 +103,12 @@ test('two concurrent applies make each subscription once, and a refusal stops no
   expect(codes(applied)).toEqual(['settled', 'REFUSED'])
   expect(codes(await meanwhile)).toEqual(['REFUSED', 'settled'])
   expect(bodies(world, 'POST')).toBe(2)
-  await world.close()
 })
 
 test('two processes applying the same plan concurrently make each subscription once', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
-  const world = await simulate()
-  const both = [await open(world, { store, subscriptions }), await open(world, { store, subscriptions })]
+  const store = temporaryStore()
+  const world = await openWorld()
+  const both = [await openBeside(world, { store, subscriptions }), await openBeside(world, { store, subscriptions })]
   const plan = await both[0]?.subscriptions.plan()
   const ended = await Promise.allSettled(both.map(each => each.subscriptions.apply(plan ?? { hash: '' })))
   expect(bodies(world, 'POST')).toBe(2)
@@ -166,16 +120,14 @@ test('two processes applying the same plan concurrently make each subscription o
   }
   const refusals = applied.flatMap(each => (each.status === 'declined' ? [each.problem.code] : []))
   expect(refusals.filter(code => code !== 'REFUSED')).toEqual([])
-  for (const each of both) await each.close()
-  await world.close()
 })
 
 test('a registration whose answer was lost is found even if the secret has changed', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
-  const world = await simulate()
+  const store = temporaryStore()
+  const world = await openWorld()
   const declared = { evento: one, chaveSecreta: 'antes' }
   let isDown = false
-  const first = await open(world, {
+  const first = await openBeside(world, {
     store,
     subscriptions: [declared],
     async fetch(request) {
@@ -190,16 +142,14 @@ test('a registration whose answer was lost is found even if the secret has chang
   const [lost] = await first.subscriptions.apply(await first.subscriptions.plan())
   expect(lost).toMatchObject({ status: 'unknown', next: 'probe' })
   await first.close()
-  const second = await open(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
+  const second = await openBeside(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
   const now = await second.subscriptions.plan()
   expect(now.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
   expect(bodies(world, 'POST')).toBe(1)
-  await second.close()
-  await world.close()
 })
 
 test('a change at the portal is drift, recorded once without secrets, and fixed by a plan', async () => {
-  const world = await simulate({ averba: { subscriptions } })
+  const world = await openWorld({ averba: { subscriptions } })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const id = made && valueOf(made).id
@@ -217,14 +167,13 @@ test('a change at the portal is drift, recorded once without secrets, and fixed 
   expect(JSON.stringify([drifts, plan, String(plan)])).not.toMatch(/chave-um|chave-alheia/)
   for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-  await world.close()
 })
 
 test.each([
   ['not declared', subscriptions.slice(0, 1)],
   ['declared too', subscriptions],
 ])('a subscription whose event was changed to one that is %s is fixed by a plan', async (_, declared) => {
-  const world = await simulate({ averba: { subscriptions: declared } })
+  const world = await openWorld({ averba: { subscriptions: declared } })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const { id, endpoint } = valueOf(made as ApplyResult)
@@ -242,18 +191,17 @@ test.each([
   const notice = { evento: one, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj } as const
   expect(await world.portal.notify({ ...notice, body: {} })).toMatchObject([{ isDelivered: true }])
   expect(new Set((await averba.subscriptions.plan()).changes.map(each => each.action))).toEqual(new Set(['leave']))
-  await world.close()
 })
 
 test('a subscription with a changed event that is no longer declared is deleted', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-plans-')), 'log.sqlite')
-  const world = await simulate()
-  const first = await open(world, { store, subscriptions })
+  const store = temporaryStore()
+  const world = await openWorld()
+  const first = await openBeside(world, { store, subscriptions })
   const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
   const { id, endpoint } = valueOf(made as ApplyResult)
   await callPortal(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
   await first.close()
-  const second = await open(world, { store, subscriptions: subscriptions.slice(1) })
+  const second = await openBeside(world, { store, subscriptions: subscriptions.slice(1) })
   const plan = await second.subscriptions.plan()
   expect(plan.changes).toMatchObject([
     { action: 'leave', evento: two },
@@ -261,15 +209,13 @@ test('a subscription with a changed event that is no longer declared is deleted'
   ])
   for (const each of await second.subscriptions.apply(plan, { deletions: 'allow' })) valueOf(each)
   expect(await second.subscriptions.list()).toMatchObject([{ evento: two }])
-  await second.close()
-  await world.close()
 })
 
 test.each([
   ['contains a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
   ['contains a password', () => 'https://usuario:senha@outro.exemplo.br/'],
 ])('a row of ours whose endpoint %s is fixed by a plan and not stored in clear', async (_, of) => {
-  const world = await simulate({ averba: { subscriptions } })
+  const world = await openWorld({ averba: { subscriptions } })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const { id } = valueOf(made as ApplyResult)
@@ -289,7 +235,6 @@ test.each([
   const clear: unknown[] = [String(plan), plan.changes]
   for await (const event of averba.log.read()) clear.push(event)
   expect(JSON.stringify(clear)).not.toMatch(`${cpf}|usuario|senha`)
-  await world.close()
 })
 
 test.each([
@@ -298,21 +243,19 @@ test.each([
   ['an unknown one', { id: 'x' }, 'active'],
 ])('an unreadable row of %s leaves only its possible subscription unknown', async (_, row, state) => {
   let isWrong = false
-  const world = await simulate({
+  const { averba } = await openWorld({
     averba: { subscriptions: subscriptions.slice(0, 1) },
     async intercept(request, forward) {
       const answer = await forward(request)
       return isWrong && request.method === 'GET' ? Response.json([row]) : answer
     },
   })
-  const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(valueOf(made as ApplyResult).id).toBe(1_001)
   isWrong = true
   const { unreadable } = await averba.subscriptions.plan()
   expect(unreadable).toEqual([typeof row.id === 'number' ? row.id : null])
   expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([{ state }])
-  await world.close()
 })
 
 test('nothing that could be a secret is kept of an unreadable row', async () => {
@@ -335,11 +278,10 @@ test('nothing that could be a secret is kept of an unreadable row', async () => 
     [{ chaveSecreta: secret }],
     secret,
   ]
-  const world = await simulate({
+  const { averba } = await openWorld({
     averba: { subscriptions },
     intercept: async (request, forward) => (request.method === 'GET' ? Response.json(rows) : forward(request)),
   })
-  const { averba } = world
   expect((await averba.subscriptions.plan()).unreadable).toEqual([7, null, null])
   const asking = { actor: { kind: 'person', ref: 'a' }, purpose: 'auditoria' } as const
   for await (const { id } of averba.log.read({ types: ['portal.listed'] })) {
@@ -355,39 +297,35 @@ test('nothing that could be a secret is kept of an unreadable row', async () => 
     expect(part).toEqual([kept, null, null])
   }
   expect.assertions(2)
-  await world.close()
 })
 
 test('an unknown registration stays unknown only for an unreadable row of its event', async () => {
   let evento: string = one
-  const world = await simulate({
+  const { averba } = await openWorld({
     averba: { subscriptions: subscriptions.slice(0, 1) },
     async intercept(request, forward) {
       if (request.method === 'POST') throw new Error('reset')
       return request.method === 'GET' ? Response.json([{ id: 4_711, evento, endpoint: 7 }]) : forward(request)
     },
   })
-  const { averba } = world
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(applied).toMatchObject([{ status: 'unknown' }])
   evento = two
   await averba.subscriptions.plan()
   expect(await averba.subscriptions.list()).toMatchObject([{ state: 'declared' }])
-  await world.close()
 })
 
 test.each(['waits', 'applies'] as const)(
   'one list without a subscription does not end it if the host %s meanwhile',
   async how => {
     let isEmpty = false
-    const world = await simulate({
+    const { averba } = await openWorld({
       averba: { subscriptions: subscriptions.slice(0, 1) },
       async intercept(request, forward) {
         const answer = await forward(request)
         return isEmpty && request.method === 'GET' ? Response.json([]) : answer
       },
     })
-    const { averba } = world
     const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
     const { id } = valueOf(made as ApplyResult)
     isEmpty = true
@@ -406,7 +344,6 @@ test.each(['waits', 'applies'] as const)(
     ])
     await averba.subscriptions.plan()
     expect(await eventsOf(averba, 'subscription.reappeared')).toHaveLength(1)
-    await world.close()
   },
 )
 
@@ -416,7 +353,7 @@ test.each([
 ] as const)(
   'a subscription deleted by the portal is planned again only with recreate plan: %s',
   async (recreate, action) => {
-    const world = await simulate({ averba: { subscriptions: [{ evento: one, recreate }] } })
+    const world = await openWorld({ averba: { subscriptions: [{ evento: one, recreate }] } })
     const { averba, clock } = world
     await averba.subscriptions.apply(await averba.subscriptions.plan())
     await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 1 })
@@ -424,6 +361,5 @@ test.each([
     await world.portal.notify({ ...notice, body: {} })
     await clock.advance(30 * 86_400_000)
     expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual([action])
-    await world.close()
   },
 )

@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { openAverba, staticHeaders, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import { staticHeaders, valueOf } from '../../../src/index.ts'
+import type { simulate, World } from '../../../src/simulation/index.ts'
+import { applyPlan, openBeside } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [{ evento: one }, { evento: two }]
@@ -13,8 +14,8 @@ const receiver = { publicUrl, secretFrom: master }
 const hourMs = 3_600_000
 
 async function given(options: Parameters<typeof simulate>[0] = {}) {
-  const world = await simulate({ ...options, averba: { subscriptions, receiver, ...options.averba } })
-  for (const each of await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())) valueOf(each)
+  const world = await openWorld({ ...options, averba: { subscriptions, receiver, ...options.averba } })
+  await applyPlan(world.averba)
   return world
 }
 
@@ -45,11 +46,10 @@ test('derived secrets are printable, short and different for each event', async 
   expect(await statusOf(world, secrets[one] ?? '')).toBe(200)
   expect(await statusOf(world, secrets[two] ?? '')).toBe(401)
   expect(await statusOf(world, secrets[two] ?? '', two)).toBe(200)
-  await world.close()
 })
 
 test('neither the master nor a derived secret is stored', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
   valueOf(await world.averba.subscriptions.rotate(one))
   const secrets = Object.values(await secretsAt(world))
@@ -71,34 +71,26 @@ test('a rotation sends the next generation and accepts the old one for another h
   expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 200])
   // The other event keeps its own.
   expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(200)
-  await world.close()
 })
 
 test('a rotation with another declared endpoint is refused until plan and apply', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
   const before = await secretsAt(world)
-  const moved = await openAverba({
-    ...{ store, clock: world.clock, schedules: false, subscriptions },
+  const moved = await openBeside(world, {
+    ...{ store, schedules: false, subscriptions },
     receiver: { ...receiver, publicUrl: 'https://novo.exemplo.br/averba' },
-    portal: {
-      baseUrl: 'https://portal.exemplo.br',
-      authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }),
-    },
-    fetch: request => world.portal.fetch(request),
   })
   await expect(moved.subscriptions.rotate(one)).rejects.toMatchObject({
     code: 'REFUSED',
     message: expect.stringContaining('plan and apply first'),
   })
   expect(await secretsAt(world)).toEqual(before)
-  for (const each of await moved.subscriptions.apply(await moved.subscriptions.plan())) valueOf(each)
+  await applyPlan(moved)
   expect(valueOf(await moved.subscriptions.rotate(one))).toMatchObject({
     endpoint: 'https://novo.exemplo.br/averba',
     generation: 2,
   })
-  await moved.close()
-  await world.close()
 })
 
 test('a delivery during the change of a secret is accepted with either secret', async () => {
@@ -116,13 +108,12 @@ test('a delivery during the change of a secret is accepted with either secret', 
   })
   valueOf(await world.averba.subscriptions.rotate(one))
   expect(taken).toEqual([200, 200, 200])
-  await world.close()
 })
 
 test('another process of the store accepts a rotated secret at once', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
-  const other = await openAverba({
+  const other = await openEngine({
     store,
     clock: world.clock,
     subscriptions,
@@ -138,8 +129,6 @@ test('another process of the store accepts a rotated secret at once', async () =
   await world.clock.advance(1_000)
   valueOf(await world.averba.subscriptions.rotate(one))
   expect([await take((await secretsAt(world))[one] ?? ''), await take(second)]).toEqual([200, 200])
-  await other.close()
-  await world.close()
 })
 
 test.each([
@@ -154,66 +143,44 @@ test.each([
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
   expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
-  await world.close()
 })
 
 test('another log with the same master adopts subscriptions of any generation', async () => {
   const world = await given()
   valueOf(await world.averba.subscriptions.rotate(one))
   valueOf(await world.averba.subscriptions.rotate(one))
-  const other = await openAverba({
-    store: ':memory:',
-    clock: world.clock,
-    fetch: request => world.portal.fetch(request),
-    portal: {
-      baseUrl: 'https://portal.exemplo.br',
-      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
-    },
-    subscriptions,
-    receiver,
-  })
+  const other = await openBeside(world, { subscriptions, receiver })
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(each => each.action)).toEqual(['adopt', 'adopt'])
   for (const each of await other.subscriptions.apply(plan)) valueOf(each)
   expect(await other.subscriptions.list()).toMatchObject([{ generation: 3 }, { generation: 1 }])
   expect((await other.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-  await other.close()
-  await world.close()
 })
 
 test('another master is drift of every derived secret', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-secrets-')), 'log.sqlite')
+  const store = temporaryStore()
   const world = await given({ averba: { store } })
-  const other = await openAverba({
+  const other = await openBeside(world, {
     store,
-    clock: world.clock,
-    fetch: request => world.portal.fetch(request),
-    portal: {
-      baseUrl: 'https://portal.exemplo.br',
-      authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
-    },
     subscriptions,
     receiver: { publicUrl, secretFrom: master.toUpperCase() },
   })
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(each => each.reason)).toEqual(['its secrets differ', 'its secrets differ'])
-  await other.close()
-  await world.close()
 })
 
 test('a given secret is not rotated, and a short master is refused', async () => {
-  const given = await simulate({
+  const given = await openWorld({
     averba: { subscriptions: [{ evento: one, chaveSecreta: 'dada' }], receiver },
   })
   await expect(given.averba.subscriptions.rotate(one)).rejects.toMatchObject({ code: 'REFUSED' })
   await given.close()
-  const short = await simulate({ averba: { subscriptions, receiver: { publicUrl, secretFrom: 'curto' } } })
+  const short = await openWorld({ averba: { subscriptions, receiver: { publicUrl, secretFrom: 'curto' } } })
   await expect(short.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-  await short.close()
 })
 
 test('a page of a proxy in front of the portal confirms no new secret and no deletion', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-page-')), 'log.sqlite')
+  const store = temporaryStore()
   const page = () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })
   const world = await given({
     store,
@@ -227,13 +194,11 @@ test('a page of a proxy in front of the portal confirms no new secret and no del
   const baseUrl = 'https://portal.exemplo.br'
   const portal = { baseUrl, authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }) }
   const fetch = async (request: Request) => (request.method === 'DELETE' ? page() : world.reach.portal(request))
-  const without = await openAverba({ store, clock: world.clock, fetch, portal, receiver })
+  const without = await openEngine({ store, clock: world.clock, fetch, portal, receiver })
   const plan = await without.subscriptions.plan()
   const deleted = await without.subscriptions.apply(plan, { deletions: 'allow' })
   expect(deleted.map(each => each.status)).toEqual(['declined', 'declined'])
   expect((await without.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
-  await without.close()
-  await world.close()
 })
 
 test('two rotations within an hour leave two former secrets, each for an hour', async () => {
@@ -253,5 +218,4 @@ test('two rotations within an hour leave two former secrets, each for an hour', 
   await clock.advance(30 * 60_000)
   expect(await taken()).toEqual([401, 401])
   expect(await statusOf(world, await held())).toBe(200)
-  await world.close()
 })

@@ -1,18 +1,20 @@
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
 import { type AverbaOptions, type LogLine, valueOf } from '../../../src/index.ts'
-import { samples, simulate, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { openWorld } from '../../support/world.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
   { evento: one, chaveSecreta: 'chave-um' },
   { evento: two, chaveSecreta: 'chave-dois' },
 ]
-const dayMs = 86_400_000
 
 async function given(averba: Partial<AverbaOptions> = {}, options: WorldOptions = {}) {
   const lines: LogLine[] = []
-  const world = await simulate({
+  const world = await openWorld({
     ...options,
     averba: { schedules: true, subscriptions, logger: line => lines.push(line), ...averba },
   })
@@ -25,17 +27,14 @@ async function given(averba: Partial<AverbaOptions> = {}, options: WorldOptions 
   /** Runs a process for some days and returns its log lines. */
   const days = async (count: number) => {
     const from = lines.length
-    for (let day = 0; day < count; day++) {
-      await world.clock.advance(dayMs)
-      await world.averba.settle()
-    }
+    await passTime(world, dayMs, count)
     return lines.slice(from)
   }
   return { world, lines, health, days }
 }
 
 async function apply({ averba }: World): Promise<void> {
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(averba)
 }
 
 async function fail(world: World, evento: string): Promise<void> {
@@ -84,7 +83,6 @@ test('health reports a subscription that will be deleted, with its days left', a
   })
   await apply(world)
   expect(await health()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test.each([
@@ -104,7 +102,6 @@ test.each([
   await apply(world)
   expect(await health()).toMatchObject({ ok: true })
   expect(await days(1)).toEqual([])
-  await world.close()
 })
 
 test('health reports a declared subscription that is missing after an apply', async () => {
@@ -120,7 +117,6 @@ test('health reports a declared subscription that is missing after an apply', as
   expect(await days(2)).toEqual([{ message: 'a declared subscription is not at the portal', evento: one }])
   await apply(world)
   expect(await health()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test.each(['401', 'no connection'])(
@@ -154,7 +150,6 @@ test.each(['401', 'no connection'])(
     isDown = false
     expect(await days(1)).toEqual([])
     expect(await health()).toMatchObject({ ok: true })
-    await world.close()
   },
 )
 
@@ -171,7 +166,6 @@ test('a portal that could never be read is logged after two days', async () => {
   expect(await days(1)).toEqual([])
   expect(await days(3)).toHaveLength(2)
   expect(await health()).toMatchObject({ ok: false })
-  await world.close()
 })
 
 test('a running process logs an alert within a minute', async () => {
@@ -186,7 +180,6 @@ test('a running process logs an alert within a minute', async () => {
   ended.abort()
   await world.clock.advance(20_000)
   await running
-  await world.close()
 })
 
 test.each([
@@ -222,7 +215,6 @@ test.each([
   portal.isOdd = false
   expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, unreadable: 0 }])
   expect(await health()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test('unreadable failure records of foreign events are not reported', async () => {
@@ -239,5 +231,4 @@ test('unreadable failure records of foreign events are not reported', async () =
   await world.averba.settle()
   expect(lines).toEqual([])
   expect(await health()).toMatchObject({ ok: true })
-  await world.close()
 })

@@ -1,10 +1,10 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba, valueOf } from '../../../src/index.ts'
-import { seededEntropy, simulate } from '../../../src/simulation/index.ts'
+import { seededEntropy, type simulate } from '../../../src/simulation/index.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { callPortal, openBeside } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
@@ -13,13 +13,9 @@ const subscriptions = [
 ]
 const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
 const dayMs = 86_400_000
-const portalOptions = {
-  baseUrl: 'https://portal.exemplo.br',
-  authenticate: async () => ({ authorization: 'sessao-de-exemplo' }),
-}
 
 async function given(options: Parameters<typeof simulate>[0] = {}) {
-  const world = await simulate({ ...options, averba: { subscriptions, ...options.averba } })
+  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
   const applied = await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
   return { world, applied }
 }
@@ -27,15 +23,7 @@ async function given(options: Parameters<typeof simulate>[0] = {}) {
 /** A world whose portal has our subscriptions, and another log without any. */
 async function givenOther(publicUrl: string) {
   const { world } = await given()
-  const other = await openAverba({
-    store: ':memory:',
-    clock: world.clock,
-    fetch: request => world.portal.fetch(request),
-    portal: portalOptions,
-    receiver: { publicUrl },
-    subscriptions,
-  })
-  return { world, other }
+  return openBeside(world, { receiver: { publicUrl }, subscriptions })
 }
 
 test('declared subscriptions are planned, created, and then as declared', async () => {
@@ -47,38 +35,24 @@ test('declared subscriptions are planned, created, and then as declared', async 
   expect(await world.averba.subscriptions.apply(plan)).toEqual([])
   const delivered = await world.portal.notify({ evento: one, ...company, body: { a: 1 } })
   expect(delivered).toMatchObject([{ isDelivered: true }])
-  await world.close()
 })
 
 test('a plan is refused once the portal has changed', async () => {
-  const world = await simulate({ averba: { subscriptions } })
+  const world = await openWorld({ averba: { subscriptions } })
   const plan = await world.averba.subscriptions.plan()
-  await world.portal.fetch(
-    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
-      body: JSON.stringify({ evento: 'outro', endpoint: 'https://outro.exemplo.br/' }),
-    }),
-  )
+  await callPortal(world, 'POST', { evento: 'outro', endpoint: 'https://outro.exemplo.br/' })
   await expect(world.averba.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'STALE_PLAN' })
-  await world.close()
 })
 
 test('changed options change the portal, and nothing is deleted unless allowed', async () => {
-  const world = await simulate()
-  const base = {
-    clock: world.clock,
-    portal: portalOptions,
-    receiver: { publicUrl: 'https://novo.exemplo.br/a' },
-  }
-  const fetch = (request: Request) => world.portal.fetch(request)
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-plan-')), 'log.sqlite')
-  const first = await openAverba({ ...base, store, fetch, subscriptions })
+  const world = await openWorld()
+  const base = { receiver: { publicUrl: 'https://novo.exemplo.br/a' }, store: temporaryStore() }
+  const first = await openBeside(world, { ...base, subscriptions })
   await first.subscriptions.apply(await first.subscriptions.plan())
   await first.close()
 
   const changed = [{ evento: one, chaveSecreta: 'chave-nova' }]
-  const second = await openAverba({ ...base, store, fetch, subscriptions: changed })
+  const second = await openBeside(world, { ...base, subscriptions: changed })
   const plan = await second.subscriptions.plan()
   expect(plan.changes.map(({ action, reason }) => [action, reason])).toEqual([
     ['change', 'its secrets differ'],
@@ -89,29 +63,14 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   expect(outcomes.map(outcome => valueOf(outcome).state)).toEqual(['active', 'deleted'])
   expect((await second.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave'])
   expect(await second.subscriptions.list()).toHaveLength(1)
-  await second.close()
-  await world.close()
 })
 
 test('an existing subscription with our secrets is adopted', async () => {
-  const { world, other } = await givenOther('https://receptor.exemplo.br/averba')
+  const other = await givenOther('https://receptor.exemplo.br/averba')
   const plan = await other.subscriptions.plan()
   expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
   expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
   expect((await other.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
-  await other.close()
-  await world.close()
-})
-
-test('an event of a foreign subscription is planned as taken and left alone', async () => {
-  const { world, other } = await givenOther('https://outro.exemplo.br/averba')
-  const plan = await other.subscriptions.plan()
-  expect(plan.changes).toMatchObject([
-    { action: 'leave', reason: 'a foreign subscription has the event' },
-    { action: 'leave', reason: 'a foreign subscription has the event' },
-  ])
-  await other.close()
-  await world.close()
 })
 
 test('a registration whose answer was lost is found in the list and not repeated', async () => {
@@ -129,24 +88,6 @@ test('a registration whose answer was lost is found in the list and not repeated
   expect((await world.averba.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
   expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
   expect(posts).toBe(2)
-  await world.close()
-})
-
-test('a failed delivery is recovered once from the failure records', async () => {
-  const { world } = await given()
-  const { averba, portal } = world
-  const delivered = await portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
-  expect(delivered).toMatchObject([{ isDelivered: false, description: 'HTTP 413' }])
-  const [failure] = await averba.subscriptions.failures()
-  expect(failure).toMatchObject({ evento: two, descricao: 'HTTP 413', data: '2026-11-20T12:00:00.000Z' })
-  expect(await averba.subscriptions.failures()).toHaveLength(1)
-  expect(await averba.views.selectFrom('failures').selectAll().execute()).toHaveLength(1)
-  expect((await averba.subscriptions.list()).map(each => each.health)).toEqual(['healthy', 'failing'])
-  await expect(averba.subscriptions.failures({ day: '20/11/2026' })).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-  })
-  expect(await averba.subscriptions.failures({ day: '2026-11-19' })).toEqual([])
-  await world.close()
 })
 
 test('a subscription that the portal deletes after thirty days of errors is noticed', async () => {
@@ -176,21 +117,6 @@ test('a subscription that the portal deletes after thirty days of errors is noti
     health: 'healthy',
     failures: 0,
   })
-  await world.close()
-})
-
-test('one success restarts the thirty days', async () => {
-  const { world } = await given()
-  const { averba, portal, clock } = world
-  const fail = () => portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
-  await fail()
-  await clock.advance(29 * dayMs)
-  await portal.notify({ evento: two, ...company, body: { a: 1 } })
-  await fail()
-  await clock.advance(29 * dayMs)
-  await averba.subscriptions.plan()
-  expect(await averba.subscriptions.list()).toHaveLength(2)
-  await world.close()
 })
 
 test.each([
@@ -212,14 +138,13 @@ test.each([
 
 test('a secret of over 100 characters is refused before anything is sent', async () => {
   const long = [{ evento: one, chaveSecreta: 'x'.repeat(101) }]
-  const world = await simulate({ averba: { subscriptions: long } })
+  const world = await openWorld({ averba: { subscriptions: long } })
   await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-  await world.close()
 })
 
 test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
   const stuck = () => new Promise<never>(() => undefined)
-  const world = await simulate()
+  const world = await openWorld()
   const portal = simulatePortal({ clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
   await portal.fetch(
     new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
@@ -232,5 +157,4 @@ test('a receiver that never answers is a delivery error after 3500 ms, in proces
   await expect.poll(() => world.clock.sleeping).toBe(1)
   await world.clock.advance(3_500)
   expect(await notifying).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
-  await world.close()
 })

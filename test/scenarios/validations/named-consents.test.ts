@@ -1,14 +1,13 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const { cpf } = samples
 const otherCpf = '52998224725'
 const claims = { nome: 'Maria de Exemplo Souza' }
-const hourMs = 3_600_000
 
 const validationService = {
   baseUrl: 'https://validacao.exemplo.br',
@@ -25,22 +24,18 @@ async function givenBasis({ averba: { consents } }: World) {
   return { consent, basis: { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent } }
 }
 
-async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = []
-  for await (const item of items) found.push(item)
-  return found
-}
-
 test('a validation under a consent is sent only if the consent is effective', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { consents, validations, log } = world.averba
   const { consent, basis } = await givenBasis(world)
   const ask = (id: string, of: string = cpf) => validations.validate({ id, cpf: of, claims }, { basis })
   valueOf(await ask('a'))
   expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
-  const used = await all(log.read({ types: ['consent.used'] }))
-  expect(used).toMatchObject([{ correlationId: 'a', basis: { purpose: 'opening an account' } }])
-  const [requested] = await all(log.read({ types: ['validation.requested'] }))
+  const used = await Array.fromAsync(log.read({ types: ['consent.used'] }))
+  // The command id has no digits, which could be a CPF by chance.
+  const commandId = expect.stringMatching(/^use-[a-z]{64}$/)
+  expect(used).toMatchObject([{ correlationId: 'a', basis: { purpose: 'opening an account' }, commandId }])
+  const [requested] = await Array.fromAsync(log.read({ types: ['validation.requested'] }))
   expect(requested).toMatchObject({ correlationId: 'a' })
   expect(requested?.basis).toEqual({ purpose: 'opening an account', legalBasis: 'LGPD 7 I' })
   await expect(ask('b', otherCpf)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
@@ -50,16 +45,15 @@ test('a validation under a consent is sent only if the consent is effective', as
   expect(await validations.get('c')).toBeUndefined()
   expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
   expect(world.validationService.answered).toBe(1)
-  await world.close()
 })
 
 test('a consent is used once for concurrent requests of one validation', async () => {
-  const world = await simulate({ averba: { validationService } })
+  const world = await openWorld({ averba: { validationService } })
   const { consents, validations, log } = world.averba
   const { consent, basis } = await givenBasis(world)
   const ask = (id: string) => validations.validate({ id, cpf, claims }, { basis })
   const uses = async (type: 'consent.used' | 'consent.useRefused') =>
-    (await all(log.read({ types: [type] }))).map(event => event.correlationId)
+    (await Array.fromAsync(log.read({ types: [type] }))).map(event => event.correlationId)
   for (const outcome of await Promise.all([ask('a'), ask('a'), ask('a')])) valueOf(outcome)
   expect(await uses('consent.used')).toEqual(['a'])
   const spent = { code: 'BUDGET_SPENT' }
@@ -76,17 +70,6 @@ test('a consent is used once for concurrent requests of one validation', async (
   for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(refused)
   expect(await uses('consent.useRefused')).toEqual(['b', 'b'])
   expect(world.validationService.answered).toBe(1)
-  await world.close()
-})
-
-test('the command id of a use has no digits, which could be a CPF by chance', async () => {
-  const world = await simulate()
-  const { averba } = world
-  const { basis } = await givenBasis(world)
-  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, { basis }))
-  const [used] = await all(averba.log.read({ types: ['consent.used'] }))
-  expect(used?.commandId).toMatch(/^use-[a-z]{64}$/)
-  await world.close()
 })
 
 /** Answers every validation with 429 while it is on, and counts the requests. */
@@ -105,22 +88,21 @@ const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_
 
 test('a deferred validation is not sent after its consent was revoked', async () => {
   const { service, intercept } = busyService()
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-named-')), 'log.sqlite')
-  const world = await simulate({ averba: { store }, intercept })
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store }, intercept })
   const { averba, clock, validationService: paid } = world
   const { consent, basis } = await givenBasis(world)
   const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
   expect(await ask()).toMatchObject({ status: 'deferred' })
   valueOf(await averba.consents.revoke(consent))
   service.isBusy = false
-  await clock.advance(2 * hourMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 2 * hourMs)
   expect(service.left).toBe(1)
   expect(paid.answered).toBe(0)
   expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
   expect(await ask()).toMatchObject({ ...notEffective, replayed: true })
-  const [revoked] = await all(averba.log.read({ types: ['consent.revoked'] }))
-  const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+  const [revoked] = await Array.fromAsync(averba.log.read({ types: ['consent.revoked'] }))
+  const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
   expect(withheld).toMatchObject({ data: { reason: 'revoked', position: revoked?.position } })
   expect(withheld?.anomaly).toBeUndefined()
   expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
@@ -132,7 +114,7 @@ test('a deferred validation is not sent after its consent was revoked', async ()
 
 test('a validation waiting for a token is not sent after a revocation was requested', async () => {
   let revoking: Promise<unknown> = Promise.resolve()
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       if (request.method === 'PUT') return new Response('', { status: 503, headers: { 'retry-after': '600' } })
       if (request.url.includes('/token')) {
@@ -148,16 +130,15 @@ test('a validation waiting for a token is not sent after a revocation was reques
   expect(await revoking).toMatchObject({ status: 'deferred' })
   expect(outcome).toMatchObject(notEffective)
   expect(world.validationService.answered).toBe(0)
-  const [withheld] = await all(log.read({ types: ['validation.withheld'] }))
+  const [withheld] = await Array.fromAsync(log.read({ types: ['validation.withheld'] }))
   expect(withheld).toMatchObject({ data: { reason: 'uncertain' } })
   expect(withheld?.data).not.toHaveProperty('sentBefore')
-  await world.close()
 })
 
 /** What the person's report and the processing records say about the validation. */
 async function reportOf({ averba }: World) {
   const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json' }))
-  const processing = await all(
+  const processing = await Array.fromAsync(
     averba.audit.processing({ from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }),
   )
   const isValidation = ({ operation }: { operation: string }) => operation.startsWith('validationService.')
@@ -178,25 +159,23 @@ const sentBefore = {
 
 test('the report says that data was sent, also if the consent ended before a retry', async () => {
   const { service, intercept } = busyService()
-  const world = await simulate({ intercept })
+  const world = await openWorld({ intercept })
   const { averba } = world
   const { consent, basis } = await givenBasis(world)
   const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
   await ask()
   valueOf(await averba.consents.revoke(consent))
-  await world.clock.advance(2 * hourMs)
-  await averba.settle()
+  await passTime({ averba, clock: world.clock }, 2 * hourMs)
   expect(service.left).toBe(1)
   expect(await reportOf(world)).toEqual(sentBefore)
   expect(await ask()).toMatchObject({
     problem: { title: expect.stringContaining('an earlier request was sent') },
   })
-  await world.close()
 })
 
 test('the report says that data was sent, also if the consent ended after a 401', async () => {
   let left = 0
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       if (request.url.includes('/validate/pf')) left += 1
       if (request.url.includes('/token') && left > 0) valueOf(await world.averba.consents.revoke(consent))
@@ -211,26 +190,23 @@ test('the report says that data was sent, also if the consent ended after a 401'
   expect(await validations.validate({ id: 'a', cpf, claims }, { basis })).toMatchObject(notEffective)
   expect(left).toBe(1)
   expect(await reportOf(world)).toEqual(sentBefore)
-  await world.close()
 })
 
 test('the report says that nothing was sent if the consent ended before the request', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba, clock, faults } = world
   const { consent, basis } = await givenBasis(world)
   await faults.add({ kind: 'refuse', service: 'validationService' })
   const { status } = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
   expect(status).toBe('deferred')
   valueOf(await averba.consents.revoke(consent))
-  await clock.advance(2 * hourMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 2 * hourMs)
   expect(await reportOf(world)).toEqual({
     call: 'não enviada: o consentimento indicado já não valia',
     validation: 'não enviada: o consentimento indicado já não valia',
     words: expect.stringMatching(/^Validação não enviada/),
     recipients: [],
   })
-  await world.close()
 })
 
 test('a validation is not sent after its consent expired or is no longer listed', async () => {
@@ -241,7 +217,7 @@ test('a validation is not sent after its consent expired or is no longer listed'
   ] as const) {
     const { service, intercept } = busyService()
     let isEmpty = false
-    const world = await simulate({
+    const world = await openWorld({
       intercept: (request, forward) =>
         isEmpty && /consentimentos\/\d+$/.test(request.url)
           ? Promise.resolve(Response.json([]))
@@ -254,9 +230,8 @@ test('a validation is not sent after its consent expired or is no longer listed'
     valueOf(await averba.consents.sync(consent))
     service.isBusy = false
     clock.jump(days * 24 * hourMs)
-    await clock.advance(2 * hourMs)
-    await averba.settle()
-    const [withheld] = await all(averba.log.read({ types: ['validation.withheld'] }))
+    await passTime({ averba, clock }, 2 * hourMs)
+    const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
     expect(withheld?.data).toEqual(
       reason && { reason, at: expect.any(String), position: expect.any(Number), sentBefore: true },
     )
@@ -271,7 +246,7 @@ test('a validation is not sent after its consent expired or is no longer listed'
 test('consents also withhold repeated validations, but not reused answers', async () => {
   const { service, intercept } = busyService()
   service.isBusy = false
-  const world = await simulate({ intercept })
+  const world = await openWorld({ intercept })
   const { averba, clock, faults } = world
   const { consent, basis } = await givenBasis(world)
   const { validations } = averba
@@ -288,34 +263,31 @@ test('consents also withhold repeated validations, but not reused answers', asyn
   await expect(validate('late', { reuseWithinMs: hourMs })).rejects.toMatchObject({
     code: 'CONSENT_NOT_EFFECTIVE',
   })
-  await clock.advance(2 * hourMs)
-  await averba.settle()
+  await passTime({ averba, clock }, 2 * hourMs)
   expect(await validate('again', again)).toMatchObject(notEffective)
   expect((await validations.get('lost'))?.state).toBe('inconclusive')
   expect(service.left).toBe(left)
   await world.close()
 
-  const erased = await simulate({ intercept })
+  const erased = await openWorld({ intercept })
   const { basis: other } = await givenBasis(erased)
   const ask = () => erased.averba.validations.validate({ id: 'a', cpf, claims }, { basis: other })
   const { effect } = await ask()
   await erased.averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
   service.isBusy = false
-  await erased.clock.advance(2 * hourMs)
-  await erased.averba.settle()
+  await passTime(erased, 2 * hourMs)
   expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
   await expect(ask()).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
     message: expect.stringContaining('Its call had no effect'),
   })
   expect(service.left).toBe(left + 1)
-  expect(await all(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
-  await erased.close()
+  expect(await Array.fromAsync(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
 })
 
 test('a validation first requested without the consent is refused with it', async () => {
   let isBusy = true
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) =>
       isBusy && request.url.includes('/validate/')
         ? new Response('', { status: 429, headers: { 'retry-after': '60' } })
@@ -339,11 +311,10 @@ test('a validation first requested without the consent is refused with it', asyn
     status: 'settled',
     replayed: true,
   })
-  await world.close()
 })
 
 test('a validation requested concurrently without the consent is refused with it', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba } = world
   const { basis } = await givenBasis(world)
   const { consent: _, ...without } = basis
@@ -353,16 +324,14 @@ test('a validation requested concurrently without the consent is refused with it
   expect(free).toMatchObject({ status: 'fulfilled', value: { status: 'settled' } })
   expect(under).toMatchObject({ status: 'rejected', reason: { code: 'COMMAND_REUSED' } })
   expect(world.validationService.answered).toBe(1)
-  await world.close()
 })
 
 test('a use and its validation share a correlation id, also if the host gives none', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const { averba } = world
   const { basis } = await givenBasis(world)
   const ask = { basis, correlationId: undefined }
   valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, ask as { basis: typeof basis })) // As JavaScript may.
-  const linked = await all(averba.log.read({ types: ['consent.used', 'validation.requested'] }))
+  const linked = await Array.fromAsync(averba.log.read({ types: ['consent.used', 'validation.requested'] }))
   expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a'])
-  await world.close()
 })

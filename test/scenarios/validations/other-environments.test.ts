@@ -2,11 +2,13 @@ import { copyFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { createValidationClient } from '../../../src/adapters/validation/client.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
-import { type AverbaOptions, backupStore, type LogLine, openAverba, restoreStore, valueOf } from '../../../src/index.ts'
+import { type AverbaOptions, backupStore, type LogLine, restoreStore, valueOf } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const { cpf } = samples
 const input = { id: 'a', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
@@ -20,7 +22,7 @@ type Place = Pick<
 /** A production service that is busy at first, and a demonstration that always answers. */
 function givenServices() {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   const state: { isBusy: boolean; answer?: (() => Promise<Response>) | undefined } = { isBusy: true }
   const sent: string[] = []
   const lines: LogLine[] = []
@@ -32,7 +34,7 @@ function givenServices() {
     return isBusy ? new Response('', busy) : Response.json({ nome: url.includes('demonstracao') })
   }
   const open = (validationService: Place, path = store) =>
-    openAverba({
+    openEngine({
       ...{ store: path, clock, fetch, schedules: false },
       logger: line => void lines.push(line),
       validationService: { ...validationService, bearer: 't' },
@@ -51,10 +53,7 @@ test.each([
     expect((await first.validations.validate(input)).status).toBe('deferred')
     await first.close()
     const second = await open(other)
-    for (let minutes = 0; minutes < 3; minutes++) {
-      await clock.advance(60_000)
-      await second.settle()
-    }
+    await passTime({ averba: second, clock }, 60_000, 3)
     expect(await second.validations.validate(input)).toMatchObject({ status: 'deferred', replayed: true })
     expect(sent).toHaveLength(1)
     const said = lines.filter(({ message }) => message.includes('belongs to another service'))
@@ -78,7 +77,6 @@ test.each([
     await third.settle()
     expect(valueOf(await third.validations.validate(input)).fields).toEqual({ nome: { result: 'mismatch' } })
     expect(sent).toEqual(Array(2).fill('https://validacao.exemplo.br/datavalid/v2/validate/pf'))
-    await third.close()
   },
 )
 
@@ -99,7 +97,6 @@ test('an answer of the demonstration is not reused for production', async () => 
   const place = { ...production, service: 'demonstracao' }
   const moved = await open({ ...place, baseUrl: 'https://nova.exemplo.br', knownAs: production.baseUrl })
   expect(await moved.validations.validate(input)).toMatchObject({ status: 'settled', replayed: true })
-  await moved.close()
 })
 
 test('reused and declined answers of the demonstration are not returned for production', async () => {
@@ -118,7 +115,6 @@ test('reused and declined answers of the demonstration are not returned for prod
   for (const each of [reusing, declining])
     await expect(live.validations.validate(each)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   expect(sent).toHaveLength(2)
-  await live.close()
 })
 
 test('very many calls left to another process cost few readings and do not delay later calls', async () => {
@@ -139,7 +135,6 @@ test('very many calls left to another process cost few readings and do not delay
   looks.mockRestore()
   expect(sent).toHaveLength(1)
   expect((await second.validations.get('own'))?.state).toBe('answered')
-  await second.close()
 })
 
 test('calls left to another process do not count towards the rate limit', async () => {
@@ -161,7 +156,6 @@ test('calls left to another process do not count towards the rate limit', async 
   expect(clock.now()).toBe(began)
   stop.abort()
   await clock.finish(running)
-  await second.close()
 })
 
 test('a sent validation without a result is unknown, whatever service the next process has', async () => {
@@ -192,7 +186,6 @@ test('a sent validation without a result is unknown, whatever service the next p
   expect((await other.validations.validate({ ...input, id: 'b', again })).status).toBe('settled')
   await other.validations.resolve('a', { charged: true })
   expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
-  await other.close()
 })
 
 test('a validation pending before a restore is unknown, whatever service the next process has', async () => {
@@ -202,7 +195,7 @@ test('a validation pending before a restore is unknown, whatever service the nex
   await backupStore({ store, to: `${store}.backup` })
   await first.validations.validate({ ...input, id: 'lost' })
   await first.close()
-  const restored = newPath()
+  const restored = temporaryStore()
   copyFileSync(`${store}.keys`, `${restored}.keys`)
   await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock })
   const other = await open({ ...production, baseUrl: 'https://novo.exemplo.br' }, restored)
@@ -210,7 +203,6 @@ test('a validation pending before a restore is unknown, whatever service the nex
   expect(await other.settle()).toMatchObject({ unknown: 1 })
   expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
   expect(sent).toHaveLength(2)
-  await other.close()
 })
 
 test('with knownAs, deferred calls go to the new address and earlier answers are reused', async () => {
@@ -232,7 +224,6 @@ test('with knownAs, deferred calls go to the new address and earlier answers are
   const reused = await back.validations.validate({ ...input, id: 'b', reuseWithinMs: 3_600_000 })
   expect(valueOf(reused).reusedFrom).toBe('a')
   expect(sent).toHaveLength(2)
-  await back.close()
 })
 
 test('a validation without an environment goes to the configured service', () => {

@@ -1,22 +1,16 @@
-import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import {
-  type Averba,
-  type AverbaOptions,
-  type LogLine,
-  openAverba,
-  serveReceivers,
-  valueOf,
-} from '../../../src/index.ts'
+import { type Averba, type AverbaOptions, type LogLine, serveReceivers, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, samples, startServices } from '../../../src/simulation/index.ts'
-import { earlyReadingReason } from '../subscriptions/hastened.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { earlyReadingReason } from '../../support/hastened.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine } from '../../support/world.ts'
 
 const { cpf, cnpj } = samples
 const evento = 'dimp-situacao-import'
@@ -29,11 +23,8 @@ beforeAll(async () => {
 beforeEach(() => services.reset())
 afterAll(() => services.close())
 
-const newStore = () => join(mkdtempSync(join(tmpdir(), 'averba-sockets-')), 'log.sqlite')
-
 async function open(options: Partial<AverbaOptions> = {}): Promise<Averba> {
-  const averba = await openAverba({ store: newStore(), ...services.options, ...options })
-  onTestFinished(() => averba.close())
+  const averba = await openEngine({ store: temporaryStore(), ...services.options, ...options })
   return averba
 }
 
@@ -61,9 +52,9 @@ test('a gateway whose tokens are all refused is not asked for a while, and no ca
 })
 
 test('processes that restart all the time share the stored token', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   for (let n = 0; n < 5; n++) {
-    const averba = await openAverba({ store, ...services.options })
+    const averba = await openEngine({ store, ...services.options })
     valueOf(await validate(averba, `v${n}`))
     await averba.close()
   }
@@ -92,7 +83,7 @@ test('an exhausted quota defers the calls that met it to the given time', async 
 })
 
 test('a paid call whose answer was lost is left to a person and sent once', async () => {
-  const store = newStore()
+  const store = temporaryStore()
   const averba = await open({ store })
   await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   expect(await validate(averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
@@ -108,7 +99,7 @@ test('notifications lost without a receiver are recovered once and handled', asy
   const publicUrl = 'https://receptor.exemplo.br/averba'
   const receiver = { publicUrl, sources: ['127.0.0.0/8'], secretFrom: 'm'.repeat(32) }
   const averba = await open({ receiver, subscriptions: [{ evento }] })
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(averba)
   const notify = async (numero: number) => {
     const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: { numero } } as const
     return (await services.portal.notify(notice)).map(each => each.isDelivered)
@@ -139,15 +130,13 @@ test('notifications consumed by a body parser are recovered once and handled', a
   const receiver = { publicUrl: 'https://lido.exemplo.br/averba', sources: ['127.0.0.0/8'] }
   const lines: LogLine[] = []
   const averba = await open({ subscriptions, receiver, logger: line => void lines.push(line) })
-  for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
+  await applyPlan(averba)
   const handled: unknown[] = []
   averba.notifications.handle(evento, 'crm', async ({ body }) => void handled.push(body))
   const server = createServer(services.receiver, (incoming, outgoing) => {
     incoming.once('data', () => averba.receiver.listener(incoming, outgoing))
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(() => void server.close())
-  services.connect('lido.exemplo.br', (server.address() as AddressInfo).port)
+  services.connect('lido.exemplo.br', await listenUntilEnd(server))
   for (const numero of ['26BR1', '26BR2']) {
     const to = { destinatarioTipo: 'CNPJ', destinatarioId: cnpj } as const
     expect(await services.portal.notify({ evento, ...to, body: { numero } })).toMatchObject([
@@ -180,7 +169,7 @@ test('the tenants of one server have separate secrets and logs', async () => {
   const [north, south] = [await tenant('norte'), await tenant('sul')]
   const secrets = new Map<string, string>()
   for (const averba of [north, south]) {
-    for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+    await applyPlan(averba)
     for (const { endpoint, chaveSecreta } of await listed()) secrets.set(endpoint, chaveSecreta)
     services.reset() // Each tenant has its own account at the portal.
   }
@@ -189,8 +178,7 @@ test('the tenants of one server have separate secrets and logs', async () => {
   const receivers = { '/norte': north.receiver, '/sul': south.receiver }
   const server = await serveReceivers({ receivers, certificate, host: '127.0.0.1', port: 0 })
   onTestFinished(server.close)
-  const socket = openSocket({ clock: systemClock, ca: services.ca })
-  onTestFinished(socket.close)
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: services.ca }))
   const post = async (path: string, secretOf: string) => {
     const secret = secrets.get(`https://receptor.exemplo.br/${secretOf}`) ?? ''
     const init = { method: 'POST', headers: { 'event-type': evento, secret }, body: `{"for":"${path}"}` }
@@ -198,22 +186,21 @@ test('the tenants of one server have separate secrets and logs', async () => {
   }
   expect([await post('norte', 'norte'), await post('sul', 'sul')]).toEqual([200, 200])
   expect([await post('norte', 'sul'), await post('sul', 'norte')]).toEqual([401, 401])
-  const inboxOf = async (averba: Averba) => {
-    const bodies: unknown[] = []
-    for await (const { body } of averba.notifications.list()) bodies.push(body)
-    return bodies
-  }
+  const inboxOf = (averba: Averba) => Array.fromAsync(averba.notifications.list(), ({ body }) => body)
   expect([await inboxOf(north), await inboxOf(south)]).toEqual([[{ for: 'norte' }], [{ for: 'sul' }]])
 })
 
 test('a stored token that cannot be opened is replaced, and nothing fails', async () => {
-  const store = newStore()
-  const averba = await openAverba({ store, ...services.options })
+  const store = temporaryStore()
+  const averba = await openEngine({ store, ...services.options })
   valueOf(await validate(averba, 'v1'))
   await averba.close()
-  const database = new Sqlite(store)
-  expect(database.prepare("update secret set sealed = x'00' where name = 'token-default'").run().changes).toBe(1)
-  database.close()
+  expect(
+    useDatabase(
+      store,
+      database => database.prepare("update secret set sealed = x'00' where name = 'token-default'").run().changes,
+    ),
+  ).toBe(1)
   const next = await open({ store })
   valueOf(await validate(next, 'v2'))
   expect(sentTo('tokenService')).toBe(2)

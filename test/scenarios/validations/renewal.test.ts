@@ -2,17 +2,18 @@ import { expect, test } from 'vitest'
 import { createTokenClient } from '../../../src/adapters/token/client.ts'
 import { Tokens } from '../../../src/api/validations/tokens.ts'
 import { Engine } from '../../../src/engine/engine.ts'
+import type { Events } from '../../../src/index.ts'
 import { effectMachine } from '../../../src/machines/effect.ts'
 import { tokenMachine } from '../../../src/machines/token.ts'
 import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
 import type { Fetch } from '../../../src/vocabulary/fetch.ts'
+import { openStore } from '../../support/store.ts'
 
 test('a renewal that joins a lookup of the rejected token is still made', async () => {
   const clock = new VirtualClock()
   const createId = createIds(clock, systemEntropy)
-  const store = await Store.open({ path: ':memory:', views: [], clock, entropy: systemEntropy, createId })
+  const store = await openStore<Events>({ clock })
   let issued = 0
   const fetch: Fetch = async () => Response.json({ access_token: `t${++issued}`, expires_in: 3600 })
   const credentials = { consumerKey: 'chave', consumerSecret: 'segredo' }
@@ -38,5 +39,4 @@ test('a renewal that joins a lookup of the rejected token is still made', async 
   expect(await again).toEqual({ status: 'held', value: 't2' })
   expect(issued).toBe(2)
   await engine.close()
-  await store.close()
 })

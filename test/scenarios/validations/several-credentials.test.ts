@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, valueOf } from '../../../src/index.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
+import { type Averba, valueOf } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
 import { views } from '../../../src/views/views.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 const { cpf } = samples
 const claims = { nome: 'Maria de Exemplo Souza' }
-const minuteMs = 60_000
 const lifeMs = 60 * minuteMs
 
 /** A gateway with several contracts, each with one token at a time, and a service that reports the token's contract. */
 function givenGateway() {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   const living = new Map<string, { value: string; endsAt: number }>()
   const state = { isChangePending: false, made: 0 }
   const asked: Record<string, number> = {}
@@ -37,7 +37,7 @@ function givenGateway() {
     return Response.json({ nome: true })
   }
   const open = (consumerKey: string, credential?: string) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, fetch, schedules: false },
       tokenService: {
         ...{ url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
@@ -75,7 +75,6 @@ test('a deferred token request is performed only under its own credential name',
     expect(asked).toEqual({ 'k-matriz': 4 + life, 'k-filial': 1 + life })
     await clock.advance(lifeMs)
   }
-  for (const averba of [matriz, filial]) await averba.close()
 })
 
 test('a renamed credential costs one token request per token, whatever the old name has pending', async () => {
@@ -90,8 +89,7 @@ test('a renamed credential costs one token request per token, whatever the old n
   await before.close()
   state.isChangePending = false
   const after = await open('k', 'nova')
-  await clock.advance(minuteMs)
-  await after.settle()
+  await passTime({ averba: after, clock }, minuteMs)
   for (let life = 0; life < 4; life++) {
     for (let n = 0; n < 3; n++) valueOf(await validate(after))
     expect(asked).toEqual({ k: 4 + life })
@@ -100,7 +98,6 @@ test('a renamed credential costs one token request per token, whatever the old n
   const old = []
   for (const effect of await after.effects.list({ state: 'deferred' })) old.push(effect.stream)
   expect(old).toEqual(['token-antiga'])
-  await after.close()
 })
 
 test.each([1, 9])('a stored token of another generation (%i) than recorded is replaced', async generation => {
@@ -111,8 +108,7 @@ test.each([1, 9])('a stored token of another generation (%i) than recorded is re
     if (life === 0) await clock.advance(lifeMs)
   }
   await first.close()
-  const createId = createIds(clock, systemEntropy)
-  const store = await Store.open({ path, views, clock, entropy: systemEntropy, createId })
+  const store = await openStore({ path, views, clock })
   await store.secrets.drop('token-default', 10)
   await store.secrets.keep('token-default', { generation, value: 'de-ninguem' })
   await store.close()
@@ -123,12 +119,11 @@ test.each([1, 9])('a stored token of another generation (%i) than recorded is re
   const third = await open('k')
   valueOf(await validate(third))
   expect(asked).toEqual({ k: 3 })
-  await third.close()
 })
 
 test('two refused secrets cause one token request each, however often they are used in turn', async () => {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   const asked: Record<string, number> = {}
   async function fetch(request: Request): Promise<Response> {
     const given = request.headers.get('authorization') ?? ''
@@ -138,7 +133,7 @@ test('two refused secrets cause one token request each, however often they are u
   const engines = []
   for (const consumerSecret of ['antigo', 'novo'])
     engines.push(
-      await openAverba({
+      await openEngine({
         ...{ store, clock, fetch, schedules: false },
         tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret },
         validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
@@ -153,16 +148,15 @@ test('two refused secrets cause one token request each, however often they are u
     await clock.advance(minuteMs)
   }
   expect(Object.values(asked)).toEqual([1, 1])
-  for (const averba of engines) await averba.close()
 })
 
 test('a token is sent only to its own gateway, also if another has the same key and secret', async () => {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   const astray: string[] = []
   const asked: Record<string, number> = {}
   const open = (place: string) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, schedules: false },
       async fetch(request) {
         if (request.url.endsWith('/token')) {
@@ -190,7 +184,7 @@ test('a token is sent only to its own gateway, also if another has the same key 
 /** Fifty calls in fifty seconds by two processes with one key, at a gateway whose new token ends the older one. */
 async function tokensFor(urls: readonly string[]): Promise<number> {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   let [made, current] = [0, '']
   async function fetch(request: Request): Promise<Response> {
     if (request.url.endsWith('/token')) {
@@ -201,7 +195,7 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
     return isGood ? Response.json({ nome: true }) : new Response('', { status: 401 })
   }
   const open = (url: string) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, fetch, schedules: false },
       tokenService: { url, consumerKey: 'chave', consumerSecret: 'segredo' },
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
@@ -233,10 +227,10 @@ test('processes that replace the token of each other do so at a limited rate', a
 
 test('the secrets are read once, however many credentials were refused before', async () => {
   const clock = new VirtualClock()
-  const store = newPath()
+  const store = temporaryStore()
   let asked = 0
   const open = (consumerKey: string) =>
-    openAverba({
+    openEngine({
       ...{ store, clock, schedules: false },
       fetch: async () => new Response('', { status: 401 }),
       tokenService: {

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest'
-import { tryCredentials } from '../../../src/adapters/token/try-credentials.ts'
-import { type LogLine, openAverba } from '../../../src/index.ts'
-import { samples, simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../../store/sample-store.ts'
+import { tryCredentials } from '../../../src/adapters/token/client.ts'
+import type { LogLine } from '../../../src/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
-const minuteMs = 60_000
 const html = '<html><body>nginx</body></html>'
 const fault = (code: string) =>
   `<ams:fault xmlns:ams="x"><ams:code>${code}</ams:code><ams:message>m</ams:message></ams:fault>`
@@ -13,7 +14,7 @@ const fault = (code: string) =>
 async function givenAnswer(status: number, body: string) {
   const lines: LogLine[] = []
   const state = { isMended: false, asked: 0 }
-  const world = await simulate({
+  const world = await openWorld({
     averba: { logger: line => void lines.push(line) },
     intercept: async (request, forward) => {
       if (!request.url.endsWith('/token') || state.isMended) return forward(request)
@@ -39,13 +40,9 @@ test.each<[string, number, string]>([
     const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
     expect(await validate(id)).toMatchObject(locked)
   }
-  for (let hours = 0; hours < 12; hours++) {
-    await world.clock.advance(60 * minuteMs)
-    await world.averba.settle()
-  }
+  await passTime(world, 60 * minuteMs, 12)
   expect(state.asked).toBe(1)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
-  await world.close()
 })
 
 test.each<[string, number, string]>([
@@ -64,13 +61,11 @@ test.each<[string, number, string]>([
     const { averba, clock } = world
     const astray = { status: 'deferred', reason: expect.stringMatching(/^TOKEN_MISDIRECTED: .*\b4\d\d\b/) }
     expect(await validate('v1')).toMatchObject(astray)
-    for (let minutes = 0; minutes < 6 * 60; minutes++) {
-      await clock.advance(minuteMs)
-      await averba.settle()
-    }
-    // After 1, 2, 4, 8 minutes, and then every quarter of an hour.
-    expect(state.asked).toBeGreaterThanOrEqual(25)
-    expect(state.asked).toBeLessThanOrEqual(29)
+    // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
+    const hours = status === 404 ? 6 : 1
+    await passTime({ averba, clock }, minuteMs, hours * 60)
+    expect(state.asked).toBeGreaterThanOrEqual(hours === 6 ? 25 : 6)
+    expect(state.asked).toBeLessThanOrEqual(hours === 6 ? 29 : 8)
     const said = lines.filter(line => line.message.includes('without tokens'))
     expect(said).toHaveLength(state.asked)
     expect(said[0]).toMatchObject({ status })
@@ -78,16 +73,14 @@ test.each<[string, number, string]>([
     expect(found).toMatchObject({ ok: false, detail: expect.stringContaining('correct tokenService.url') })
     state.isMended = true
     await averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
-    await clock.advance(60 * minuteMs)
-    await averba.settle()
+    await passTime({ averba, clock }, 60 * minuteMs)
     expect(await validate('v1')).toMatchObject({ status: 'settled' })
     expect(await check()).toMatchObject({ ok: true })
-    await world.close()
   },
 )
 
 test.each([408, 429])('a %i of the token endpoint is not about the credentials or the address', async status => {
-  const { world, validate, state, lines, check } = await givenAnswer(status, '')
+  const { validate, state, lines, check } = await givenAnswer(status, '')
   expect(await validate('v1')).toMatchObject({
     status: 'deferred',
     reason: expect.not.stringMatching(/^[A-Z_]+:/),
@@ -95,7 +88,6 @@ test.each([408, 429])('a %i of the token endpoint is not about the credentials o
   expect(state.asked).toBe(1)
   expect(lines.filter(line => line.message.includes('without tokens'))).toEqual([])
   expect(await check()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test.each([
@@ -105,7 +97,7 @@ test.each([
   [429, '', 'try again later'],
   [503, '', 'try again later'],
 ])('doctor advises what to do about a %i of the token endpoint', async (status, body, advice) => {
-  const world = await simulate()
+  const world = await openWorld()
   const asked = await tryCredentials({
     url: 'https://gateway.exemplo.br/token',
     consumerKey: 'a',
@@ -114,12 +106,11 @@ test.each([
     fetch: async () => new Response(body, { status }),
   })
   expect(asked).toEqual({ ok: false, detail: `the gateway answered ${status}: ${advice}` })
-  await world.close()
 })
 
 test('one misdirected token request after an outage is repeated in a minute', async () => {
   const answers = [...Array(8).fill(503), 404]
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       const status = request.url.endsWith('/token') ? answers.shift() : undefined
       return status === undefined ? forward(request) : new Response(html, { status })
@@ -128,18 +119,15 @@ test('one misdirected token request after an outage is repeated in a minute', as
   const validation = { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }
   await world.averba.validations.validate(validation, { waitMs: 0 })
   for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) {
-    await world.clock.advance(1_000)
-    await world.averba.settle()
+    await passTime(world, 1_000)
   }
   expect(answers).toEqual([])
-  await world.clock.advance(minuteMs + 1_000)
-  await world.averba.settle()
+  await passTime(world, minuteMs + 1_000)
   expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
-  await world.close()
 })
 
 test('if another system ends each token, at most one a minute is requested eventually', async () => {
-  const { averba, clock, tokenService, close } = await simulate()
+  const { averba, clock, tokenService } = await openWorld()
   const validate = (id: number) =>
     averba.validations.validate({ id: `v${id}`, cpf: samples.cpf, claims: { nome: 'X' } })
   const settled = new Set<string>()
@@ -157,7 +145,6 @@ test('if another system ends each token, at most one a minute is requested event
   await clock.finish(averba.settle())
   for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')
   expect(tokenService.requests).toBeLessThan(18)
-  await close()
 })
 
 test.each([
@@ -166,11 +153,11 @@ test.each([
   [120_000, 400],
   [-120_000, 400],
 ])('refused tokens and a process with a clock %i ms off do not flood the gateway', async (skewMs, latencyMs) => {
-  const store = newPath()
-  const { clock, close } = await simulate()
+  const store = temporaryStore()
+  const { clock } = await openWorld()
   let asked = 0
   const open = (aheadMs: number, answerMs: number) =>
-    openAverba({
+    openEngine({
       store,
       clock: {
         now: () => clock.now() + aheadMs,
@@ -195,7 +182,7 @@ test.each([
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
     })
   const both = [await open(0, 20), await open(skewMs, latencyMs)]
-  for (let second = 0; second < 120; second++) {
+  for (let second = 0; second < 60; second++) {
     for (const [i, { validations }] of both.entries()) {
       const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
       void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
@@ -204,6 +191,4 @@ test.each([
   }
   expect(asked).toBeGreaterThan(1)
   expect(asked).toBeLessThan(10)
-  for (const averba of both) await averba.close()
-  await close()
 })

@@ -1,27 +1,33 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, valueOf } from '../../../src/index.ts'
-import { samples, simulate, startServices } from '../../../src/simulation/index.ts'
+import { type Averba, type AverbaOptions, valueOf } from '../../../src/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine, openServices, openWorld } from '../../support/world.ts'
 
 const { cpf } = samples
 const claims = { nome: 'Maria de Exemplo Souza' }
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 const isToken = (request: Request) => request.url.endsWith('/token')
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
-const newFolder = () => mkdtempSync(join(tmpdir(), 'averba-token-'))
 
 const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
 
-function secretsIn(store: string): unknown[] {
-  const database = new Sqlite(store, { readonly: true })
-  const rows = database.prepare('select * from secret').all()
-  database.close()
-  return rows
+const secretsIn = (store: string) => useDatabase(store, database => database.prepare('select * from secret').all())
+
+/** Another engine with the token and validation services of a world. */
+function openOther({ clock, reach }: World, options: Partial<AverbaOptions> = {}): Promise<Averba> {
+  const [consumerKey, consumerSecret] = ['chave-de-exemplo', 'segredo-de-exemplo']
+  return openEngine({
+    ...{ store: ':memory:', clock, schedules: false },
+    fetch: request => (isToken(request) ? reach.tokenService(request) : reach.validationService(request)),
+    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    ...options,
+  })
 }
 
 test('200 operations in flight when the token ends cost one token request', async () => {
@@ -32,7 +38,7 @@ test('200 operations in flight when the token ends cost one token request', asyn
     service: 'datavalid-demonstracao',
     requestsAtOnceMax: 200,
   }
-  const world = await simulate({
+  const world = await openWorld({
     averba: { validationService },
     intercept: async (request, forward) => {
       if (isValidation(request) && waiting < 200) {
@@ -49,12 +55,11 @@ test('200 operations in flight when the token ends cost one token request', asyn
   const calls = Array.from({ length: 200 }, (_, i) => validate(world.averba, `p${i}`))
   for (const outcome of await Promise.all(calls)) valueOf(outcome)
   expect(world.validationService).toMatchObject({ refused: 200, answered: 200 })
-  expect(world.tokenService.requests).toBe(2) // The first one, and one for the storm.
-  await world.close()
+  expect(world.tokenService.requests).toBe(2)
 })
 
 test('a simulated day of steady traffic costs at most 25 token requests', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   for (let minute = 0; minute < 24 * 60; minute += 5) {
     valueOf(await validate(world.averba, `at-${minute}`))
     await world.clock.advance(5 * minuteMs)
@@ -62,13 +67,12 @@ test('a simulated day of steady traffic costs at most 25 token requests', async 
   expect(world.validationService.answered).toBe(288)
   expect(world.tokenService.requests).toBeGreaterThanOrEqual(24)
   expect(world.tokenService.requests).toBeLessThanOrEqual(25)
-  await world.close()
 })
 
 test('two processes of one store request one token per expiry and per rejection', async () => {
-  const services = await startServices()
-  const store = join(newFolder(), 'log.sqlite')
-  const engines = [await openAverba({ store, ...services.options }), await openAverba({ store, ...services.options })]
+  const services = await openServices()
+  const store = temporaryStore()
+  const engines = [await openEngine({ store, ...services.options }), await openEngine({ store, ...services.options })]
   const storm = async (name: string) => {
     const calls = engines.flatMap((engine, e) =>
       Array.from({ length: 20 }, (_, i) => validate(engine, `${name}-${e}-${i}`)),
@@ -83,32 +87,20 @@ test('two processes of one store request one token per expiry and per rejection'
     expect(services.tokenService.requests).toBe(requests)
   }
   for (const engine of engines) await engine.close()
-  const later = await openAverba({ store, ...services.options })
+  const later = await openEngine({ store, ...services.options })
   valueOf(await validate(later, 'later'))
   expect(services.tokenService.requests).toBe(4)
-  await later.close()
-  await services.close()
 })
 
 test('a token request of a crashed process is performed by another after its lease', async () => {
-  const store = join(newFolder(), 'log.sqlite')
+  const store = temporaryStore()
   const dead = Promise.withResolvers<Response>()
   let isDead = true
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: (request, forward) => (isToken(request) && isDead ? dead.promise : forward(request)),
   })
-  const fetch = async (request: Request) =>
-    isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
-  const { consumerKey, consumerSecret } = {
-    consumerKey: 'chave-de-exemplo',
-    consumerSecret: 'segredo-de-exemplo',
-  }
-  const other = await openAverba({
-    ...{ store, clock: world.clock, fetch },
-    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-  })
+  const other = await openOther(world, { store })
   void validate(world.averba, 'a').catch(() => undefined)
   await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(2)
   const waiting = validate(other, 'b')
@@ -119,8 +111,7 @@ test('a token request of a crashed process is performed by another after its lea
     reason: expect.stringMatching(/another process/),
   })
   expect(world.tokenService.requests).toBe(0)
-  await world.clock.advance(2 * minuteMs)
-  await other.settle()
+  await passTime({ averba: other, clock: world.clock }, 2 * minuteMs)
   expect(valueOf(await validate(other, 'b')).state).toBe('answered')
   expect(world.tokenService.requests).toBe(1)
   // The stopped process continues, with an answer that is no longer needed.
@@ -128,13 +119,11 @@ test('a token request of a crashed process is performed by another after its lea
   dead.resolve(await world.reach.tokenService(tokenRequest()))
   valueOf(await validate(other, 'c'))
   expect(world.tokenService.requests).toBe(2)
-  await other.close()
-  await world.close()
 })
 
 test('a service that refuses every token causes one token request per wait and no declines', async () => {
   let isMended = false
-  const world = await simulate({
+  const world = await openWorld({
     policies: { tokenService: { reissue: 'revoke' } },
     intercept: async (request, forward) =>
       isValidation(request) && !isMended ? new Response('', { status: 401 }) : forward(request),
@@ -147,41 +136,29 @@ test('a service that refuses every token causes one token request per wait and n
     expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', reason, retryAt })
   expect(tokenService.requests).toBe(2)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining(`before ${retryAt}`) })
-  for (let minutes = 0; minutes < 6 * 60; minutes++) {
-    await clock.advance(minuteMs)
-    await averba.settle()
-  }
+  await passTime({ averba, clock }, minuteMs, 6 * 60)
   // After 1, 2, 4, 8, 16, 32 minutes, and then every hour.
   expect(tokenService.requests).toBeGreaterThanOrEqual(11)
   expect(tokenService.requests).toBeLessThanOrEqual(14)
   expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({ ok: true })
   isMended = true
-  await clock.advance(hourMs)
-  await averba.settle()
-  await clock.advance(hourMs)
-  await averba.settle()
+  await passTime({ averba, clock }, hourMs)
+  await passTime({ averba, clock }, hourMs)
   for (let n = 0; n < 100; n++) valueOf(await validate(averba, `v${n}`))
   expect(world.validationService.answered).toBe(100)
   expect(await check()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test('stores of one contract lose no call when a new token ends the older one', async () => {
-  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const world = await openWorld({ policies: { tokenService: { reissue: 'revoke' } } })
   let requests = 0
   const open = () =>
-    openAverba({
-      ...{ store: ':memory:', clock: world.clock },
+    openOther(world, {
       async fetch(request) {
         // The requests overtake each other.
         for (let turns = (requests++ * 7) % 11; turns > 0; turns--) await new Promise(setImmediate)
         return isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
       },
-      tokenService: {
-        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
-        consumerSecret: 'segredo-de-exemplo',
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
     })
   const tenants = [await open(), await open(), await open()]
   const seen = new Set<string>()
@@ -197,12 +174,10 @@ test('stores of one contract lose no call when a new token ends the older one', 
   for (const [t, tenant] of tenants.entries())
     for (let i = 0; i < 20; i++) valueOf(await validate(tenant, `v-${t}-${i}`))
   expect(world.validationService.answered).toBe(60)
-  for (const tenant of tenants) await tenant.close()
-  await world.close()
 })
 
 test('a process of another contract does not use the token, but requests its own', async () => {
-  const store = join(newFolder(), 'log.sqlite')
+  const store = temporaryStore()
   const paid: string[] = []
   const asked: string[] = []
   const fetch = async (request: Request) => {
@@ -216,7 +191,7 @@ test('a process of another contract does not use the token, but requests its own
     return Response.json({ access_token: `de-${key}`, expires_in: 3_600 })
   }
   const open = (consumerKey: string) =>
-    openAverba({
+    openEngine({
       ...{ store, fetch },
       tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
@@ -231,10 +206,10 @@ test('a process of another contract does not use the token, but requests its own
 })
 
 test('a process with refused credentials shares the token of its contract but requests none', async () => {
-  const services = await startServices()
-  const store = join(newFolder(), 'log.sqlite')
+  const services = await openServices()
+  const store = temporaryStore()
   const open = (consumerSecret: string) =>
-    openAverba({
+    openEngine({
       ...{ store, ...services.options },
       tokenService: { ...services.options.tokenService, consumerSecret },
     })
@@ -249,12 +224,10 @@ test('a process with refused credentials shares the token of its contract but re
   }
   // One for the wrong credentials, and one per token.
   expect(services.tokenService.requests).toBe(4)
-  for (const averba of [right, wrong]) await averba.close()
-  await services.close()
 })
 
 test('processes with the old and the new secret share a token during the change', async () => {
-  const store = join(newFolder(), 'log.sqlite')
+  const store = temporaryStore()
   const state = { asked: 0, refused: 0, token: '', isOldOver: false }
   async function fetch(request: Request): Promise<Response> {
     const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
@@ -270,7 +243,7 @@ test('processes with the old and the new secret share a token during the change'
     return Response.json({ access_token: state.token, expires_in: 3_600 })
   }
   const open = (consumerSecret: string) =>
-    openAverba({
+    openEngine({
       ...{ store, fetch },
       tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret },
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
@@ -286,23 +259,14 @@ test('processes with the old and the new secret share a token during the change'
   for (let n = 1; n < 5; n++)
     for (const [i, averba] of [after, before].entries()) valueOf(await validate(averba, `w-${n}-${i}`))
   expect(state.asked).toBe(3)
-  for (const averba of [before, after]) await averba.close()
 })
 
 test('a job that restarts every 20 minutes does not wait if its tokens had worked', async () => {
-  const store = join(newFolder(), 'log.sqlite')
-  const world = await simulate({ policies: { tokenService: { reissue: 'revoke' } } })
+  const store = temporaryStore()
+  const world = await openWorld({ policies: { tokenService: { reissue: 'revoke' } } })
   const { clock, reach } = world
   for (let run = 0; run < 12; run++) {
-    const averba = await openAverba({
-      ...{ store, clock, schedules: false },
-      fetch: request => (isToken(request) ? reach.tokenService(request) : reach.validationService(request)),
-      tokenService: {
-        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
-        consumerSecret: 'segredo-de-exemplo',
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-    })
+    const averba = await openOther(world, { store })
     valueOf(await validate(averba, `run-${run}`))
     expect((await averba.health({ only: ['token'] })).checks[0]).toMatchObject({ ok: true })
     await averba.close()
@@ -310,7 +274,6 @@ test('a job that restarts every 20 minutes does not wait if its tokens had worke
     await clock.advance(20 * minuteMs)
   }
   expect(world.validationService.answered).toBe(12)
-  await world.close()
 })
 
 test.each([
@@ -318,7 +281,7 @@ test.each([
   ['revoke', 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900907'],
 ] as const)('the code of a 401 is in the reason of every deferred call, with reissue "%s"', async (reissue, reason) => {
   const fault = { code: 900907, message: 'The requested API is temporarily blocked' }
-  const world = await simulate({
+  const world = await openWorld({
     policies: { tokenService: { reissue } },
     intercept: async (request, forward) =>
       isValidation(request) ? Response.json({ fault }, { status: 401 }) : forward(request),
@@ -327,12 +290,11 @@ test.each([
     expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
   for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
     expect(data).toMatchObject({ code: '900907' })
-  await world.close()
 })
 
 test('the code of a 401 is reported also if there is no newer token', async () => {
   let asked = 0
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       if (isValidation(request)) return Response.json({ code: 'DV-1', title: 'not in the contract' }, { status: 401 })
       asked += isToken(request) ? 1 : 0
@@ -341,22 +303,19 @@ test('the code of a 401 is reported also if there is no newer token', async () =
   })
   const reason = 'the token service answered 502; the call was answered 401: DV-1'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
-  await world.close()
 })
 
 test('a token that is not valid in a header is requested again, and no call fails', async () => {
   let isBroken = true
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) =>
       isToken(request) && isBroken ? Response.json({ access_token: 'ab\ncd', expires_in: 60 }) : forward(request),
   })
   const reason = 'the answer cannot be read'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   isBroken = false
-  await world.clock.advance(minuteMs)
-  await world.averba.settle()
+  await passTime(world, minuteMs)
   valueOf(await validate(world.averba, 'a'))
-  await world.close()
 })
 
 test.each<[string, number | undefined]>([
@@ -365,7 +324,7 @@ test.each<[string, number | undefined]>([
   ['that says none', undefined],
 ])('one 401 to a token that the gateway keeps returning (%s) costs an hour at most', async (_, expires_in) => {
   let isFirst = true
-  const world = await simulate({
+  const world = await openWorld({
     async intercept(request, forward) {
       if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in })
       if (!isValidation(request)) return forward(request)
@@ -378,19 +337,17 @@ test.each<[string, number | undefined]>([
   const reason = 'the gateway returned the rejected token again'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   expect(await check()).toBe(false)
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   valueOf(await validate(world.averba, 'a'))
   valueOf(await validate(world.averba, 'b'))
   expect(await check()).toBe(true)
-  await world.close()
 })
 
 test('a late refusal, after another process got a token, locks no process', async () => {
-  const store = join(newFolder(), 'log.sqlite')
+  const store = temporaryStore()
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     async intercept(request, forward) {
       if (!isToken(request) || !isFirst) return forward(request)
@@ -400,35 +357,24 @@ test('a late refusal, after another process got a token, locks no process', asyn
       return Response.json({ error: 'invalid_client' }, { status: 401 })
     },
   })
-  const open = () =>
-    openAverba({
-      ...{ store, clock: world.clock },
-      fetch: request => (isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)),
-      tokenService: {
-        ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
-        consumerSecret: 'segredo-de-exemplo',
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-    })
-  const other = await open()
+  const other = await openOther(world, { store })
   void validate(world.averba, 'a')
   await asked.promise
   await world.clock.advance(minuteMs + 1_000)
   valueOf(await validate(other, 'b'))
   frozen.resolve()
   await expect.poll(async () => (await world.averba.validations.get('a'))?.state).toBe('answered')
-  const refusals = []
-  for await (const event of world.averba.log.read({ types: ['token.locked'] })) refusals.push(event)
-  expect(refusals).toMatchObject([{ anomaly: expect.any(String) }])
+  const refusals = await Array.fromAsync(world.averba.log.read({ types: ['token.locked', 'token.unexpected'] }))
+  expect(refusals).toMatchObject([
+    { type: 'token.unexpected', data: { event: 'token.locked' }, anomaly: expect.any(String) },
+  ])
   expect(secretsIn(store)).toHaveLength(1)
   world.tokenService.expire()
   valueOf(await validate(other, 'c'))
   await other.close()
-  const later = await open()
+  const later = await openOther(world, { store })
   valueOf(await validate(later, 'd'))
   expect(world.tokenService.requests).toBe(2)
-  await later.close()
-  await world.close()
 })
 
 function tokenRequest(): Request {
@@ -443,7 +389,7 @@ function tokenRequest(): Request {
 }
 
 test('a renewal that returns the rejected token waits until it ends, then tries once more', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     intercept: (request, forward) => {
       if (isValidation(request)) {
         tried += 1
@@ -481,16 +427,15 @@ test('a renewal that returns the rejected token waits until it ends, then tries 
   // The wait is over without another call.
   await world.clock.advance(10 * minuteMs)
   expect(await check()).toMatchObject({ ok: true })
-  await world.close()
 })
 
 test('wrong credentials lock every process of the store and remove the token', async () => {
-  const services = await startServices()
-  const store = join(newFolder(), 'log.sqlite')
+  const services = await openServices()
+  const store = temporaryStore()
   let consumerSecret: string = services.credentials.consumerSecret
   const tokenService = { ...services.options.tokenService, consumerSecret: () => consumerSecret }
   const options = { store, ...services.options, tokenService }
-  const [one, two] = [await openAverba(options), await openAverba(options)]
+  const [one, two] = [await openEngine(options), await openEngine(options)]
   valueOf(await validate(one, 'a'))
   valueOf(await validate(two, 'b'))
   expect(secretsIn(store)).toHaveLength(1)
@@ -505,16 +450,13 @@ test('wrong credentials lock every process of the store and remove the token', a
   valueOf(await validate(two, 'd'))
   valueOf(await validate(one, 'e'))
   expect(services.tokenService.requests).toBe(3)
-  for (const engine of [one, two]) await engine.close()
-  await services.close()
 })
 
 test('a token is never in clear in a file, event, view, log line or error', async () => {
-  const folder = newFolder()
-  const store = join(folder, 'log.sqlite')
+  const store = temporaryStore()
   const tokens = new Set<string>()
   const lines: unknown[] = []
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store, logger: line => void lines.push(line) },
     policies: { tokenService: { reissue: 'revoke' } },
     intercept: async (request, forward) => {
@@ -529,9 +471,9 @@ test('a token is never in clear in a file, event, view, log line or error', asyn
     world.tokenService.expire()
   }
   expect(tokens.size).toBe(3)
-  const events: unknown[] = []
-  for await (const event of world.averba.log.read()) events.push(event)
+  const events = await Array.fromAsync(world.averba.log.read())
   const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  const folder = dirname(store)
   const read = () => readdirSync(folder).map(name => readFileSync(join(folder, name), 'latin1'))
   const whileOpen = read()
   await world.close()
@@ -545,7 +487,7 @@ test('a token is never in clear in a file, event, view, log line or error', asyn
 
 test('a refused bearer token defers the call until another one is given', async () => {
   let given = 'velho'
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
     },
@@ -557,15 +499,13 @@ test('a refused bearer token defers the call until another one is given', async 
   const reason = 'CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   given = 'novo'
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect(valueOf(await validate(world.averba, 'a')).state).toBe('answered')
   expect(world.tokenService.requests).toBe(0)
-  await world.close()
 })
 
 test('a parked token request is not waited for, and is sent after a retry', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     faults: [{ kind: 'status', status: 503, service: 'tokenService', times: 1 }],
   })
   const { effects } = world.averba
@@ -577,5 +517,4 @@ test('a parked token request is not waited for, and is sent after a retry', asyn
   await effects.retry(pending?.id ?? '')
   valueOf(await validate(world.averba, 'c'))
   expect(world.tokenService.requests).toBe(1)
-  await world.close()
 })

@@ -1,14 +1,13 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type LogLine, valueOf } from '../../../src/index.ts'
-import { samples, simulate, type World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const { cpf } = samples
 const claims = { nome: 'Maria de Exemplo Souza' }
-const hourMs = 3_600_000
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
 
 async function requestsOf(world: World): Promise<number> {
@@ -17,7 +16,7 @@ async function requestsOf(world: World): Promise<number> {
 }
 
 test('a match, a mismatch and a field not evaluated are three results', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const asked = {
     ...claims,
     sexo: 'M',
@@ -34,22 +33,20 @@ test('a match, a mismatch and a field not evaluated are three results', async ()
   })
   expect(await world.averba.validations.get('p1')).toEqual(validation)
   expect(await world.averba.validations.get('p2')).toBeUndefined()
-  await world.close()
 })
 
 test('the same id is never paid twice, and other input under it is an error', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const validate = (nome: string) => world.averba.validations.validate({ id: 'p1', cpf, claims: { nome } })
   const all = await Promise.all([validate('A'), validate('A'), validate('A')])
   expect(new Set(all.map(outcome => outcome.effect)).size).toBe(1)
   expect(await validate('A')).toMatchObject({ status: 'settled', replayed: true })
   expect(world.validationService.answered).toBe(1)
   await expect(validate('B')).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
-  await world.close()
 })
 
 test('a paid call whose answer was lost is left to a person and never repeated', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       const response = await forward(request)
       if (isValidation(request)) throw new Error('reset')
@@ -58,18 +55,16 @@ test('a paid call whose answer was lost is left to a person and never repeated',
   })
   const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
   expect(await validate()).toMatchObject({ status: 'unknown', next: 'person' })
-  await world.clock.advance(24 * hourMs)
-  await world.averba.settle()
+  await passTime(world, 24 * hourMs)
   expect(await validate()).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
   expect(world.validationService.answered).toBe(1)
   expect((await world.averba.validations.get('p1'))?.state).toBe('inconclusive')
-  await world.close()
 })
 
 test('a call whose claims cannot be opened waits and is not unknown: it was not sent', async () => {
-  const store = join(mkdtempSync(join(tmpdir(), 'averba-claims-')), 'log.sqlite')
+  const store = temporaryStore()
   let isDown = true
-  const world = await simulate({
+  const world = await openWorld({
     averba: { store },
     intercept: async (request, forward) => {
       if (isDown) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
@@ -81,57 +76,26 @@ test('a call whose claims cannot be opened waits and is not unknown: it was not 
   const parts = database.prepare("select * from part where name = 'claims'").all() as Record<string, unknown>[]
   database.exec("delete from part where name = 'claims'")
   isDown = false
-  for (let i = 0; i < 5; i++) {
-    await world.clock.advance(hourMs)
-    await world.averba.settle()
-  }
+  await passTime(world, hourMs, 5)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
   for (const part of parts)
     database
       .prepare('insert into part (position, name, owner, sealed) values (?, ?, ?, ?)')
       .run(part.position, part.name, part.owner, part.sealed)
   database.close()
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect((await world.averba.validations.get('p1'))?.state).toBe('answered')
   expect(world.validationService.answered).toBe(1)
-  await world.close()
 })
 
 test('an expired token is renewed once and the call is repeated', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims }))
   await world.clock.advance(hourMs)
   valueOf(await world.averba.validations.validate({ id: 'p2', cpf, claims }))
   expect(world.tokenService.requests).toBe(2)
   expect(world.validationService).toMatchObject({ refused: 1, answered: 2 })
   expect(await requestsOf(world)).toBe(2)
-  await world.close()
-})
-
-test('a gateway that returns the rejected token is not asked again before that token ends', async () => {
-  let isBroken = true
-  const world = await simulate({
-    intercept: (request, forward) =>
-      isValidation(request) && isBroken ? Promise.resolve(new Response('', { status: 401 })) : forward(request),
-  })
-  const validate = (id: string) => world.averba.validations.validate({ id, cpf, claims })
-  const first = await Promise.all([validate('a'), validate('b')])
-  const reason = 'the gateway returned the rejected token again'
-  expect(first).toMatchObject([
-    { status: 'deferred', reason },
-    { status: 'deferred', reason },
-  ])
-  for (const id of ['c', 'd', 'e']) expect(await validate(id)).toMatchObject({ status: 'deferred', reason })
-  await world.averba.settle()
-  expect(world.tokenService.requests).toBe(2)
-  isBroken = false
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
-  expect(await validate('a')).toMatchObject({ status: 'settled' })
-  expect(world.tokenService.requests).toBe(3)
-  expect(world.validationService.answered).toBe(5)
-  await world.close()
 })
 
 test('a wrong consumer secret is reported and not retried; once corrected, no call is lost', async () => {
@@ -141,7 +105,7 @@ test('a wrong consumer secret is reported and not retried; once corrected, no ca
     consumerKey: 'chave-de-exemplo',
     consumerSecret: () => consumerSecret,
   }
-  const world = await simulate({ averba: { tokenService } })
+  const world = await openWorld({ averba: { tokenService } })
   const first = await world.averba.validations.validate({ id: 'p1', cpf, claims })
   expect(first).toMatchObject({
     status: 'deferred',
@@ -152,19 +116,16 @@ test('a wrong consumer secret is reported and not retried; once corrected, no ca
     status: 'deferred',
     reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
   })
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect(world.tokenService.requests).toBe(1)
   expect(JSON.stringify([first, second])).not.toContain('segredo')
   consumerSecret = 'segredo-de-exemplo'
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect(await world.averba.validations.validate({ id: 'p1', cpf, claims })).toMatchObject({
     status: 'settled',
   })
   expect(world.tokenService.requests).toBe(2)
   expect(world.validationService.answered).toBe(2)
-  await world.close()
 })
 
 test('a secret that cannot be read defers the call, and its error is not shown', async () => {
@@ -175,16 +136,15 @@ test('a secret that cannot be read defers the call, and its error is not shown',
       throw new Error('vault token s.very-secret was refused')
     },
   }
-  const world = await simulate({ averba: { tokenService } })
+  const world = await openWorld({ averba: { tokenService } })
   const outcome = await world.averba.validations.validate({ id: 'p1', cpf, claims })
   expect(outcome).toMatchObject({ status: 'deferred' })
   expect(JSON.stringify(outcome)).not.toContain('very-secret')
-  await world.close()
 })
 
 test('a bearer token of the host is used, and read again when it is refused', async () => {
   let given = 'velho'
-  const world = await simulate({
+  const world = await openWorld({
     averba: {
       validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
     },
@@ -196,7 +156,6 @@ test('a bearer token of the host is used, and read again when it is refused', as
   })
   expect(valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims })).fields.nome?.result).toBe('match')
   expect(world.tokenService.requests).toBe(0)
-  await world.close()
 })
 
 test.each([
@@ -210,18 +169,16 @@ test.each([
   ['a call that claims only empty texts', { claims: { nome: '', filiacao: { nome_mae: ' ' } } }, 'INVALID_INPUT'],
   ['a call that claims nothing in a group', { claims: { filiacao: {}, sexo: undefined } }, 'INVALID_INPUT'],
 ])('%s is refused before anything is recorded', async (_, change, code) => {
-  const world = await simulate()
+  const world = await openWorld()
   const input = { id: 'p1', cpf, claims, ...change }
   await expect(world.averba.validations.validate(input as never)).rejects.toMatchObject({ code })
-  const types: string[] = []
-  for await (const event of world.averba.log.read()) types.push(event.type)
+  const types = await Array.fromAsync(world.averba.log.read(), event => event.type)
   expect(types).toEqual(['log.began'])
-  await world.close()
 })
 
 test('a deferred call is not sent before its time, however often it is requested', async () => {
   let calls = 0
-  const world = await simulate({
+  const world = await openWorld({
     intercept: (request, forward) => {
       if (!isValidation(request) || ++calls > 1) return forward(request)
       return Promise.resolve(new Response('', { status: 429, headers: { 'retry-after': '60' } }))
@@ -234,12 +191,11 @@ test('a deferred call is not sent before its time, however often it is requested
   await world.clock.advance(60_000)
   expect(await validate()).toMatchObject({ status: 'settled', replayed: true })
   expect(calls).toBe(2)
-  await world.close()
 })
 
 test('a token obtained during settle is used, not requested again', async () => {
   let isDown = true
-  const world = await simulate({
+  const world = await openWorld({
     intercept: (request, forward) => {
       if (request.url.endsWith('/token') && isDown) return Promise.resolve(new Response('', { status: 503 }))
       return forward(request)
@@ -248,17 +204,15 @@ test('a token obtained during settle is used, not requested again', async () => 
   const validate = () => world.averba.validations.validate({ id: 'p1', cpf, claims })
   expect(await validate()).toMatchObject({ status: 'deferred', reason: 'the token service answered 503' })
   isDown = false
-  await world.clock.advance(hourMs)
-  await world.averba.settle()
+  await passTime(world, hourMs)
   expect(await validate()).toMatchObject({ status: 'settled' })
   expect(world.tokenService.requests).toBe(1)
-  await world.close()
 })
 
 test('a late 401 does not request a token again', async () => {
   const late = Promise.withResolvers<void>()
   let calls = 0
-  const world = await simulate({
+  const world = await openWorld({
     intercept: async (request, forward) => {
       if (!isValidation(request)) return forward(request)
       if (++calls === 1) await late.promise
@@ -277,13 +231,12 @@ test('a late 401 does not request a token again', async () => {
     reason: 'the gateway returned the rejected token again',
   })
   expect(world.tokenService.requests).toBe(2)
-  await world.close()
 })
 
 test.each([400, 401])('a value that the service quotes as its code (%i) is never stored in clear', async status => {
   const lines: LogLine[] = []
   let quoted = ''
-  const { averba, clock, close } = await simulate({
+  const { averba, clock } = await openWorld({
     averba: { logger: line => void lines.push(line) },
     async intercept(request, forward) {
       if (!request.url.includes('/validate/pf')) return forward(request)
@@ -305,5 +258,4 @@ test.each([400, 401])('a value that the service quotes as its code (%i) is never
   for await (const event of averba.log.read()) headers += JSON.stringify(event)
   expect(headers).toContain('E-1042')
   expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
-  await close()
 })

@@ -31,12 +31,9 @@ describe('a decision', () => {
     expect(decide).toThrow(message)
   })
 
-  test('a case may expect nothing, a function or a matcher', () => {
+  test('a case may expect nothing', () => {
     expect(decides(untyped(asked))).toMatchObject({ refused: 'nothing is known of it' })
     decides(untyped({ ...asked, expected: undefined }))
-    const refused = { refused: 'nothing is known of it' }
-    decides(untyped({ ...asked, expected: expect.objectContaining(refused) }))
-    decides(untyped({ ...asked, expected: (answer: object) => 'refused' in answer }))
   })
 })
 
@@ -79,14 +76,14 @@ describe('a scenario', () => {
     expect(begun).toBe(0)
   })
 
-  test('an event may be expected by a pattern or a matcher', async () => {
+  test('an event may be expected by its members or by a function', async () => {
     await scenario({
       when: async ({ averba }: World) => {
         const subject = await averba.consents.enrol({ cpf: samples.cpf })
         await averba.consents.sync({ subject })
       },
       expected: {
-        events: [{ type: /enrolled$/ }, expect.objectContaining({ type: 'subject.synced' })],
+        events: [event => expect(event.type).toMatch(/enrolled$/), { type: 'subject.synced' }],
         without: ['log.resumed'],
       },
     })

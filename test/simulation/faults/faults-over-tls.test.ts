@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type Fault, type FaultKind, type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
+import { openServices } from '../../support/world.ts'
 
 type Expected = Readonly<Record<Kind, string>>
 const all = (status: string): Expected => ({ read: status, change: status, paid: status })
@@ -76,7 +77,7 @@ async function givenOpenConnections(budgetMs = 10_000) {
 
 describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...expected }) => {
   test.each(kinds)('%s', async kind => {
-    const { calls, close } = await givenOpenConnections(budgetMs)
+    const { calls } = await givenOpenConnections(budgetMs)
     // The keys of the table are the kinds.
     await services.faults.add({ kind: name as FaultKind, ...fault })
     const outcome = await calls[kind]()
@@ -85,22 +86,20 @@ describe.each(Object.entries(table))('%s', (name, { fault, reason, budgetMs, ...
     if (reason !== undefined) expect(outcome.reason).toContain(reason)
     // After the faults end, the same client succeeds.
     expect(await calls.read()).toMatchObject({ status: 'settled' })
-    await close()
   })
 })
 
 test('only the named service presents a bad certificate, as often as the fault says', async () => {
-  const { calls, close } = await givenOpenConnections()
+  const { calls } = await givenOpenConnections()
   await services.faults.add({ kind: 'expiredCertificate', service: 'validationService', times: 3 })
   expect((await calls.read()).status).toBe('settled')
   // An unsent call is tried three times.
   expect((await calls.paid()).status).toBe('deferred')
   expect((await calls.paid()).status).toBe('settled')
-  await close()
 })
 
 test('an answer under way finishes before a bad certificate is presented', async () => {
-  const { calls, close } = await givenOpenConnections()
+  const { calls } = await givenOpenConnections()
   await services.faults.add({ kind: 'delay', ms: 100, times: 1 })
   const reading = calls.read()
   await expect.poll(() => services.requests.at(-1)?.method).toBe('GET')
@@ -108,15 +107,13 @@ test('an answer under way finishes before a bad certificate is presented', async
   expect((await reading).status).toBe('settled')
   expect((await calls.read()).status).toBe('deferred')
   services.faults.clear()
-  await close()
 })
 
 test('initial faults of services last until a reset', async () => {
-  const faulty = await startServices({ faults: [{ kind: 'status', status: 503 }] })
+  const faulty = await openServices({ faults: [{ kind: 'status', status: 503 }] })
   const url = `${faulty.options.portal.baseUrl}/portal/api/ext/webhook`
   const list = async () => (await faulty.reach.portal(new Request(url, { headers: faulty.portalHeaders }))).status
   expect(await list()).toBe(503)
   faulty.reset()
   expect(await list()).toBe(200)
-  await faulty.close()
 })

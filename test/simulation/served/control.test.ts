@@ -1,24 +1,23 @@
 import { expect, test } from 'vitest'
-import { type ControlledWorld, createControl } from '../../../src/simulation/served/control.ts'
+import { createControl } from '../../../src/simulation/served/control.ts'
+import { createSimulators } from '../../../src/simulation/services/create-simulators.ts'
+import { seededEntropy } from '../../../src/simulation/world/seeded-entropy.ts'
+import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 
 const evento = 'dimp-situacao-import'
 
-/** A control server over a world that records its notifications. */
+/** A control server over services that record their notifications. */
 function givenControl() {
   const notified: unknown[] = []
-  const world: ControlledWorld = {
-    advance: async () => '',
-    addConsent: () => '',
-    addAwareness: () => '',
-    addPerson: () => undefined,
-    notify: async notice => void notified.push(notice),
-    addFault: async () => undefined,
-    endFaults: () => undefined,
-    connect: () => undefined,
-    requests: () => [],
-    reset: () => undefined,
+  const clock = new VirtualClock()
+  const deliver = async () => Response.json({})
+  const simulators = createSimulators({ clock, entropy: seededEntropy(1), deliver })
+  const notify = async (notice: unknown) => {
+    notified.push(notice)
+    return []
   }
-  const control = createControl(world)
+  const portal = { ...simulators.portal, notify }
+  const control = createControl({ ...simulators, portal, connect: () => undefined, reset: () => undefined }, clock)
   const post = (body: object) =>
     control(new Request('http://localhost/notifications', { method: 'POST', body: JSON.stringify(body) }))
   const ask = async (path: string, body: string) => {
@@ -67,6 +66,21 @@ test.each(['/consents', '/awareness', '/persons'])('a record with an invalid CPF
     const { status, body } = await ask(path, JSON.stringify({ cpf }))
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^cpf: must be a CPF: eleven digits/)])
   }
+})
+
+test.each([
+  ['/clock/advance', { ms: -1 }, 'ms'],
+  ['/clock/advance', {}, 'ms'],
+  ['/faults', { kind: 'earthquake' }, 'kind'],
+  ['/faults', { kind: 'duplicate', service: 'portal' }, 'service: duplicate applies to the receiver only'],
+  ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
+  ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
+  ['/notifications', { evento: 'e' }, 'destinatarioTipo'],
+  ['/notifications', { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 }, 'destinatarioId'],
+])('%s with %o is refused with a reason', async (path, body, words) => {
+  const { ask } = givenControl()
+  const refused = { status: 400, body: { error: expect.stringContaining(words) } }
+  expect(await ask(path, JSON.stringify(body))).toEqual(refused)
 })
 
 test.each(['/faults', '/connect-to'])('a body that is not JSON is answered 400: %s', async path => {

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 
 const second = 1_000
 
@@ -44,8 +44,7 @@ test('the work of a woken sleeper ends before the next sleeper wakes', async () 
 
 test('the clock waits for outside work that was registered with hold', async () => {
   const server = createServer((_, response) => response.end('aqui'))
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${await listenUntilEnd(server)}`
   const clock = new VirtualClock()
   const seen: string[] = []
   const ask = async () => {
@@ -58,7 +57,6 @@ test('the clock waits for outside work that was registered with hold', async () 
   expect(seen).toEqual(['aqui', 'later'])
   await expect(clock.hold(Promise.reject(new Error('no answer')))).rejects.toThrow('no answer')
   await clock.quiet()
-  await new Promise(resolve => server.close(resolve))
 })
 
 test('arrivals come one at a time, each after all effects of the one before', async () => {

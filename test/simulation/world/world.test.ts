@@ -1,6 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
@@ -12,23 +9,21 @@ import {
   startServices,
   type World,
 } from '../../../src/simulation/index.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
-const inFile = () => join(mkdtempSync(join(tmpdir(), 'averba-world-')), 'log.sqlite')
 const leaseMs = 60_000
 const validation = { id: 'pedido', cpf: samples.cpf, claims: { sexo: 'F' } } as const
 
-async function typesOf({ averba }: World): Promise<string[]> {
-  const types: string[] = []
-  for await (const event of averba.log.read()) types.push(event.type)
-  return types
-}
+const typesOf = ({ averba }: World): Promise<string[]> => Array.fromAsync(averba.log.read(), event => event.type)
 
 describe.each([
   ['in memory', () => ':memory:'],
-  ['in a file', inFile],
+  ['in a file', temporaryStore],
 ])('a store %s', (_, store) => {
   test('is read by the next engine, including personal data', async () => {
-    const world = await simulate({ store: store() })
+    const world = await openWorld({ store: store() })
     const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
     valueOf(await world.averba.consents.sync({ subject }))
     const [before, types] = [await world.digest(), await typesOf(world)]
@@ -42,11 +37,10 @@ describe.each([
     // The person is found by the keyed digest, and read with the CPF that is sealed in the log.
     expect(await second.consents.enrol({ cpf: samples.cpf })).toBe(subject)
     expect(await second.consents.sync({ subject })).toMatchObject({ status: 'settled' })
-    await world.close()
   })
 
   test('has only what was committed before a crash', async () => {
-    const world = await simulate({ store: store() })
+    const world = await openWorld({ store: store() })
     await world.averba.consents.enrol({ cpf: samples.cpf })
     const dead = world.averba
     const heard: unknown[] = []
@@ -62,14 +56,13 @@ describe.each([
     await world.restart()
     expect(world.isDown).toBe(false)
     expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
-    await world.close()
   })
 })
 
 test('a write that has not reached the store when the process crashes is lost', async () => {
   const lengths = new Set<number>()
   for (let steps = 0; steps < 30; steps++) {
-    const world = await simulate()
+    const world = await openWorld()
     void world.averba.consents.enrol({ cpf: samples.cpf })
     for (let step = 0; step < steps; step++) await (step < 15 ? undefined : yieldToEventLoop())
     world.crash()
@@ -87,7 +80,7 @@ describe('a process that crashes', () => {
   /** Requests a validation in a world whose engine crashes at one point. */
   async function crashWhen(isFatal: (point: CrashPoint, seen: CrashPoint[]) => boolean) {
     const seen: CrashPoint[] = []
-    const world = await simulate({
+    const world = await openWorld({
       crashAt: point => {
         seen.push(point)
         return isFatal(point, seen)
@@ -103,7 +96,7 @@ describe('a process that crashes', () => {
   }
 
   test('has numbered crash points around every write and every request', async () => {
-    const { world, seen, isAnswered } = await crashWhen(() => false)
+    const { seen, isAnswered } = await crashWhen(() => false)
     expect(isAnswered).toBe(true)
     expect(seen.map(point => point.number)).toEqual(seen.map((_, i) => i + 1))
     const kinds = seen.map(point => point.at)
@@ -112,7 +105,6 @@ describe('a process that crashes', () => {
     expect(kinds.filter(at => at === 'afterRequest')).toHaveLength(2)
     expect(kinds.filter(at => at === 'beforeWrite').length).toBeGreaterThan(6)
     expect(kinds.filter(at => at === 'afterWrite')).toHaveLength(kinds.filter(at => at === 'beforeWrite').length)
-    await world.close()
   })
 
   test('at any point never answers, and pays only once after the restart', async () => {
@@ -125,8 +117,7 @@ describe('a process that crashes', () => {
       const { world, isAnswered } = await crashWhen(({ number }) => number === fatal)
       expect([fatal, isAnswered, world.isDown]).toEqual([fatal, false, true])
       await world.restart()
-      await world.clock.advance(leaseMs + 1)
-      await world.averba.settle()
+      await passTime(world, leaseMs + 1)
       const outcome = await world.averba.validations.validate(validation)
       states.add(outcome.status)
       expect(world.validationService.answered, `point ${fatal}`).toBe(
@@ -146,7 +137,7 @@ describe('a process that crashes', () => {
 
   test('during a notification breaks the connection and refuses later ones', async () => {
     let isFatal = false
-    const world = await simulate({
+    const world = await openWorld({
       averba: { subscriptions: [{ evento: 'e', endpoint: 'https://receptor.exemplo.br/averba' }] },
       crashAt: ({ at }) => isFatal && at === 'afterWrite',
     })
@@ -160,16 +151,14 @@ describe('a process that crashes', () => {
     isFatal = false
     await world.restart()
     // The first one was durable before the process crashed.
-    const stored = []
-    for await (const each of world.averba.notifications.list()) stored.push(each.evento)
+    const stored = await Array.fromAsync(world.averba.notifications.list(), each => each.evento)
     expect(stored).toEqual(['e'])
     expect(await world.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
-    await world.close()
   })
 })
 
 test.each([':memory:', 'file'])('a crash while the world opens throws an error with a hint (%s)', async kind => {
-  const store = kind === 'file' ? inFile() : kind
+  const store = kind === 'file' ? temporaryStore() : kind
   for (const fatal of [1, 4]) {
     await expect(simulate({ store, crashAt: ({ number }) => number === fatal })).rejects.toMatchObject({
       code: 'CLOSED',
@@ -178,7 +167,7 @@ test.each([':memory:', 'file'])('a crash while the world opens throws an error w
     })
   }
   let isArmed = false
-  const world = await simulate({ crashAt: () => isArmed })
+  const world = await openWorld({ crashAt: () => isArmed })
   world.crash()
   isArmed = true
   await expect(world.restart()).rejects.toMatchObject({ code: 'CLOSED' })
@@ -186,27 +175,26 @@ test.each([':memory:', 'file'])('a crash while the world opens throws an error w
   isArmed = false
   await world.restart()
   expect(await typesOf(world)).toEqual(['log.began'])
-  await world.close()
 })
 
 test('the same seed gives the same log in memory, and the same log in any file', async () => {
   const digestOf = async (store: string) => {
-    const world = await simulate({ seed: 5, store })
+    const world = await openWorld({ seed: 5, store })
     await world.averba.consents.enrol({ cpf: samples.cpf })
     const digest = await world.digest()
     await world.close()
     return digest
   }
   const inMemory = await digestOf(':memory:')
-  const first = await digestOf(inFile())
+  const first = await digestOf(temporaryStore())
   expect(await digestOf(':memory:')).toBe(inMemory)
-  expect(await digestOf(inFile())).toBe(first)
+  expect(await digestOf(temporaryStore())).toBe(first)
   expect(first).not.toBe(inMemory)
 })
 
 test('run ends by its signal, and when the engine is closed or restarted', async () => {
   for (const how of ['signal', 'restart', 'close'] as const) {
-    const world = await simulate()
+    const world = await openWorld()
     const stop = new AbortController()
     let hasEnded = false
     void world.averba.run({ signal: stop.signal }).finally(() => {
@@ -235,7 +223,7 @@ test.each([
 })
 
 test('a full disk rejects writes, keeps the log, and accepts writes once there is space', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await world.averba.consents.sync({ subject }))
   await world.fillDisk(true)
@@ -260,11 +248,10 @@ test('a full disk rejects writes, keeps the log, and accepts writes once there i
   // The closed engine still holds the lease on the token request for a minute.
   await world.clock.advance(leaseMs + 1)
   expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
-  await world.close()
 })
 
 test('a quiet world stays quiet, however often the event loop turns', async () => {
-  const world = await simulate({
+  const world = await openWorld({
     averba: { schedules: true },
     faults: [{ kind: 'delay', ms: 700, percent: 50 }],
   })
@@ -283,12 +270,11 @@ test('a quiet world stays quiet, however often the event loop turns', async () =
   stop.abort()
   await world.clock.runToIdle()
   await running
-  await world.close()
 })
 
 test('a process that crashes while it closes is down', async () => {
   let isFatal = false
-  const world = await simulate({ crashAt: () => isFatal })
+  const world = await openWorld({ crashAt: () => isFatal })
   isFatal = true
   await world.close()
   expect(world.isDown).toBe(true)
@@ -297,14 +283,13 @@ test('a process that crashes while it closes is down', async () => {
 test('a world works with the faked timers of a test runner', async () => {
   vi.useFakeTimers()
   onTestFinished(() => void vi.useRealTimers())
-  const world = await simulate()
+  const world = await openWorld()
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
   expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
-  await world.close()
 })
 
 test('a closed world cannot be restarted', async () => {
-  const world = await simulate()
+  const world = await openWorld()
   await world.close()
   const closed = { code: 'CLOSED', hint: expect.stringContaining('The world was closed') }
   await expect(world.restart()).rejects.toMatchObject(closed)
@@ -313,7 +298,7 @@ test('a closed world cannot be restarted', async () => {
 })
 
 test('invalid CPFs and recipients are rejected', async () => {
-  const { consentService, validationService, portal, close } = await simulate()
+  const { consentService, validationService, portal } = await openWorld()
   for (const cpf of ['12345678900', '']) {
     expect(() => consentService.addConsent({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
     expect(() => consentService.addAwareness({ cpf })).toThrow(expect.objectContaining({ code: 'INVALID_CPF' }))
@@ -324,12 +309,10 @@ test('invalid CPFs and recipients are rejected', async () => {
   // With punctuation.
   const id = consentService.addConsent({ cpf: '257.744.350-16' })
   expect(consentService.statusOf(samples.cpf, id)).toBe('PENDENTE')
-  await close()
 })
 
 test('an expired consent has the time of its expiry, whenever it is read', async () => {
-  const world = await simulate()
-  const { consentService, averba, clock } = world
+  const { consentService, averba, clock } = await openWorld()
   const { cpf } = samples
   const expiresInMs = 3_600_000
   const end = clock.now() + expiresInMs
@@ -340,7 +323,6 @@ test('an expired consent has the time of its expiry, whenever it is read', async
   await clock.finish(averba.consents.sync({ subject }))
   const consent = await clock.finish(averba.consents.get({ subject, id }))
   expect(Date.parse(consent?.historico.at(-1)?.dataHora ?? '')).toBe(end)
-  await world.close()
 })
 
 test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: 'https://a.exemplo.br' }])(

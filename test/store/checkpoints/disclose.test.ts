@@ -1,21 +1,11 @@
 import { expect, test } from 'vitest'
-import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
-import { createVerifierKey } from '../../../src/proof/note.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { discloseEvent } from '../../../src/store/checkpoints/disclose.ts'
-import { Store } from '../../../src/store/store.ts'
+import { createVerifierKey, parseCheckpoint } from '../../../src/proof/note.ts'
+import { discloseEvent } from '../../../src/store/checkpoints/prove.ts'
 import { verifyDisclosure } from '../../../src/verify.ts'
+import { openStore } from '../../support/store.ts'
 
 test('a record of several owners is disclosed with a key per owner, for the parts of that owner', async () => {
-  const store = await Store.open({
-    path: ':memory:',
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-    recordKeys: ['notification'],
-  })
+  const store = await openStore({ recordKeys: ['notification'] })
   const event = { type: 'notification.received', data: {} }
   const parts = {
     child: { owner: 'subject-a', value: 'ANA' },
@@ -55,5 +45,4 @@ test('a record of several owners is disclosed with a key per owner, for the part
   const [, mother] = disclosed.parts
   const less = await verifyDisclosure(JSON.stringify({ ...disclosed, keys: [b], parts: [mother] }), [key])
   expect(less).toMatchObject({ isProven: true, opened: [{ name: 'mother' }], closed: ['child', 'school'] })
-  await store.close()
 })

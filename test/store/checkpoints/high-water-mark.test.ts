@@ -2,9 +2,13 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Averba, openAverba, verifyLog } from '../../../src/index.ts'
-import { parseCheckpoint } from '../../../src/proof/checkpoint.ts'
+import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { copyStore, makeSampleStore, newPath } from '../sample-store.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine } from '../../support/world.ts'
 
 let sample = ''
 beforeAll(async () => {
@@ -42,9 +46,8 @@ test('closing writes a signed checkpoint of all events to the log and to the mar
   const mark = readFileSync(`${sample}.mark`, 'utf8')
   const { events } = await verifyLog({ store: sample })
   expect(parseCheckpoint(mark)?.size).toBe(events)
-  const database = new Sqlite(sample, { readonly: true })
+  const database = closeAtEnd(new Sqlite(sample, { readonly: true }))
   expect(database.prepare('select note from checkpoint order by number desc').pluck().get()).toBe(mark)
-  database.close()
 })
 
 test('opening and closing without changes keeps the mark and the checkpoints', async () => {
@@ -70,12 +73,12 @@ describe('a log is not opened', () => {
   })
 
   test('when an older copy replaced it', async () => {
-    const store = newPath()
-    const first = await openAverba({ store, receiver })
+    const store = temporaryStore()
+    const first = await openEngine({ store, receiver })
     await notify(first, 1)
     await first.close()
     copyFileSync(store, `${store}.old`)
-    const second = await openAverba({ store, receiver })
+    const second = await openEngine({ store, receiver })
     await notify(second, 2)
     await second.close()
     copyFileSync(`${store}.old`, store)
@@ -84,16 +87,16 @@ describe('a log is not opened', () => {
   })
 
   test('that has the same number of events as under the mark, but different ones', async () => {
-    const store = newPath()
+    const store = temporaryStore()
     await (await openAverba({ store, receiver })).close()
     copyFileSync(store, `${store}.old`)
-    const one = await openAverba({ store, receiver })
+    const one = await openEngine({ store, receiver })
     await notify(one, 1)
     await one.close()
     const mark = readFileSync(`${store}.mark`, 'utf8')
     copyFileSync(`${store}.old`, store)
     rmSync(`${store}.mark`)
-    const other = await openAverba({ store, receiver })
+    const other = await openEngine({ store, receiver })
     await notify(other, 2)
     await other.close()
     writeFileSync(`${store}.mark`, mark)
@@ -108,7 +111,7 @@ describe('a log is not opened', () => {
     ['of another log', () => readFileSync(`${sample}.mark`, 'utf8')],
     ['that is damaged', () => 'x'],
   ])('with a mark %s', async (_, markOf) => {
-    const store = newPath()
+    const store = temporaryStore()
     await (await openAverba({ store })).close()
     writeFileSync(`${store}.mark`, markOf())
     await expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK' })
@@ -129,14 +132,12 @@ test('without its mark a log is only self-consistent, and opening it writes the 
 })
 
 test('the mark is written after 10,000 events or a minute, and is never ahead of the log', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const clock = new VirtualClock()
   const marks: { size: number; committed: number }[] = []
   let known: string | undefined
   const committed = () => {
-    const database = new Sqlite(store, { readonly: true })
-    const position = database.prepare('select max(position) from event').pluck().get()
-    database.close()
+    const position = useDatabase(store, database => database.prepare('select max(position) from event').pluck().get())
     return Number(position)
   }
   const highWaterMark = {
@@ -146,7 +147,7 @@ test('the mark is written after 10,000 events or a minute, and is never ahead of
       marks.push({ size: parseCheckpoint(checkpoint)?.size ?? 0, committed: committed() })
     },
   }
-  const averba = await openAverba({ store, receiver, clock, highWaterMark, schedules: false })
+  const averba = await openEngine({ store, receiver, clock, highWaterMark, schedules: false })
   expect(marks).toEqual([])
   await Promise.all(Array.from({ length: 10_100 }, (_, i) => notify(averba, i)))
   await expect.poll(() => marks.length).toBe(1)
@@ -166,8 +167,8 @@ test('a mark that cannot be written is logged, and the log works', async () => {
     read: async () => undefined,
     write: async () => Promise.reject(new Error('The disk is away')),
   }
-  const averba = await openAverba({
-    store: newPath(),
+  const averba = await openEngine({
+    store: temporaryStore(),
     receiver,
     highWaterMark,
     logger: line => lines.push(line),
@@ -178,11 +179,11 @@ test('a mark that cannot be written is logged, and the log works', async () => {
 })
 
 test('a failed checkpoint is made with the next event', async () => {
-  const store = newPath()
+  const store = temporaryStore()
   const clock = new VirtualClock()
   const said: unknown[] = []
   const logger = ({ message }: { message: string }) => void said.push(message)
-  const averba = await openAverba({ store, receiver, clock, schedules: false, logger })
+  const averba = await openEngine({ store, receiver, clock, schedules: false, logger })
   const sizeOfMark = () =>
     existsSync(`${store}.mark`) ? (parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0) : 0
   const before = sizeOfMark()
@@ -195,5 +196,4 @@ test('a failed checkpoint is made with the next event', async () => {
   database.close()
   await notify(averba, 2)
   await expect.poll(sizeOfMark).toBeGreaterThan(before)
-  await averba.close()
 })

@@ -4,8 +4,8 @@ import { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
-import { open } from '../counting.ts'
-import { newPath } from '../sample-store.ts'
+import { open } from '../../support/counting.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const at = '2030-01-01T00:00:00.000Z'
 const machine = { name: 'bench', version: 1 }
@@ -23,7 +23,7 @@ function append(store: Store, stream: string, event: object, settles?: { effect:
 /** A closed log of 200,000 calls, some of which have ended in different ways. */
 let sample = ''
 beforeAll(async () => {
-  sample = newPath()
+  sample = temporaryStore()
   const store = await open(sample, [])
   const effects = Array.from({ length: each }, (_, n) => ({ type: `e.do${n % 7}`, data: {} }))
   for (let i = 0; i < events; i++) await append(store, `bench-${i}`, { effects })
@@ -37,7 +37,7 @@ beforeAll(async () => {
 
 /** Runs the check with less memory than the calls would take. */
 async function check(...edits: readonly string[]): Promise<unknown> {
-  const path = newPath()
+  const path = temporaryStore()
   copyFileSync(sample, path)
   const database = new Sqlite(path)
   for (const sql of edits) expect(database.prepare(sql).run().changes).toBe(1)

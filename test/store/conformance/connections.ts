@@ -11,10 +11,8 @@ const counts = 20
 const rowsAtOnce = 50
 
 function* words(from: number): Steps<void> {
-  yield* each(
-    insert,
-    Array.from({ length: rowsAtOnce }, (_, i) => [from + i, 'palavra']),
-  )
+  const numbers = Array.from({ length: rowsAtOnce }, (_, i) => from + i)
+  yield* each(insert, numbers, number => [number, 'palavra'])
 }
 
 function* counted(): Steps<number> {
@@ -99,7 +97,7 @@ export function connectionConformance(
           const n = yield* counted()
           // Makes the transaction longer before it writes.
           yield* countedOften()
-          yield* each(insert, [[1_000 + n, 'palavra']])
+          yield* each(insert, [1_000 + n], number => [number, 'palavra'])
         }
         const rounds = Array.from({ length: counts }, () => [connection, other]).flat()
         await Promise.all(rounds.map(each => each.transact(addOne)))

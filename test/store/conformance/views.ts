@@ -29,7 +29,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
   test('a view is built as of a position from the log alone', async () => {
     const store = await newPlace().open({ views: [counting('counted')] })
     await append(store, 30)
-    const rows = (await store.viewAsOf('counted', { position: 11 })) as Tables['counted'][] // Its own rows.
+    const rows = (await store.viewReader.asOf('counted', { position: 11 })) as Tables['counted'][] // Its own rows.
     expect(rows.sort((a, b) => a.stream.localeCompare(b.stream))).toEqual(tens(1))
     await store.close()
   })

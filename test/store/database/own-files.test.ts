@@ -1,12 +1,12 @@
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { OwnFiles, readFileId } from '../../../src/store/database/own-files.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'averba-own-files-'))
+  folder = temporaryFolder()
 })
 afterEach(() => {
   vi.useRealTimers()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createPieceFinder } from '../../../src/store/database/piece-finder.ts'
+import { createPieceFinder } from '../../../src/store/database/search-file.ts'
 
 const bytes = Buffer.from(Array.from({ length: 997 }, (_, i) => (i * 167 + (i >> 3)) % 251))
 

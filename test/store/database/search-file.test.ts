@@ -1,8 +1,8 @@
-import { fstatSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { fstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { searchFile } from '../../../src/store/database/search-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Reports whether this process has a file open. */
 function isOpen(inode: number): boolean {
@@ -16,7 +16,7 @@ function isOpen(inode: number): boolean {
 }
 
 test('a searched file that is removed is closed by the next search', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'averba-search-'))
+  const folder = temporaryFolder()
   const [first, second] = [join(folder, 'first'), join(folder, 'second')]
   const piece = Buffer.alloc(16, 7)
   for (const path of [first, second]) writeFileSync(path, Buffer.concat([Buffer.alloc(100), piece]))

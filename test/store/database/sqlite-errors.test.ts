@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { wrapSqliteErrors } from '../../../src/store/database/sqlite-errors.ts'
+import { wrapSqliteErrors } from '../../../src/store/database/sqlite-connection.ts'
 
 test.each([
   // /proc never has free space.

@@ -1,52 +1,39 @@
-import {
-  chmodSync,
-  copyFileSync,
-  lstatSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, copyFileSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { CompiledQuery } from 'kysely'
 import { describe, expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { attempt, each, rows } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { Store } from '../../../src/store/store.ts'
 import { views } from '../../../src/views/views.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { storeConformance } from '../conformance/index.ts'
 
-const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-store-')), 'log.sqlite')
-const createId = createIds(systemClock, systemEntropy)
-const open = (path: string) => Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+const open = (path: string) => openStore({ path, views })
 
 const suite = { describe, test, expect }
 describe('a SQLite file', () =>
   storeConformance(suite, () => {
-    const path = newPath()
+    const path = temporaryStore()
     return () => openSqlite(path)
   }))
 describe('memory', () =>
   storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with synchronous=FULL', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path)
   // better-sqlite3 answers 1 (NORMAL) unless the pragma was set on this connection.
   const rows = await store.reader.readOnly(CompiledQuery.raw('select synchronous from pragma_synchronous'))
   expect(rows).toEqual([{ synchronous: 2 }])
-  await store.close()
 })
 
 test('every file of a new store has mode 0600, and an existing store keeps its mode', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const ends = ['', '-wal', '-shm', '.keys', '.mark']
   const modes = () => ends.map(end => (statSync(`${path}${end}`).mode & 0o777).toString(8))
   const before = process.umask(0o022)
@@ -65,7 +52,7 @@ test('every file of a new store has mode 0600, and an existing store keeps its m
 })
 
 test('a store opened through a dangling link is created at the target with mode 0600', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   symlinkSync('kept.sqlite', path)
   await (await open(path)).close()
   expect(statSync(path).mode & 0o777).toBe(0o600)
@@ -73,7 +60,7 @@ test('a store opened through a dangling link is created at the target with mode 
 })
 
 test('steps that throw STORE_BUSY are not run again', async () => {
-  const connection = await openSqlite(newPath())
+  const connection = closeAtEnd(await openSqlite(temporaryStore()))
   let runs = 0
   const busy = connection.transact(() => {
     runs += 1
@@ -81,40 +68,36 @@ test('steps that throw STORE_BUSY are not run again', async () => {
   })
   await expect(busy).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(runs).toBe(1)
-  await connection.close()
 })
 
 test('a full disk within an attempt fails the whole transaction', async () => {
-  const connection = await openSqlite(newPath())
+  const connection = closeAtEnd(await openSqlite(temporaryStore()))
   await connection.transact(() => rows({ sql: 'create table wide (bytes blob)', parameters: [] }))
   const failing = connection.transact(function* () {
     yield* rows({ sql: 'insert into wide values (zeroblob(10))', parameters: [] })
     yield* rows({ sql: 'pragma max_page_count = 20', parameters: [] })
-    yield* attempt(() => each('insert into wide values (zeroblob(?))', [[500_000]]))
+    yield* attempt(() => each('insert into wide values (zeroblob(?))', [500_000], bytes => [bytes]))
   })
   await expect(failing).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   const [left] = await connection.read(() =>
     rows<{ n: number }>({ sql: 'select count(*) as n from wide', parameters: [] }),
   )
   expect(left?.n).toBe(0)
-  await connection.close()
 })
 
 test('a log that is opened again has its events', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   await (await open(path)).close()
   const store = await open(path)
   expect((await store.read({})).map(event => event.type)).toEqual(['log.began'])
-  await store.close()
 })
 
 test('events cannot be updated or deleted by accident', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   await (await open(path)).close()
-  const database = new Sqlite(path)
+  const database = closeAtEnd(new Sqlite(path))
   expect(() => database.exec("update event set type = 'x'")).toThrow('append-only')
   expect(() => database.exec('delete from event')).toThrow('append-only')
-  database.close()
 })
 
 test("a host's handle reads views and refuses every other statement", async () => {
@@ -129,11 +112,10 @@ test("a host's handle reads views and refuses every other statement", async () =
   for (const pragma of ['synchronous = off', 'query_only = 1', 'foreign_keys = 0', 'secure_delete = off']) {
     await expect(run(`pragma ${pragma}`)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  await store.close()
 })
 
 test("a host's handle refuses every statement that reads another table than a view's", async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path)
   const run = (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql))
   const refused = [
@@ -161,15 +143,12 @@ test("a host's handle refuses every statement that reads another table than a vi
   expect(await run('select count(*) as n from consents, subjects')).toEqual([{ n: 0 }])
   const found = await run("select name from sqlite_schema where name like 'sqlite_stat%'")
   expect(found).toEqual([])
-  await store.close()
 })
 
 describe('an unknown name', () => {
   const openChanged = async (path: string, change: string) => {
     const store = await open(path)
-    const database = new Sqlite(path)
-    database.exec(change)
-    database.close()
+    useDatabase(path, database => database.exec(change))
     return store
   }
 
@@ -179,51 +158,46 @@ describe('an unknown name', () => {
       const run = store.reader.readOnly(CompiledQuery.raw(sql))
       await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
-    await store.close()
   })
 
   test.each([
     'alter table rebuild rename column until to upto; update head set schema = 2',
     'alter table rebuild rename column until to upto',
   ])('after another version changed the tables is NOT_OURS (%s)', async change => {
-    const store = await openChanged(newPath(), change)
+    const store = await openChanged(temporaryStore(), change)
     await expect(store.rebuild()).rejects.toMatchObject({
       code: 'NOT_OURS',
       message: expect.stringContaining('another version'),
       hint: expect.stringContaining('Restart'),
     })
-    await store.close()
   })
 
   test('of a table that is missing in the log is CORRUPT', async () => {
-    const store = await openChanged(newPath(), 'drop table rebuild')
+    const store = await openChanged(temporaryStore(), 'drop table rebuild')
     await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
     const sql = 'select * from consent'
     const run = store.reader.readOnly(CompiledQuery.raw(sql))
     await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
-    await store.close()
   })
 })
 
 describe('a file that cannot be opened', () => {
   test('a text file is NOT_OURS', async () => {
-    const path = newPath()
+    const path = temporaryStore()
     writeFileSync(path, 'not a database, and too long to pass for an empty file\n'.repeat(50))
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
   })
 
   test("another program's database is NOT_OURS and stays unchanged", async () => {
-    const path = newPath()
-    const database = new Sqlite(path)
-    database.exec('create table customers (name text)')
-    database.close()
+    const path = temporaryStore()
+    useDatabase(path, database => database.exec('create table customers (name text)'))
     const bytes = readFileSync(path)
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
     expect(readFileSync(path)).toEqual(bytes)
   })
 
   test("a log with another log's keyring, or an emptied one, is KEYS_MISMATCH and stays unchanged", async () => {
-    const [path, empty, other] = [newPath(), newPath(), newPath()]
+    const [path, empty, other] = [temporaryStore(), temporaryStore(), temporaryStore()]
     for (const each of [path, other]) await (await open(each)).close()
     writeFileSync(empty, '')
     for (const each of [path, empty]) {
@@ -235,96 +209,24 @@ describe('a file that cannot be opened', () => {
   })
 
   test('a log of a newer version is NOT_OURS', async () => {
-    const path = newPath()
+    const path = temporaryStore()
     await (await open(path)).close()
-    const database = new Sqlite(path)
-    database.exec('update head set schema = 99')
-    database.close()
+    useDatabase(path, database => database.exec('update head set schema = 99'))
     await expect(open(path)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
   })
 
   test('a missing folder is STORE_UNSAFE', async () => {
-    await expect(open(join(newPath(), 'no', 'log.sqlite'))).rejects.toMatchObject({
+    await expect(open(join(temporaryStore(), 'no', 'log.sqlite'))).rejects.toMatchObject({
       name: 'AverbaError',
       code: 'STORE_UNSAFE',
     })
   })
 
   test('a log without its keyring does not open and creates no new one', async () => {
-    const path = newPath()
+    const path = temporaryStore()
     await (await open(path)).close()
     rmSync(`${path}.keys`)
     await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
     expect(() => readFileSync(`${path}.keys`)).toThrow()
   })
-
-  test("a log with another log's keyring is KEYS_MISMATCH", async () => {
-    const [path, other] = [newPath(), newPath()]
-    await (await open(path)).close()
-    await (await open(other)).close()
-    chmodSync(`${path}.keys`, 0o600)
-    writeFileSync(`${path}.keys`, readFileSync(`${other}.keys`))
-    await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
-  })
-})
-
-test('a view that fails stops alone, reports the position, and runs again after a rebuild', async () => {
-  let isBroken = true
-  const tokens = views.find(view => view.name === 'tokens')
-  if (!tokens) throw new Error('There is no view of tokens')
-  const fragile = {
-    ...tokens,
-    fold(...[row, event]: Parameters<typeof tokens.fold>) {
-      if (isBroken) throw new RangeError('25774435016')
-      return tokens.fold(row, event)
-    },
-  }
-  const store = await Store.open({
-    path: ':memory:',
-    views: [fragile, ...views.filter(view => view !== tokens)],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId,
-  })
-  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
-  const machine = { name: 'token', version: 1 }
-  const appended = await store.append({
-    at: '2026-11-20T12:00:00.000Z',
-    streams: [{ stream: 'token-a', expect: 'none' }],
-    events: [{ stream: 'token-a', event, causedBy: 'token.request', machine }],
-  })
-  expect(appended.status).toBe('appended')
-  const of = async (name: string) => (await store.viewProgress()).find(each => each.view === name)
-  expect(await of('tokens')).toMatchObject({
-    isRunning: false,
-    position: 1,
-    reason: 'RangeError at position 2',
-  })
-  expect((await store.viewProgress()).filter(each => each.isRunning && each.position === 2)).toHaveLength(
-    views.length - 1,
-  )
-  isBroken = false
-  expect((await store.rebuild()).find(view => view.view === 'tokens')).toMatchObject({
-    rows: 1,
-    differences: 1,
-  })
-  expect((await store.viewProgress()).filter(each => each.isRunning && each.position === 2)).toHaveLength(views.length)
-  await store.close()
-})
-
-test('a view of a new version is rebuilt when the log is opened', async () => {
-  const path = newPath()
-  const store = await open(path)
-  const event = { type: 'token.requested', data: { need: 'absent', credential: 'k' } }
-  await store.append({
-    at: '2026-11-20T12:00:00.000Z',
-    streams: [{ stream: 'token-a', expect: 'none' }],
-    events: [{ stream: 'token-a', event, causedBy: 'token.request', machine: { name: 'token', version: 1 } }],
-  })
-  await store.close()
-  const newer = views.map(view => (view.name === 'tokens' ? { ...view, version: 2 } : view))
-  const again = await Store.open({ path, views: newer, clock: systemClock, entropy: systemEntropy, createId })
-  const run = (sql: string) => again.reader.readOnly(CompiledQuery.raw(sql))
-  expect(await run('select requests from tokens')).toEqual([{ requests: 1 }])
-  await again.close()
 })

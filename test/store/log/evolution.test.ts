@@ -1,19 +1,15 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { migrate, migrationStatements, migrations } from '../../../src/store/database/migrations.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import type { Schemas } from '../../../src/store/log/upcasters.ts'
-import { Store } from '../../../src/store/store.ts'
+import type { Schemas } from '../../../src/store/log/header.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView } from '../../../src/vocabulary/view.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const at = '2030-01-01T00:00:00.000Z'
-const newPath = () => join(mkdtempSync(join(tmpdir(), 'averba-evolution-')), 'log.sqlite')
 
 /** A view that shows the data of events, and so their schema version. */
 const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
@@ -24,15 +20,7 @@ const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
   fold: (_, { stream, type, data }) => ({ stream, colour: `${type} ${JSON.stringify(data)}` }),
 })
 
-const open = (path: string, schemas: Schemas = {}) =>
-  Store.open({
-    path,
-    schemas,
-    views: [colours],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+const open = (path: string, schemas: Schemas = {}) => openStore({ path, schemas, views: [colours] })
 
 const append = (store: Store, stream: string, type: string, data: object) =>
   store.append({
@@ -55,7 +43,7 @@ const schemas: Schemas = {
 }
 
 test('an event of any older schema is upcast wherever it is read', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const first = await open(path)
   await append(first, 'paint-a', 'paint.mixed', { color: 'red' })
   await append(first, 'paint-b', 'paint.dipped', { ml: 5 })
@@ -80,11 +68,10 @@ test('an event of any older schema is upcast wherever it is read', async () => {
     { stream: 'paint-c', colour: 'paint.mixed {"colours":["green"]}' },
     { stream: 'paint-d', colour: 'paint.mixed {"colours":["blue"]}' },
   ])
-  await store.close()
 })
 
 test('an event of a newer schema is NOT_OURS, and one of an unknown type is kept unchanged', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path, schemas)
   await append(store, 'paint-a', 'paint.mixed', { colours: ['red'] })
   await append(store, 'paint-b', 'paint.varnished', { coats: 2 })
@@ -92,7 +79,6 @@ test('an event of a newer schema is NOT_OURS, and one of an unknown type is kept
   const older = await open(path)
   await expect(older.readAt(2)).rejects.toMatchObject({ code: 'NOT_OURS', hint: 'Update averba' })
   expect(await older.readAt(3)).toMatchObject({ type: 'paint.varnished', data: { coats: 2 } })
-  await older.close()
 })
 
 test('a view is built as of a position or an instant', async () => {
@@ -107,18 +93,17 @@ test('a view is built as of a position or an instant', async () => {
     })
   }
   const colourAt = async (asOf: { position?: number; at?: string }) =>
-    (await store.viewAsOf('colours', asOf)).map(row => (row as { colour: string }).colour)
+    (await store.viewReader.asOf('colours', asOf)).map(row => (row as { colour: string }).colour)
   expect(await colourAt({ position: 1 })).toEqual([])
   expect(await colourAt({ position: 3 })).toEqual(['paint.mixed {"i":1}'])
   expect(await colourAt({ at: '2030-01-02T23:59:59.999Z' })).toEqual(['paint.mixed {"i":1}'])
   expect(await colourAt({ at: '2030-01-03T00:00:00.000Z' })).toEqual(['paint.mixed {"i":2}'])
   expect(await colourAt({})).toEqual(['paint.mixed {"i":2}'])
-  await expect(store.viewAsOf('nothing', {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  await store.close()
+  await expect(store.viewReader.asOf('nothing', {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
 test('tables of an older version are migrated once with their rows, and never backward', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path)
   await append(store, 'paint-a', 'paint.mixed', { color: 'red' })
   await store.close()

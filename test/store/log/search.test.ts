@@ -1,7 +1,5 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { Store } from '../../../src/store/store.ts'
+import { openStore } from '../../support/store.ts'
 
 const rare = 'token.locked'
 const at = '2026-11-20T12:00:00.000Z'
@@ -9,13 +7,7 @@ const machine = { name: 'subject', version: 1 }
 
 /** Makes a log of `count` events with rare ones at some positions. */
 async function given(count: number, rares: readonly number[]) {
-  const store = await Store.open({
-    path: ':memory:',
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+  const store = await openStore()
   const isRare = new Set(rares)
   const began = (await store.readLast())?.position ?? 0
   for (let position = began + 1; position <= count; ) {
@@ -69,5 +61,4 @@ test('rare events are searched in windows, yielding to the event loop in between
   expect(next.result).toBe(41_000)
   expect(next.turns).toBeGreaterThanOrEqual(1)
   expect(await store.followers.next(61_000, types)).toBeUndefined()
-  await store.close()
 })

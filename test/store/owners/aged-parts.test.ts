@@ -2,15 +2,16 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { type AgedPage, readAgedParts } from '../../../src/store/owners/aged-parts.ts'
-import { newPath } from '../sample-store.ts'
+import { type AgedPage, readAgedParts } from '../../../src/store/parts/parts.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const events = 12_000
 
 /** A log with two parts per event at some positions, and a part of another kind at the others. */
 async function given(positions: ReadonlySet<number>): Promise<string> {
-  const store = newPath()
+  const store = temporaryStore()
   await (await openAverba({ store, schedules: false })).close()
   const database = new Sqlite(store)
   database.pragma('foreign_keys = off')
@@ -39,7 +40,7 @@ test.each([
   ['none', []],
 ])('parts of a kind are found once each, wherever the others are: %s', async (_, places) => {
   const positions = new Set(places)
-  const connection = await openSqlite(await given(positions))
+  const connection = closeAtEnd(await openSqlite(await given(positions)))
   const kinds = ['validation.requested/claims', 'validation.requested/reason']
   const found: string[] = []
   for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
@@ -53,5 +54,4 @@ test.each([
     last = page.next
   }
   expect(found).toEqual([...positions].flatMap(each => [`${each}/claims`, `${each}/reason`]))
-  await connection.close()
 })

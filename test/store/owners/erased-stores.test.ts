@@ -1,16 +1,19 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { backupStore, diagnoseStore, openAverba, restoreStore, valueOf } from '../../../src/index.ts'
+import { backupStore, diagnoseStore, restoreStore, valueOf } from '../../../src/index.ts'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
-import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { Store } from '../../../src/store/store.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
+import type { simulate } from '../../../src/simulation/index.ts'
 import type { Append } from '../../../src/store/writing/append.ts'
 import { views } from '../../../src/views/views.ts'
-import { cpfOf } from '../../crash/cpf-of.ts'
-import { copyStore, newPath } from '../sample-store.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { passTime } from '../../support/pass-time.ts'
+import { copyStore } from '../../support/sample-store.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 const other = '52998224725'
@@ -18,8 +21,8 @@ const day = 86_400_000
 
 /** A world on a file with two persons and every kind of their data. */
 async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
-  const store = newPath()
-  const world = await simulate({
+  const store = temporaryStore()
+  const world = await openWorld({
     ...options,
     averba: { store, subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }], ...options.averba },
   })
@@ -73,7 +76,7 @@ function sealedOf(store: string, subject: string): Sealed[] {
 }
 
 test('erased bytes are in neither the file nor its journal while the log is open', async () => {
-  const { averba, store, erasedSubject, otherSubject, close } = await twoPersons()
+  const { averba, store, erasedSubject, otherSubject } = await twoPersons()
   const [before, others] = [sealedOf(store, erasedSubject), sealedOf(store, otherSubject)]
   expect(before.map(part => part.name)).toEqual(
     expect.arrayContaining(['cpf', 'record', 'detail', 'claims', 'result', 'body', 'key']),
@@ -92,13 +95,12 @@ test('erased bytes are in neither the file nor its journal while the log is open
   // Proves that the search works: the other person's parts are found, except the rewrapped key.
   const found = others.filter(part => bytes.includes(part.bytes.subarray(0, 16)))
   expect(found.map(part => part.name)).toEqual(others.map(part => part.name).filter(name => name !== 'key'))
-  await close()
 })
 
 // Regression: with these lengths a copy was left behind.
 test('erased bytes are not left in rows that SQLite has moved either', async () => {
-  const store = newPath()
-  const { averba, close } = await simulate({ seed: 9, averba: { store } })
+  const store = temporaryStore()
+  const { averba } = await openWorld({ seed: 9, averba: { store } })
   const below = lengthsFrom(9 * 7_919)
   for (let i = 1; i <= 110; i++) {
     const cpf = cpfOf(700_000_000 + below(12))
@@ -110,7 +112,6 @@ test('erased bytes are not left in rows that SQLite has moved either', async () 
     const bytes = Buffer.concat([readFileSync(store), readFileSync(`${store}-wal`)])
     expect(pieces.filter(piece => bytes.includes(piece))).toEqual([])
   }
-  await close()
 })
 
 /** A deterministic sequence of numbers. */
@@ -148,7 +149,7 @@ test('the other person keeps all data, and the log continues under the new epoch
   valueOf(await averba.validations.validate({ id: 'later', cpf: other, claims: { nome: 'Y' } }))
   const enrolled = await averba.consents.enrol({ cpf: '11144477735' })
   await close()
-  const reopened = await openAverba({ store })
+  const reopened = await openEngine({ store })
   expect(await reopened.consents.list({ cpf: other })).toHaveLength(consents.length)
   expect(await reopened.consents.enrol({ cpf: '11144477735' })).toBe(enrolled)
   await reopened.close()
@@ -188,7 +189,7 @@ test('a backup opens erased data only with the old keyring, or until its declare
   const { averba, clock, store, erasedSubject, close } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
-  const [backup, keysOfThen] = [newPath(), `${newPath()}.keys`]
+  const [backup, keysOfThen] = [temporaryStore(), `${temporaryStore()}.keys`]
   await backupStore({ store, to: backup })
   copyFileSync(`${store}.keys`, keysOfThen)
   const receipt = await averba.subjects.erase({ subject: erasedSubject }, erasure)
@@ -196,17 +197,15 @@ test('a backup opens erased data only with the old keyring, or until its declare
   expect(Date.parse(openUntil) - Date.parse(receipt.completed?.at ?? '')).toBe(7 * day)
   expect(receipt.epochsDestroyedAt).toBeNull()
 
-  await clock.advance(7 * day - 1)
-  await averba.settle()
-  await restoreStore({ backup, store: newPath(), keys: `${store}.keys` })
-  await clock.advance(1)
-  await averba.settle()
+  await passTime({ averba, clock }, 7 * day - 1)
+  await restoreStore({ backup, store: temporaryStore(), keys: `${store}.keys` })
+  await passTime({ averba, clock }, 1)
   expect(await averba.subjects.receipt(erasedSubject)).toMatchObject({ epochsDestroyedAt: openUntil })
   await close()
-  await expect(restoreStore({ backup, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
+  await expect(restoreStore({ backup, store: temporaryStore(), keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
   })
-  const restored = newPath()
+  const restored = temporaryStore()
   await restoreStore({ backup, store: restored, keys: keysOfThen })
   expect(sealedOf(restored, erasedSubject).length).toBeGreaterThan(4)
   expect(JSON.parse(readFileSync(`${store}.keys`, 'utf8')).epochs).toEqual({ 2: expect.any(String) })
@@ -223,27 +222,24 @@ test('a restored log completes the erasures in it at their times', async () => {
     averba: { backupRetentionDays: 7 },
   })
   const { completed } = await averba.subjects.erase({ subject: erasedSubject }, erasure)
-  const backup = newPath()
+  const backup = temporaryStore()
   await backupStore({ store, to: backup })
   world.crash()
   await putBack(store, backup, clock)
   const restored = await restart()
-  await clock.advance(7 * day - 1)
-  await restored.settle()
+  await passTime({ averba: restored, clock }, 7 * day - 1)
   expect(await restored.subjects.receipt(erasedSubject)).toMatchObject({ completed, epochsDestroyedAt: null })
-  await clock.advance(1)
-  await restored.settle()
+  await passTime({ averba: restored, clock }, 1)
   expect(await restored.subjects.receipt(erasedSubject)).toMatchObject({
     epochsDestroyedAt: completed?.copiesOpenUntil,
   })
-  await close()
 })
 
 test('after a rollback, an erasure also covers backups of the lost log', async () => {
   const { clock, store, erasedSubject, otherSubject, restart, close, ...world } = await twoPersons({
     averba: { backupRetentionDays: 7 },
   })
-  const [before, after] = [newPath(), newPath()]
+  const [before, after] = [temporaryStore(), temporaryStore()]
   await backupStore({ store, to: before })
   await world.averba.subjects.erase({ subject: erasedSubject }, erasure)
   await backupStore({ store, to: after })
@@ -251,12 +247,10 @@ test('after a rollback, an erasure also covers backups of the lost log', async (
   await putBack(store, before, clock)
   const restored = await restart()
   await restored.subjects.erase({ subject: otherSubject }, erasure)
-  await clock.advance(7 * day)
-  await restored.settle()
-  await expect(restoreStore({ backup: after, store: newPath(), keys: `${store}.keys` })).rejects.toMatchObject({
+  await passTime({ averba: restored, clock }, 7 * day)
+  await expect(restoreStore({ backup: after, store: temporaryStore(), keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
   })
-  await close()
 })
 
 describe('a deep check finds', () => {
@@ -298,8 +292,7 @@ describe('a deep check finds', () => {
 test('a forged receipt is rejected', async () => {
   const { averba, clock, erasedSubject, close } = await twoPersons()
   await averba.subjects.erase({ subject: erasedSubject }, erasure)
-  await clock.advance(31 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * day)
   const receipt = await averba.subjects.receipt(erasedSubject)
   await close()
   if (!receipt?.completed) throw new Error('It is complete')
@@ -337,8 +330,7 @@ test('a forged receipt is rejected', async () => {
 test('while the key is kept, no receipt, report or page says that copies can no longer be opened', async () => {
   const { averba, clock, store, erasedSubject, close } = await twoPersons()
   await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['validation.result'] })
-  await clock.advance(31 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * day)
   const receipt = await averba.subjects.receipt(erasedSubject)
   if (!receipt) throw new Error('There is a receipt')
   expect(receipt).toMatchObject({ completed: { copiesOpenUntil: null }, epochsDestroyedAt: null })
@@ -354,8 +346,7 @@ test('while the key is kept, no receipt, report or page says that copies can no 
   })
   // The rest is erased, and the statement about copies is true from then on.
   await averba.subjects.erase({ subject: erasedSubject }, erasure)
-  await clock.advance(31 * day)
-  await averba.settle()
+  await passTime({ averba, clock }, 31 * day)
   const whole = await averba.subjects.receipt(erasedSubject)
   expect(whole?.epochsDestroyedAt).not.toBeNull()
   expect(whole && checkErasureReceipt(whole)).toEqual([])
@@ -382,8 +373,8 @@ test('a later erasure keeps some of the parts that the first one kept, and names
 })
 
 test('when a person has no parts of the kept kinds, the key is destroyed', async () => {
-  const store = newPath()
-  const { averba, samples, close } = await simulate({ averba: { store } })
+  const store = temporaryStore()
+  const { averba, samples, close } = await openWorld({ averba: { store } })
   const erasedSubject = await averba.consents.enrol({ cpf: samples.cpf })
   const receipt = await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] })
   expect(receipt).toMatchObject({ keeps: [], destroyed: { keys: 1 } })
@@ -398,7 +389,7 @@ test('when a person has no parts of the kept kinds, the key is destroyed', async
 
 test('with two engines on one file, the other one uses the new epoch and refuses the erased person', async () => {
   const { averba, clock, store, erasedSubject, otherSubject, close } = await twoPersons()
-  const second = await openAverba({ store, clock })
+  const second = await openEngine({ store, clock })
   await second.consents.enrol({ cpf: '11144477735' })
   await averba.subjects.erase({ subject: erasedSubject }, erasure)
   await expect(second.consents.list({ subject: erasedSubject })).rejects.toMatchObject({
@@ -425,7 +416,7 @@ test('two concurrent erasures share an epoch, and both complete', async () => {
 
 test('the deleted index is rebuilt row by row and finds no erased person', async () => {
   const world = await twoPersons()
-  const { averba, portal, samples, store, erasedSubject, otherSubject, close } = world
+  const { averba, portal, samples, store, erasedSubject, otherSubject } = world
   world.validationService.addPerson(other, { nome: 'X' })
   valueOf(await averba.validations.validate({ id: 'kept', cpf: other, claims: { nome: 'X' } }))
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
@@ -434,41 +425,34 @@ test('the deleted index is rebuilt row by row and finds no erased person', async
   const keep = ['validation.claims', 'validation.result'] as const
   await averba.subjects.erase({ subject: otherSubject }, { ...erasure, keep })
   const indexOf = () => {
-    const database = new Sqlite(store)
-    const found = database.prepare('select kind, hex(digest) as digest, value from keyed_index order by 1, 2').all()
-    database.close()
+    const sql = 'select kind, hex(digest) as digest, value from keyed_index order by 1, 2'
+    const found = useDatabase(store, database => database.prepare(sql).all())
     return found as { kind: string }[]
   }
   const before = indexOf()
   expect([...new Set(before.map(row => row.kind))]).toEqual(
     expect.arrayContaining(['awareness', 'consent', 'cpf', 'failure', 'recovery', 'subscription', 'validated']),
   )
-  const database = new Sqlite(store)
-  database.exec('delete from keyed_index')
-  database.close()
+  useDatabase(store, database => database.exec('delete from keyed_index'))
   await expect(averba.consents.list({ cpf: samples.cpf })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(await averba.rebuildIndex()).toEqual({ before: 0, after: before.length, hidden: [] })
   expect(indexOf()).toEqual(before)
   expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(erasedSubject)
-  await close()
 })
 
 test('rebuilding the index reports persons enrolled again while it was missing', async () => {
-  const { averba, samples, store, erasedSubject, close } = await twoPersons()
-  const database = new Sqlite(store)
-  database.exec('delete from keyed_index')
-  database.close()
+  const { averba, samples, store, erasedSubject } = await twoPersons()
+  useDatabase(store, database => database.exec('delete from keyed_index'))
   const again = await averba.consents.enrol({ cpf: samples.cpf })
   expect(again).not.toBe(erasedSubject)
   expect((await averba.rebuildIndex()).hidden).toEqual([erasedSubject])
   await averba.subjects.erase({ subject: erasedSubject }, erasure)
   expect((await averba.rebuildIndex()).hidden).toEqual([])
   expect(await averba.consents.enrol({ cpf: samples.cpf })).toBe(again)
-  await close()
 })
 
 test('an index rebuilt during an erasure does not lead to the person; one that does is a fault', async () => {
-  const { averba, samples, store, erasedSubject, otherSubject, close } = await twoPersons()
+  const { averba, samples, store, erasedSubject, otherSubject } = await twoPersons()
   // More than one page of the log, so the person is read before the erasure and the index is written after it.
   const many = Array.from({ length: 1_200 }, (_, i) => ({ cpf: cpfOf(i + 1) }))
   for await (const _ of averba.consents.enrolAll(many)) void _
@@ -479,19 +463,19 @@ test('an index rebuilt during an erasure does not lead to the person; one that d
   expect(await averba.consents.enrol({ cpf: samples.cpf })).not.toBe(erasedSubject)
   const problems = async () => (await diagnoseStore({ store, isDeep: true })).problems
   expect(await problems()).toEqual([])
-  const database = new Sqlite(store)
-  database.prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?").run(erasedSubject, otherSubject)
-  database.close()
+  useDatabase(store, database =>
+    database
+      .prepare("update keyed_index set value = ? where kind = 'cpf' and value = ?")
+      .run(erasedSubject, otherSubject),
+  )
   expect((await problems()).join()).toContain(`leads to "subject-${erasedSubject}", which was erased`)
-  await close()
 })
 
 test('an append for an erased owner, or a late erasure, is rejected or stripped of parts as requested', async () => {
   const { averba, store: path, erasedSubject, otherSubject, close } = await twoPersons()
   await averba.subjects.erase({ subject: erasedSubject }, erasure)
   await close()
-  const createId = createIds(systemClock, systemEntropy)
-  const store = await Store.open({ path, views, clock: systemClock, entropy: systemEntropy, createId })
+  const store = await openStore({ path, views })
   const machine = { name: 'subject', version: 1 }
   const about = (subject: string, more: Partial<Append> = {}): Append => {
     const stream = `subject-${subject}`
@@ -538,5 +522,4 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
   expect([erased.status, after.status]).toEqual(['appended', 'appended'])
   expect(after).toMatchObject({ events: [expect.not.objectContaining({ parts: expect.anything() })] })
   expect(await store.owners.stateOf(`subject-${otherSubject}`)).toBe('erased')
-  await store.close()
 })

@@ -1,12 +1,12 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { diagnoseStore, openAverba, verifyLog } from '../../../src/index.ts'
-import { simulate } from '../../../src/simulation/index.ts'
-import { newPath } from '../sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 test('a keyring from before an erasure is refused, and verifiers report it', async () => {
-  const store = newPath()
-  const { averba, clock, samples, close } = await simulate({ store })
+  const store = temporaryStore()
+  const { averba, clock, samples, close } = await openWorld({ store })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   copyFileSync(`${store}.keys`, `${store}.older`)
   await clock.finish(averba.subjects.erase({ subject }, { requester: 'titular', legalBasis: 'LGPD 18 VI' }))
@@ -22,7 +22,6 @@ test('a keyring from before an erasure is refused, and verifiers report it', asy
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([older])
   expect((await verifyLog({ store })).faults).toEqual([{ check: 'keys', count: 1, examples: [older] }])
   copyFileSync(`${store}.newest`, `${store}.keys`)
-  const again = await openAverba({ store })
+  const again = await openEngine({ store })
   await again.consents.enrol({ cpf: '52998224725' })
-  await again.close()
 })

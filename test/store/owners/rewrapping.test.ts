@@ -1,23 +1,18 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { Store } from '../../../src/store/store.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-import { newPath } from '../sample-store.ts'
+
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 import { withHooks } from '../watched.ts'
 
 test('after an interrupted rotation, no key is cached under its old wrapping', async () => {
   let left = Number.POSITIVE_INFINITY
-  const path = newPath()
-  const store = await Store.open({
+  const path = temporaryStore()
+  const store = await openStore({
     path,
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
     medium: {
       open: async () =>
         withHooks(await openSqlite(path), {
@@ -58,18 +53,11 @@ test('after an interrupted rotation, no key is cached under its old wrapping', a
   // As if there were very many other keys.
   store.vault.forget()
   expect(await append('subject-1')).toMatchObject({ status: 'appended' })
-  await store.close()
 })
 
 test('an erased person’s key is removed from memory, even if no other key is rewrapped', async () => {
-  const path = newPath()
-  const store = await Store.open({
-    path,
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+  const path = temporaryStore()
+  const store = await openStore({ path })
   const owner = 'subject-1'
   const item = { stream: owner, causedBy: 'bench.do', machine: { name: 'bench', version: 1 } }
   const at = '2026-11-20T12:00:00.000Z'
@@ -97,5 +85,4 @@ test('an erased person’s key is removed from memory, even if no other key is r
   expect(await store.owners.rotate(3)).toMatchObject({ epoch: 2, rewrapped: 0 })
   await store.owners.destroyEpochs([1])
   expect(open).toThrow()
-  await store.close()
 })

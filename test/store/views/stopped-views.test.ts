@@ -1,27 +1,27 @@
+import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { Store } from '../../../src/store/store.ts'
-import { hasDiscardedTables } from '../../../src/store/views/discarded-tables.ts'
+import { hasDiscardedTables } from '../../../src/store/views/side-table.ts'
 import type { View } from '../../../src/vocabulary/view.ts'
-import { append, checkpointOf, counting, rowsOf, sumOf } from '../counting.ts'
-import { newPath } from '../sample-store.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { append, checkpointOf, counting, rowsOf, sumOf } from '../../support/counting.ts'
+
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 type Breaks = { at?: number; with: 'throw' | 'badCell' }
 
 const { signal } = new AbortController()
 
 /** Opens a store on a clock that the test moves, and records what happens to its views. */
-async function given(views: readonly View[], path = newPath()) {
+async function given(views: readonly View[], path = temporaryStore()) {
   const clock = new VirtualClock()
   const reported: string[] = []
-  const store = await Store.open({
+  const store = await openStore({
     path,
     views,
     clock,
-    entropy: systemEntropy,
-    createId: createIds(clock, systemEntropy),
     onViewStopped: view => reported.push(`${view} stopped`),
     onViewBack: view => reported.push(`${view} is back`),
   })
@@ -54,7 +54,6 @@ test.each(['throw', 'badCell'] as const)(
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, reason: '' })
     expect(await rowsOf(store, 'fragile')).toEqual(await rowsOf(store, 'steady'))
     expect(await store.rebuild()).toMatchObject([{ differences: 0 }, { differences: 0 }])
-    await store.close()
   },
 )
 
@@ -76,7 +75,6 @@ test('a view that keeps failing stays stopped, is reported each time, and is ret
     ...{ isRunning: false, position: 11, reason: 'RangeError at position 15' },
   })
   expect(await sumOf(store, 'fragile')).toBe(10)
-  await store.close()
 })
 
 test.each(['throw', 'badCell'] as const)(
@@ -93,7 +91,6 @@ test.each(['throw', 'badCell'] as const)(
       ...{ isRunning: false, position: 511, reason: `${error} at position 700` },
     })
     expect(await sumOf(store, 'fragile')).toBe(510)
-    await store.close()
   },
 )
 
@@ -104,7 +101,6 @@ test('a failed rebuild reports the event at which the view is stopped', async ()
   breaks.at = 18
   await expect(store.rebuild()).rejects.toThrow(RangeError)
   expect((await checkpointOf(store, 'fragile'))?.reason).toBe('RangeError at position 18')
-  await store.close()
 })
 
 test('an operator’s rebuild restarts a view at once, whenever its next retry is due', async () => {
@@ -118,7 +114,6 @@ test('an operator’s rebuild restarts a view at once, whenever its next retry i
   delete breaks.at
   await append(store, 10)
   expect(await sumOf(store, 'fragile')).toBe(30)
-  await store.close()
 })
 
 test('two processes that restart the same view fold no event twice, and only one reports it', async () => {
@@ -145,8 +140,6 @@ test('two processes that restart the same view fold no event twice, and only one
   expect(await sumOf(one.store, 'fragile')).toBe(appended + 10)
   expect([...one.reported, ...other.reported].filter(line => line === 'fragile is back')).toHaveLength(1)
   expect(await one.store.rebuild()).toMatchObject([{ differences: 0 }])
-  await one.store.close()
-  await other.store.close()
 })
 
 test('a view that keeps stopping is restarted only after growing waits', async () => {
@@ -175,7 +168,6 @@ test('a view that keeps stopping is restarted only after growing waits', async (
   // It has run for longer than it would have waited.
   await store.retryStoppedViews(signal)
   expect(await stopping(10)).toEqual([0, 1, 3, 7])
-  await store.close()
 })
 
 test('restarting a view stops between two pages on a signal, and continues from there', async () => {
@@ -192,27 +184,23 @@ test('restarting a view stops between two pages on a signal, and continues from 
   await store.retryStoppedViews(signal)
   expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 2_001 })
   expect(await sumOf(store, 'fragile')).toBe(2_000)
-  await store.close()
 })
 
 test('opening builds a view of another version, and does not wait for the old table’s removal', async () => {
   const { store, path } = await given([counting('counted')])
   await append(store, 6_000)
   await store.close()
-  const { default: Sqlite } = await import('better-sqlite3')
   const database = new Sqlite(path)
   database.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)
     insert into counted select 'x-' || i, i from n`)
   database.close()
   const newer = await given([{ ...counting('counted'), version: 2 }], path)
   expect(await checkpointOf(newer.store, 'counted')).toMatchObject({ isRunning: true, version: 2 })
-  const watching = await openSqlite(path)
+  const watching = closeAtEnd(await openSqlite(path))
   expect(await hasDiscardedTables(watching)).toBe(true)
   await append(newer.store, 10)
   expect(await sumOf(newer.store, 'counted')).toBe(6_010)
   await expect.poll(() => hasDiscardedTables(watching), { timeout: 20_000 }).toBe(false)
-  await watching.close()
-  await newer.store.close()
 })
 
 test.each([
@@ -224,7 +212,6 @@ test.each([
   const { store, path } = await given([counting('upgraded'), counting('steady')])
   await append(store, 50)
   await store.close()
-  const { default: Sqlite } = await import('better-sqlite3')
   const database = new Sqlite(path)
   database.exec('drop trigger event_no_update')
   database.exec(`update event set header = ${header} where position = 20`)
@@ -254,7 +241,6 @@ test('a view stopped before an unreadable event reports that, and the log still 
   await append(store, 50)
   await store.close()
   delete breaks.at
-  const { default: Sqlite } = await import('better-sqlite3')
   const database = new Sqlite(path)
   database.exec('drop trigger event_no_update')
   database.exec("update event set header = '' where position = 45")
@@ -262,5 +248,4 @@ test('a view stopped before an unreadable event reports that, and the log still 
   const { store: again } = await given([counting('fragile', breaks)], path)
   const reason = 'DamagedEvent at position 45'
   expect(await checkpointOf(again, 'fragile')).toMatchObject({ isRunning: false, position: 31, reason })
-  await again.close()
 })

@@ -1,21 +1,20 @@
+import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import type { Connection } from '../../../src/store/database/connection.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { Store } from '../../../src/store/store.ts'
-import { catchUp } from '../../../src/store/views/catch-up.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView } from '../../../src/vocabulary/view.ts'
-import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../counting.ts'
-import { newPath } from '../sample-store.ts'
+import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
 
 test.each(['throw', 'badCell'] as const)(
   'a failing view (%s) is rolled back alone and stopped, and catches up once it is fixed',
   async how => {
-    const path = newPath()
+    const path = temporaryStore()
     const stopped: string[] = []
     const store = await open(path, [counting('fragile', { at: 26, with: how }), counting('steady')], view =>
       stopped.push(view),
@@ -36,7 +35,6 @@ test.each(['throw', 'badCell'] as const)(
     expect(await checkpointOf(mended, 'fragile')).toMatchObject({ isRunning: true, position: 61 })
     await append(mended, 10)
     expect([await sumOf(mended, 'fragile'), await sumOf(mended, 'steady')]).toEqual([70, 70])
-    await mended.close()
   },
 )
 
@@ -46,49 +44,30 @@ test('a batch writes each changed view in one request, and writes no unchanged v
     transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
   })
   const keyring = createKeyring(systemEntropy)
-  const store = await Store.open({
-    path: ':memory:',
+  const store = await openStore({
     medium: { open: async () => connection, keyring: async () => keyring },
     views: [counting('one'), counting('other'), { ...counting('idle'), key: () => undefined }],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
   })
   done.length = 0
   await append(store, 60, 30)
   const writes = done.map(({ statements }) => statements.filter(sql => /^insert into (one|other|idle)/.test(sql)))
   expect(writes.map(each => each.map(sql => sql.split(' ')[2]))).toEqual([['one', 'other']])
   expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
-  await store.close()
 })
 
 test('a view that drops a row is stopped with the reason, and cannot be rebuilt either', async () => {
-  const store = await open(newPath(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
+  const store = await open(temporaryStore(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
   for (let i = 0; i < 2; i++) await append(store, 10)
   expect(await checkpointOf(store, 'fragile')).toMatchObject({
     ...{ isRunning: false, position: 11, reason: 'RowDroppedError at position 15' },
   })
   expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true })
-  await expect(store.viewAsOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
+  await expect(store.viewReader.asOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
   await expect(store.rebuild({ views: ['fragile'] })).rejects.toThrow('drops a row')
-  await store.close()
-})
-
-test('a view restarted by a rebuild follows the next appends of this process', async () => {
-  const breaks: { at?: number; with?: 'throw' } = { at: 5, with: 'throw' }
-  const store = await open(newPath(), [counting('fragile', breaks), counting('steady')])
-  await append(store, 10)
-  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 1 })
-  delete breaks.at
-  await store.rebuild()
-  await append(store, 10)
-  expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 20])
-  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: true, position: 21 })
-  await store.close()
 })
 
 test('a view left behind by an older version of the library catches up when a newer one opens the log', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const first = await open(path, [counting('old'), counting('new')])
   await append(first, 20)
   await first.close()
@@ -103,11 +82,10 @@ test('a view left behind by an older version of the library catches up when a ne
   const newer = await open(path, [counting('old'), counting('new')])
   expect(await rowsOf(newer, 'new')).toEqual(await rowsOf(newer, 'old'))
   expect(await checkpointOf(newer, 'new')).toMatchObject({ isRunning: true })
-  await newer.close()
 })
 
 test('a rebuild reports progress, can be stopped, and continues from there while appends go on', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path, [counting('counted')])
   await append(store, 3_500)
   const stop = new AbortController()
@@ -129,15 +107,13 @@ test('a rebuild reports progress, can be stopped, and continues from there while
   expect(rebuilt).toEqual([{ view: 'counted', rows: 10, differences: 0, examples: [] }])
   await append(again, 5)
   expect(await sumOf(again, 'counted')).toBe(3_515)
-  await again.close()
 })
 
 test('a rebuild finds changed, missing and extra rows, names some, and corrects them', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path, [counting('counted')])
   await append(store, 20)
   await store.close()
-  const { default: Sqlite } = await import('better-sqlite3')
   const database = new Sqlite(path)
   database.exec(`update counted set n = 9 where stream = 'bench-1'; delete from counted where stream = 'bench-2';
     insert into counted values ('bench-x', 1)`)
@@ -148,36 +124,16 @@ test('a rebuild finds changed, missing and extra rows, names some, and corrects 
   expect([...(rebuilt?.examples ?? [])].sort()).toEqual(['bench-1', 'bench-2', 'bench-x'])
   expect(await sumOf(again, 'counted')).toBe(20)
   expect(await again.rebuild()).toMatchObject([{ differences: 0 }])
-  await again.close()
 })
 
 test('a rebuild without comparison reports no differences, and corrects the rows all the same', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const store = await open(path, [counting('counted')])
   await append(store, 20)
-  const { default: Sqlite } = await import('better-sqlite3')
-  const database = new Sqlite(path)
-  database.exec('update counted set n = 9')
-  database.close()
+  useDatabase(path, database => database.exec('update counted set n = 9'))
   const [rebuilt] = await store.rebuild({ compare: false })
   expect(rebuilt).toEqual({ view: 'counted', rows: 10, differences: 0, examples: [] })
   expect(await sumOf(store, 'counted')).toBe(20)
-  await store.close()
-})
-
-test('two processes can rebuild the same view safely: at most one fails with STORE_BUSY', async () => {
-  const path = newPath()
-  const stores = [await open(path, [counting('counted')]), await open(path, [counting('counted')])] as const
-  await append(stores[0], 2_500)
-  const done = await Promise.allSettled(stores.map(store => store.rebuild()))
-  const failures = done.filter(each => each.status === 'rejected')
-  for (const { reason } of failures) expect(reason).toMatchObject({ code: 'STORE_BUSY' })
-  expect(failures.length).toBeLessThan(2)
-  expect(await sumOf(stores[1], 'counted')).toBe(2_500)
-  await append(stores[1], 5)
-  expect(await sumOf(stores[0], 'counted')).toBe(2_505)
-  expect(await stores[0].rebuild()).toMatchObject([{ differences: 0 }])
-  for (const store of stores) await store.close()
 })
 
 test('a view that is rebuilt during continuous appends misses no event', async () => {
@@ -204,66 +160,8 @@ test('a view that is rebuilt during continuous appends misses no event', async (
   }
 })
 
-test('two processes that restart the same view apply no event twice and report no failure', async () => {
-  const path = newPath()
-  const broken = await open(path, [counting('fragile', { at: 2, with: 'throw' })])
-  await append(broken, 20)
-  await broken.close()
-  const view = counting('fragile')
-  const connection = await openSqlite(path)
-  const late = Promise.withResolvers<void>()
-  const reached = Promise.withResolvers<void>()
-  // The other process restarts the view right before this one does.
-  const delayed: Connection = {
-    dialect: connection.dialect,
-    compiler: connection.compiler,
-    listTables: connection.listTables,
-    foreignWrites: connection.foreignWrites,
-    read: steps => connection.read(steps),
-    readOnly: query => connection.readOnly(query),
-    emptyJournal: () => connection.emptyJournal(),
-    rewrite: () => connection.rewrite(),
-    searchFile: pieces => connection.searchFile(pieces),
-    close: () => connection.close(),
-    async transact(steps) {
-      reached.resolve()
-      await late.promise
-      return connection.transact(steps)
-    },
-  }
-  const parts = { connection: delayed, schemas: {}, onRejoined: () => undefined }
-  const catching = catchUp(parts, view)
-  await reached.promise
-  const stopped: string[] = []
-  const other = await open(path, [view], name => stopped.push(name))
-  await append(other, 20, 20)
-  late.resolve()
-  await catching
-  await append(other, 10)
-  expect(await sumOf(other, 'fragile')).toBe(50)
-  expect(await other.rebuild()).toMatchObject([{ differences: 0 }])
-  expect(stopped).toEqual([])
-  await connection.close()
-  await other.close()
-})
-
-test('a new version of a view that first fails is built from the beginning once it is fixed', async () => {
-  const path = newPath()
-  const first = await open(path, [counting('fragile')])
-  await append(first, 20)
-  await first.close()
-  const broken = { ...counting('fragile', { at: 2, with: 'throw' }), version: 2 }
-  const second = await open(path, [broken])
-  await append(second, 10)
-  expect(await checkpointOf(second, 'fragile')).toMatchObject({ isRunning: false, position: 0 })
-  await second.close()
-  const third = await open(path, [{ ...counting('fragile'), version: 2 }])
-  expect(await sumOf(third, 'fragile')).toBe(30)
-  await third.close()
-})
-
 test('a rebuild, a catch-up and viewAsOf yield to the event loop, to appends and to signals', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const views = [counting('fragile', { at: 3, with: 'throw' }), counting('steady')]
   const broken = await open(path, views)
   await append(broken, 5_000)
@@ -286,7 +184,7 @@ test('a rebuild, a catch-up and viewAsOf yield to the event loop, to appends and
       store = await open(path, [counting('fragile'), counting('steady')])
     }),
   ).toBeGreaterThan(10)
-  expect(await turnsDuring(() => store.viewAsOf('steady', {}))).toBeGreaterThan(3)
+  expect(await turnsDuring(() => store.viewReader.asOf('steady', {}))).toBeGreaterThan(3)
   expect(await turnsDuring(() => store.rebuild())).toBeGreaterThan(20)
   const stop = new AbortController()
   setImmediate(() => stop.abort())
@@ -304,7 +202,6 @@ test('a rebuild, a catch-up and viewAsOf yield to the event loop, to appends and
   expect(await rebuilding).toMatchObject([{ differences: 0 }, { differences: 0 }])
   expect(appended).toBeGreaterThan(10)
   expect(await sumOf(store, 'fragile')).toBe(5_000 + appended)
-  await store.close()
 })
 
 test('a column that a fold leaves out is empty for the next event, in kept and rebuilt views', async () => {
@@ -320,7 +217,6 @@ test('a column that a fold leaves out is empty for the next event, in kept and r
   const store = await open(':memory:', [view])
   await append(store, 30)
   expect(await store.rebuild()).toMatchObject([{ rows: 10, differences: 0 }])
-  const rows = await store.viewAsOf('firsts', {})
+  const rows = await store.viewReader.asOf('firsts', {})
   expect(rows).toEqual(rows.map(() => expect.objectContaining({ told: 'null' })))
-  await store.close()
 })

@@ -1,20 +1,13 @@
 import { expect, test, vi } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
+import { openStore } from '../../support/store.ts'
 import { appendTo } from '../append-to.ts'
 
 /** Opens a store in memory and records the end of the log after each commit. */
 async function given() {
   const ends: number[] = []
-  const store = await Store.open({
-    path: ':memory:',
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
-  })
+  const store = await openStore()
   store.committed.add(position => void ends.push(position))
   // Otherwise the opening would count as the last caller.
   await new Promise(resolve => setImmediate(resolve))
@@ -32,7 +25,6 @@ test('appends of successive callbacks share a commit, also after a single append
   await inOneTurn(store, ['a'])
   await inOneTurn(store, ['b', 'c', 'd'])
   expect(ends).toEqual([2, 5])
-  await store.close()
 })
 
 test('appends of consecutive turns share a commit, up to a turn without a new one', async () => {
@@ -44,7 +36,6 @@ test('appends of consecutive turns share a commit, up to a turn without a new on
   }
   await Promise.all(appending)
   expect(ends).toEqual([4])
-  await store.close()
 })
 
 test('a caller that appends again at once does not wait for a turn of the event loop', async () => {
@@ -57,7 +48,6 @@ test('a caller that appends again at once does not wait for a turn of the event 
   })
   for (const name of ['c', 'd', 'e']) await appendTo(store, name)
   expect({ turns, ends }).toEqual({ turns: 0, ends: [2, 3, 4, 5, 6] })
-  await store.close()
 })
 
 test('callers that append again together do not wait for a turn of the event loop', async () => {
@@ -71,7 +61,6 @@ test('callers that append again together do not wait for a turn of the event loo
   await together('d', 'e', 'f')
   await together('g', 'h', 'i')
   expect({ turns, ends }).toEqual({ turns: 0, ends: [4, 7, 10] })
-  await store.close()
 })
 
 test('callers that append again together in a loop do not block the event loop', async () => {
@@ -84,7 +73,6 @@ test('callers that append again together in a loop do not block the event loop',
   await new Promise(resolve => setImmediate(resolve))
   isOver = true
   await Promise.all(asking)
-  await store.close()
 })
 
 test('callers from outside are gathered with others even when as many wait as in the last commit', async () => {
@@ -94,7 +82,6 @@ test('callers from outside are gathered with others even when as many wait as in
   await new Promise(resolve => setImmediate(resolve))
   await Promise.all([others, appendTo(store, 'e')])
   expect(ends).toEqual([3, 6])
-  await store.close()
 })
 
 test('the effects of every append in a commit are recorded, however many there are', async () => {
@@ -125,7 +112,6 @@ test('the effects of every append in a commit are recorded, however many there a
   const pending = await store.effects({})
   expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'pending', dueAt: due, attempts: 0 })))
   expect(pending).toHaveLength(40)
-  await store.close()
 })
 
 test('the stream cache is trimmed even when every append conflicts', async () => {
@@ -135,5 +121,4 @@ test('the stream cache is trimmed even when every append conflicts', async () =>
   expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
   expect(trim).toHaveBeenCalledOnce()
   trim.mockRestore()
-  await store.close()
 })

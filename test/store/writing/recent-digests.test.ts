@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
-import { type Connection, first } from '../../../src/store/database/connection.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
+import { type Connection, first, timeTransactions } from '../../../src/store/database/connection.ts'
 import { createTables } from '../../../src/store/database/schema.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import { timeTransactions } from '../../../src/store/database/timed-connection.ts'
-import { Store } from '../../../src/store/store.ts'
-import { digestKey, RecentDigests } from '../../../src/store/writing/recent-digests.ts'
+import { digestKey, RecentDigests } from '../../../src/store/writing/writer-cache.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { newPath } from '../sample-store.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const keyring = createKeyring(systemEntropy)
 const dayMs = Date.UTC(2031, 0, 1)
@@ -30,13 +30,8 @@ async function given(path = ':memory:') {
       if (state.fails) throw new RangeError('the commit failed')
       return result
     })
-  const store = await Store.open({
-    path: ':memory:',
+  const store = await openStore({
     medium: { open: async () => ({ ...plain, transact }), keyring: async () => keyring },
-    views: [],
-    clock: systemClock,
-    entropy: systemEntropy,
-    createId: createIds(systemClock, systemEntropy),
   })
   const record = async (content: number, minute: number) => {
     const stream = store.vault.keyring.id + content + minute
@@ -62,7 +57,7 @@ function recentOf(content: number, minute: number) {
 }
 
 test('digests of a failed commit cause no conflict and hide no later digests of other processes', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const [first, second] = [await given(path), await given(path)]
   expect(await first.record(1, 0)).toBe('appended')
   first.state.fails = true
@@ -73,12 +68,10 @@ test('digests of a failed commit cause no conflict and hide no later digests of 
   expect(await first.record(3, 0)).toBe('conflict')
   expect(await first.record(2, 0)).toBe('appended')
   expect(await first.record(1, 0)).toBe('conflict')
-  await second.store.close()
-  await first.store.close()
 })
 
 test('a process finds digests that others recorded before and after it opened', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   const first = await given(path)
   expect(await first.record(1, 0)).toBe('appended')
   const second = await given(path)
@@ -87,12 +80,10 @@ test('a process finds digests that others recorded before and after it opened', 
   expect(await first.record(2, 2)).toBe('conflict')
   expect(await first.record(3, 2)).toBe('appended')
   expect(await second.record(3, 3)).toBe('conflict')
-  await second.store.close()
-  await first.store.close()
 })
 
 test('old rows are deleted after a thousand new ones, and recent rows stay', async () => {
-  const { store, record, countRows } = await given()
+  const { record, countRows } = await given()
   for (let content = 0; content < 700; content++) await record(content, 0)
   for (let content = 700; content < 1_000; content++) await record(content, 5)
   expect(await countRows()).toBe(1_000)
@@ -100,25 +91,23 @@ test('old rows are deleted after a thousand new ones, and recent rows stay', asy
   expect(await countRows()).toBe(1_300)
   expect(await record(0, 12)).toBe('appended')
   expect(await record(700, 12)).toBe('conflict')
-  await store.close()
 })
 
 test('rows of short-lived processes are deleted too', async () => {
-  const path = newPath()
+  const path = temporaryStore()
   for (let day = 0; day < 12; day++) {
     const { store, record } = await given(path)
     const added = Array.from({ length: 100 }, (_, i) => record(day * 100 + i, day * 1_440))
     await Promise.all(added)
     await store.close()
   }
-  const { store, record, countRows } = await given(path)
+  const { record, countRows } = await given(path)
   expect(await record(2_000, 12 * 1_440)).toBe('appended')
   expect(await countRows()).toBe(301)
-  await store.close()
 })
 
 test('beyond 100,000 digests in ten minutes the oldest are deleted, in memory and in the table', async () => {
-  const connection = await openSqlite(':memory:')
+  const connection = closeAtEnd(await openSqlite(':memory:'))
   const [recents, later] = [new RecentDigests(), new RecentDigests()]
   const digestOf = (position: number) => Uint8Array.of(position >> 16, (position >> 8) & 255, position & 255)
   const recentAt = (position: number) => ({ digest: digestOf(position), since: dayMs, until: dayMs })
@@ -136,5 +125,4 @@ test('beyond 100,000 digests in ten minutes the oldest are deleted, in memory an
     expect([2, 3, 100_002].map(position => each.findInMemory(recentAt(position)))).toEqual([undefined, 3, 100_002])
   const positions = { sql: 'select min(position) as low, count(*) as n from recent_digest', parameters: [] }
   expect(await connection.read(() => first(positions))).toEqual({ low: 3, n: 100_000 })
-  await connection.close()
 })

@@ -8,7 +8,7 @@ import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
-import type { ApiContext } from '../../api-context.ts'
+import { type ApiContext, findStream } from '../../api-context.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
 import type { NewNotification, NotificationMatcher } from './notification-matcher.ts'
 
@@ -48,25 +48,20 @@ export class FailurePortion {
   }
 
   async add(item: ListedFailure): Promise<void> {
-    const subscription = await this.#context.store.lookUp('subscription', item.evento)
+    const stream = await findStream(this.#context.store, 'subscription', item.evento)
     const known = await this.#context.store.lookUp('failure', String(item.remoteId))
-    const failure = known ?? (await this.#observe(item, subscription))
+    const failure = known ?? (await this.#observe(item, stream))
     const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
-    if (!isOpen || subscription === undefined) return
-    const stream = streamOf('subscription', subscription)
+    if (!isOpen || stream === undefined) return
     const row = known === undefined ? undefined : await this.#findRow(known, stream)
     if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
     await this.#recover(item, failure, stream)
     if (row?.content) await this.#destroyContent(row.content)
   }
 
-  async #observe(item: ListedFailure, subscription: string | undefined): Promise<string> {
+  async #observe(item: ListedFailure, stream = portalStream): Promise<string> {
     const failure = this.#context.createId()
-    await this.#addObserved(
-      item,
-      failure,
-      subscription === undefined ? portalStream : streamOf('subscription', subscription),
-    )
+    await this.#addObserved(item, failure, stream)
     this.#addEntry('failure', item, failure)
     return failure
   }

@@ -10,10 +10,11 @@ import type { Instant } from '../../../vocabulary/message.ts'
 import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
-import type { SealedBody } from '../../notifications/notification.ts'
+import { isEffect } from '../../effect-types.ts'
+import { ofType, openAs, type Recorded, requireAs } from '../../events.ts'
+import type { AnsweredFailure } from '../../sealed-parts.ts'
 import { addressData } from '../portal-address.ts'
 import { failureContent } from './failure-portion.ts'
-import type { AnsweredFailure } from './recovery.ts'
 
 /**
  * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification, if
@@ -73,7 +74,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   async function requestFailures<T>(
     day: string | null,
     recover: boolean,
-    value: (id: string, data: object) => Promise<T>,
+    value: (listed: Recorded<'portal.failuresListed'>) => Promise<T>,
   ) {
     const data = { day, recover, ...addressData(context.options.portal) }
     const message = { type: 'portal.listFailures', data }
@@ -81,13 +82,12 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       { method: 'subscriptions.failures', day, recover },
       async () => ({ targets: [{ stream: portalStream, message }] }),
       {},
-      ended => value(ended.id, ended.data as object), // portal.failuresListed says so.
+      ended => value(ofType(ended, 'portal.failuresListed')),
     )
   }
 
   async function toFailure(row: FailureRow): Promise<Failure> {
-    const record = (await store.open(row.record)) as Falha // As sealed by FailurePortion.
-    const { id, descricao, evento } = record
+    const { id, descricao, evento } = await requireAs(store, 'failure', row.record)
     const conteudo = await openContent(row)
     const { failed_at: data, notification, recovery } = row
     return { id, data, descricao, evento, conteudo, notification, recovery }
@@ -97,16 +97,17 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     const kept = content === null ? undefined : await store.open(content)
     if (kept !== undefined) return failureContent({ record: { conteudo: kept } }) ?? ''
     if (notification === null) return ''
-    // As `toSealedBody` made it.
-    const body = (await store.open(`${streamOf('notification', notification)}/1/body`)) as SealedBody | undefined
+    const body = await openAs(store, 'body', `${streamOf('notification', notification)}/1/body`)
     return Buffer.from(body?.bytes ?? '', 'base64').toString()
   }
 
   async function read(day: string | undefined, recover: boolean): Promise<readonly AnsweredFailure[]> {
     context.require('portal')
     if (day !== undefined) checkDay(day, clock.now())
-    const outcome = await requestFailures(day ?? null, recover, id => store.open(`${id}/answered`))
-    return valueOf(outcome) as unknown as AnsweredFailure[] // As sealed by recordFailures.
+    const outcome = await requestFailures(day ?? null, recover, ({ id }) =>
+      requireAs(store, 'answered', `${id}/answered`),
+    )
+    return valueOf(outcome)
   }
 
   /** The failures of an answer, by id: only the portal knows which day it meant. */
@@ -159,11 +160,11 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       checkDay(day, clock.now())
       const outcomes: Outcome<RecoveryResult>[] = []
       for (const each of [dayBefore(day), day]) {
-        const value = async (_: string, data: object) => {
-          const { read, unreadable, recovered, stored } = data as RecoveryResult // portal.failuresListed says so.
-          return { day: each, read, unreadable, recovered, stored }
-        }
-        outcomes.push(await requestFailures(each, true, value))
+        outcomes.push(
+          await requestFailures(each, true, async ({ data: { read, unreadable, recovered, stored } }) => {
+            return { day: each, read, unreadable, recovered, stored }
+          }),
+        )
       }
       await list()
       return outcomes
@@ -208,8 +209,8 @@ export async function requestPastFailures({
 /** The days whose failure records are requested and not read yet. */
 export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
   const pending = await store.effects({ stream: portalStream, states: ['pending', 'started', 'deferred'] })
-  const readings = pending.filter(({ type }) => type === 'portal.listFailures')
-  return readings.flatMap(({ data }) => (data as { day: string | null }).day ?? []) // As the machine writes it.
+  const readings = pending.filter(each => isEffect(each, 'portal.listFailures'))
+  return readings.flatMap(({ data }) => data.day ?? [])
 }
 
 /** The days in Brasilia from one instant to another, the newest thirty at most. */

@@ -1,13 +1,15 @@
-import type { ReceivedNotification, RecoveredNotification } from '../../../machines/notification.ts'
+import { arrivals } from '../../../machines/notification.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
-import { positionBefore } from '../../../store/log/position-before.ts'
+import { positionBefore } from '../../../store/log/read.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Instant, RecordedEvent } from '../../../vocabulary/message.ts'
+import type { Instant } from '../../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
-import type { ApiContext } from '../../api-context.ts'
-import { copyWindowMs, type SealedBody } from '../../notifications/notification.ts'
+import { type ApiContext, readPages } from '../../api-context.ts'
+import { openAs, type Recorded } from '../../events.ts'
+import { copyWindowMs } from '../../notifications/notification.ts'
+import type { SealedBody } from '../../sealed-parts.ts'
 
 /**
  * How long after a delivery, with all its tries, the portal may record its failure. A failure within this time is of
@@ -242,23 +244,17 @@ export class NotificationMatcher {
   }
 
   async #read(from: number, until: number): Promise<void> {
-    const types = ['notification.received', 'notification.recovered', 'notification.copied']
+    const types = [...arrivals, 'notification.copied'] as const
     const { store } = this.#context
-    let after = await store.reader.read(() => positionBefore(toInstant(from)))
-    for (;;) {
-      const page = await store.read({ after, types })
+    const after = await store.reader.read(() => positionBefore(toInstant(from)))
+    for await (const page of readPages(store, { after, types }))
       for (const event of page) {
         if (fromInstant(event.at) > until) return
         this.#add(event)
       }
-      const last = page.at(-1)
-      if (!last) return
-      after = last.position
-      await yieldToEventLoop()
-    }
   }
 
-  #add(event: RecordedEvent): void {
+  #add(event: Recorded<(typeof arrivals)[number] | 'notification.copied'>): void {
     if (event.type === 'notification.copied') {
       const first = this.#byNotification.get(idOfStream(event.stream))
       first?.times.push(fromInstant(event.at))
@@ -273,11 +269,10 @@ export class NotificationMatcher {
   }
 
   async #openSealed({ body }: KnownNotification): Promise<SealedBody | undefined> {
-    const sealed = await this.#context.store.open(body).catch((error: unknown) => {
+    return openAs(this.#context.store, 'body', body).catch((error: unknown) => {
       if (isDamage(error)) return undefined
       throw error
     })
-    return sealed as SealedBody | undefined // As `toSealedBody` made it.
   }
 
   #failureContentName({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
@@ -318,11 +313,10 @@ function recipientName(recipient: SealedBody['recipient']): string {
 }
 
 /** The time of a recovered one is that of its failed delivery, perhaps days before its event. */
-function fromEvent({ id, at, data, type }: RecordedEvent): KnownNotification {
-  // As the machine writes them.
-  const { notification, evento, bodyBytes, failedAt } = data as unknown as ReceivedNotification &
-    Partial<RecoveredNotification>
-  const cameAt = failedAt === undefined ? at : failedAt
+function fromEvent(event: Recorded<(typeof arrivals)[number]>): KnownNotification {
+  const { id, at, data, type } = event
+  const { notification, evento, bodyBytes } = data
+  const cameAt = event.type === 'notification.recovered' ? event.data.failedAt : at
   return {
     notification,
     evento,

@@ -1,24 +1,19 @@
-import type { Listing } from '../../../adapters/http/listing.ts'
+import type { Listing } from '../../../adapters/http/answer-body.ts'
 import { type ListedFailure, readUnreadable } from '../../../adapters/portal/protocol.ts'
 import type { RecordChunk } from '../../../engine/performing/effect-runner.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
-import type { KeyedLock } from '../../../runtime/keyed-lock.ts'
+import type { KeyedLock } from '../../../runtime/locks.ts'
 import { undefinedIfStopped } from '../../../store/views/view-reader.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Instant, Json, MessageWithParts, PendingEffect } from '../../../vocabulary/message.ts'
-import { portalStream, streamOf } from '../../../vocabulary/names.ts'
-import type { ApiContext } from '../../api-context.ts'
+import type { Instant, Json, MessageWithParts } from '../../../vocabulary/message.ts'
+import { portalStream } from '../../../vocabulary/names.ts'
+import { type ApiContext, findStream } from '../../api-context.ts'
+import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
 import { FailurePortion, failureContent, portionItems, splitIntoPortions } from './failure-portion.ts'
 import { failureDelayMaxMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
-
-/** The id and the time of one failure record of an answer. */
-export interface AnsweredFailure {
-  readonly remoteId: number
-  readonly failedAt: Instant | null
-}
 
 /**
  * Records each failure once, in the stream of its event's subscription, or in the portal's for foreign events. With
@@ -30,13 +25,12 @@ export interface AnsweredFailure {
 export async function recordFailures(
   context: ApiContext,
   readings: KeyedLock,
-  pending: PendingEffect,
-  fact: MessageWithParts,
+  pending: PendingUntil<'portal.failuresListed'>,
+  fact: OutcomeFact<'portal.failuresListed'>,
   record: RecordChunk,
 ): Promise<MessageWithParts> {
-  const { items: listed, unreadable } = fact.data as Listing<ListedFailure> // As the client reads it.
-  // As the portal's machine writes it.
-  const { recover, day } = pending.data as { recover: boolean; day: string | null }
+  const { items: listed, unreadable } = fact.data
+  const { recover, day } = pending.data
   const items = day === null ? listed : listed.map(each => withPlausibleTime(day, each))
   const recovery = new Recovery(context, recover, startOfDay(day ?? brasiliaDay(context.clock.now())))
   await readings.run([portalStream], () => recovery.recordAll(items, record))
@@ -160,11 +154,9 @@ class Recovery {
     const { store } = this.#context
     const versions = new Map<string, number>()
     for (const evento of new Set(items.map(each => each.evento))) {
-      const subscription = await store.lookUp('subscription', evento)
-      if (subscription === undefined) continue
-      const stream = streamOf('subscription', subscription)
-      const [last] = await store.read({ stream, backward: true, limit: 1 })
-      if (last) versions.set(stream, last.version)
+      const stream = await findStream(store, 'subscription', evento)
+      const [last] = stream === undefined ? [] : await store.read({ stream, backward: true, limit: 1 })
+      if (last) versions.set(last.stream, last.version)
     }
     return versions
   }

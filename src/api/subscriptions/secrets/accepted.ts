@@ -1,6 +1,6 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
-import { matchesSecrets } from '../../../adapters/receiver/match-secrets.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
+import { matchesSecrets } from '../../../adapters/receiver/sender.ts'
 import { errorName } from '../../../vocabulary/error-words.ts'
 import { isWithin } from '../../../vocabulary/instant.ts'
 import type { ApiContext } from '../../api-context.ts'

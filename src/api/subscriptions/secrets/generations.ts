@@ -1,26 +1,30 @@
 import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { logPageRows } from '../../../store/log/read.ts'
-import type { Store } from '../../../store/store.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
-import { effectStream, streamOf } from '../../../vocabulary/names.ts'
+import { effectStream } from '../../../vocabulary/names.ts'
+import { findStream } from '../../api-context.ts'
+import type { LogStore, Recorded } from '../../events.ts'
 
 /** How long former secrets are accepted after the portal confirmed a change or rotation. */
 export const formerSecretsAcceptedMs = 60 * 60_000
 
 const ageMaxMs = 1_000
 
-const confirmationTypes = ['subscription.registered', 'subscription.changed']
-const requestTypes = [
+const types = [
+  'subscription.registered',
+  'subscription.changed',
   'subscription.registrationRequested',
   'subscription.changeRequested',
   'subscription.rotationRequested',
-]
+  'subscription.drifted',
+] as const
 
-/** Has a generation when the portal holds a later one than was known. */
-const driftType = 'subscription.drifted'
-const types = [...confirmationTypes, ...requestTypes, driftType]
+/** An event that names an endpoint and the generation of its secrets. */
+interface HoldingEvent extends RecordedEvent {
+  readonly data: HeldEndpoint
+}
 
 /** A confirmation by the portal: the position at which the confirmed secrets were requested, and its time. */
 export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
@@ -41,21 +45,21 @@ interface GenerationState {
 interface StreamGenerations {
   readonly version: number
   /** The last event that says what the portal holds. */
-  readonly last?: RecordedEvent | undefined
+  readonly last?: HoldingEvent | undefined
   readonly former?: readonly FormerSecrets[]
-  readonly request?: RecordedEvent | undefined
+  readonly request?: HoldingEvent | undefined
   /** The request that the last confirmation answers; `undefined` if a list confirmed it. */
-  readonly answered?: RecordedEvent | undefined
+  readonly answered?: HoldingEvent | undefined
 }
 
 /** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
 export class SecretGenerations {
-  readonly #store: Store
+  readonly #store: LogStore
   readonly #clock: Clock
   readonly #streams = new Map<string, StreamGenerations>()
   readonly #cache = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: LogStore, clock: Clock) {
     this.#store = store
     this.#clock = clock
   }
@@ -97,9 +101,9 @@ export class SecretGenerations {
   }
 
   async #read(evento: string): Promise<GenerationState> {
-    const subscription = await this.#store.lookUp('subscription', evento)
-    if (subscription === undefined) return { held: undefined, requested: undefined, former: [], confirmed: undefined }
-    const state = await this.#readStream(streamOf('subscription', subscription))
+    const stream = await findStream(this.#store, 'subscription', evento)
+    if (stream === undefined) return { held: undefined, requested: undefined, former: [], confirmed: undefined }
+    const state = await this.#readStream(stream)
     const { last, former = [], request } = state
     const isOpen = request && request.position > (last?.position ?? 0)
     return {
@@ -124,10 +128,10 @@ export class SecretGenerations {
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let state = known
-    for (let page: RecordedEvent[] | undefined; !page || page.length === logPageRows; ) {
+    for (let page: Recorded<(typeof types)[number]>[] | undefined; !page || page.length === logPageRows; ) {
       page = await this.#store.read({
         stream,
-        types: types,
+        types,
         fromVersion: state.version + 1,
         limit: logPageRows,
       })
@@ -139,24 +143,31 @@ export class SecretGenerations {
   }
 }
 
-function applyEvent(state: StreamGenerations, event: RecordedEvent): StreamGenerations {
+function applyEvent(state: StreamGenerations, event: Recorded<(typeof types)[number]>): StreamGenerations {
   const { version } = event
-  if (requestTypes.includes(event.type)) return { ...state, version, request: event }
-  if (event.type === driftType) {
-    // Generations before the one that another log rotated to are no longer accepted.
-    return raisesGeneration(event)
-      ? { ...state, version, last: event, former: [], answered: undefined }
-      : { ...state, version }
-  }
-  const { request, last, former = [] } = state
-  const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
-  return {
-    ...{ ...state, version, last: event, answered: isAnswer ? request : undefined },
-    former: last ? [...former.filter(isAcceptedAt(event)), toFormer(last, event)] : former,
+  switch (event.type) {
+    case 'subscription.registered':
+    case 'subscription.changed': {
+      const { request, last, former = [] } = state
+      const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
+      return {
+        ...{ ...state, version, last: event, answered: isAnswer ? request : undefined },
+        former: last ? [...former.filter(isAcceptedAt(event)), toFormer(last, event)] : former,
+      }
+    }
+    case 'subscription.drifted': {
+      // It has a generation when the portal holds a later one than was known: those before it are no longer accepted.
+      const { endpoint, generation } = event.data
+      if (generation === undefined) return { ...state, version }
+      const last = { ...event, data: { endpoint, generation } }
+      return { ...state, version, last, former: [], answered: undefined }
+    }
+    default:
+      return { ...state, version, request: event }
   }
 }
 
-function toFormer(last: RecordedEvent, { at }: RecordedEvent): FormerSecrets {
+function toFormer(last: HoldingEvent, { at }: RecordedEvent): FormerSecrets {
   return { ...heldEndpoint(last), until: fromInstant(at) + formerSecretsAcceptedMs }
 }
 
@@ -165,11 +176,6 @@ function isAcceptedAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean
   return ({ until }) => until >= fromInstant(at)
 }
 
-function raisesGeneration({ data }: RecordedEvent): boolean {
-  return (data as { generation?: number }).generation !== undefined // As the machine writes it.
-}
-
-function heldEndpoint({ data }: RecordedEvent): HeldEndpoint {
-  const { endpoint, generation } = data as HeldEndpoint // As the machine writes it.
+function heldEndpoint({ data: { endpoint, generation } }: HoldingEvent): HeldEndpoint {
   return { endpoint, generation }
 }

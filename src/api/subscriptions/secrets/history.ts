@@ -1,9 +1,9 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { endOfLog } from '../../../store/log/position-before.ts'
-import type { Store } from '../../../store/store.ts'
+import { endOfLog } from '../../../store/log/read.ts'
 import { fromInstant, isWithin, toInstant } from '../../../vocabulary/instant.ts'
+import type { LogStore } from '../../events.ts'
 import type { SecretValues } from '../declared-subscriptions.ts'
 import { type ConfirmedEvent, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 
@@ -34,14 +34,14 @@ const formersMax = 4
  * until the next `apply`, perhaps after a restart: keyed digests of it are kept sealed beside the log.
  */
 export class SecretHistory {
-  readonly #store: Store
+  readonly #store: LogStore
   readonly #clock: Clock
   readonly #generations: Pick<SecretGenerations, 'confirmed'>
   readonly #cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
   /** A digest of the values that this process has read, by event. */
   readonly #ownSources = new Map<string, string>()
 
-  constructor({ store, clock }: { store: Store; clock: Clock }, generations: Pick<SecretGenerations, 'confirmed'>) {
+  constructor({ store, clock }: { store: LogStore; clock: Clock }, generations: Pick<SecretGenerations, 'confirmed'>) {
     this.#store = store
     this.#clock = clock
     this.#generations = generations
@@ -188,7 +188,7 @@ export class SecretHistory {
 }
 
 function parseKeptSecrets(value: string | undefined): KeptSecrets | undefined {
-  return value === undefined ? undefined : (JSON.parse(value) as KeptSecrets) // Sealed by us, above.
+  return value === undefined ? undefined : JSON.parse(value) // Sealed by us, above.
 }
 
 function storedName(evento: string): string {

@@ -7,8 +7,7 @@ import { LateError } from '../../../vocabulary/errors.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/apply-fault.ts'
 import type { PortalPolicies } from '../policies.ts'
-import type { SimulatedSubscription } from './subscription.ts'
-import { applyLifeInput } from './subscription-life.ts'
+import { applyLifeInput, type SimulatedSubscription } from './subscription.ts'
 
 /** An event at the portal, and its recipient. */
 export interface PortalNotice {
@@ -65,12 +64,12 @@ export class SimulatedDeliveries {
   /** Delivers to one subscription. The result is the first successful try, or the last failure. */
   async deliverTo(subscription: SimulatedSubscription, notice: PortalNotice): Promise<DeliveryResult> {
     const { clock, nextId, policies } = this.#options
-    const content = JSON.stringify(notice.body ?? null)
+    const conteudo = JSON.stringify(notice.body ?? null)
     const { tries = 1 } = policies
-    let description = await this.#attempt(subscription, notice, content)
-    for (let made = 1; made < tries && description !== ''; made++) {
-      description = await this.#attempt(subscription, notice, content)
-    }
+    let description: string
+    let made = 0
+    do description = await this.#attempt(subscription, notice, conteudo)
+    while (++made < tries && description !== '')
     const at = clock.now()
     const isDelivered = description === ''
     const type = isDelivered ? 'delivered' : 'deliveryFailed'
@@ -78,8 +77,7 @@ export class SimulatedDeliveries {
     this.counts[isDelivered ? 'succeeded' : 'failed'] += 1
     if (!isDelivered) {
       const { evento } = notice
-      const data = formatBrasilia(at)
-      const record = { id: nextId(), data, descricao: description, evento, conteudo: content }
+      const record = { id: nextId(), data: formatBrasilia(at), descricao: description, evento, conteudo }
       this.#failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
     }
     return { subscription: subscription.id, isDelivered, description }
@@ -104,11 +102,11 @@ export class SimulatedDeliveries {
     }
   }
 
-  /** Sends the POST and follows redirects if the policy says so. */
+  /** Sends the POST with the documented headers (section 6), and follows redirects if the policy says so. */
   async #send(
-    subscription: SimulatedSubscription,
-    notice: PortalNotice,
-    content: string,
+    { endpoint, chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
+    { destinatarioTipo, destinatarioId, evento }: PortalNotice,
+    body: string,
     { signal, restart, countBy }: TimeLimit,
   ): Promise<Response> {
     const { deliver, policies } = this.#options
@@ -116,10 +114,19 @@ export class SimulatedDeliveries {
     const onConnected = () => {
       if (processingTime === 'processing') restart()
     }
-    const progress = { onConnected, countBy }
-    let url: URL | null = new URL(subscription.endpoint)
+    const headers = {
+      'content-type': 'application/json',
+      'destinatario-tipo': destinatarioTipo,
+      'destinatario-id': destinatarioId,
+      'event-type': evento,
+      // An empty key is not sent.
+      ...(chaveSecreta && { secret: chaveSecreta }),
+      ...(chaveAutenticacao && { authorization: chaveAutenticacao }),
+    }
+    let url: URL | null = new URL(endpoint)
     for (let followed = 0; ; followed++) {
-      const answer: Response = await deliver(notificationRequest(url, subscription, notice, content, signal), progress)
+      const request = new Request(url, { method: 'POST', headers, body, signal })
+      const answer: Response = await deliver(request, { onConnected, countBy })
       if (redirects === 'fail' || followed === redirectsMax) return answer
       url = redirectLocation(answer, url)
       if (url?.protocol !== 'https:') return answer
@@ -128,42 +135,24 @@ export class SimulatedDeliveries {
   }
 }
 
-/** Creates the request of a notification, with the documented headers (section 6). */
-function notificationRequest(
-  url: URL,
-  { chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
-  notice: PortalNotice,
-  content: string,
-  signal: AbortSignal,
-): Request {
-  const headers = {
-    'content-type': 'application/json',
-    'destinatario-tipo': notice.destinatarioTipo,
-    'destinatario-id': notice.destinatarioId,
-    'event-type': notice.evento,
-    // An empty key is not sent.
-    ...(chaveSecreta && { secret: chaveSecreta }),
-    ...(chaveAutenticacao && { authorization: chaveAutenticacao }),
-  }
-  return new Request(url, { method: 'POST', headers, body: content, signal })
-}
-
 function redirectLocation(answer: Response, from: URL): URL | null {
   const location = [301, 302, 303, 307, 308].includes(answer.status) ? answer.headers.get('location') : null
   return location === null ? null : URL.parse(location, from)
 }
 
 function formatDeliveryError(error: unknown): string {
-  const text = connectionErrorText(nodeErrorCode(error))
-  return text === undefined ? describeConnectionError(error) : `${text} (${nodeErrorCode(error)})`
+  const code = nodeErrorCode(error)
+  const [, text] = connectionErrors.find(([codes]) => codes.test(code)) ?? []
+  if (text !== undefined) return `${text} (${code})`
+  return isUntrusted(code)
+    ? `the portal does not trust the receiver's certificate (${code})`
+    : describeConnectionError(error)
 }
 
-function connectionErrorText(code: string): string | undefined {
-  if (/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/.test(code)) return 'the connection broke'
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return 'the name of the receiver was not found'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the receiver's certificate is for another name"
-  if (code === 'CERT_HAS_EXPIRED') return "the receiver's certificate has expired"
-  if (code.includes('ALERT')) return 'the receiver refused the handshake'
-  if (isUntrusted(code)) return "the portal does not trust the receiver's certificate"
-  return undefined
-}
+const connectionErrors = [
+  [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/, 'the connection broke'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the name of the receiver was not found'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the receiver's certificate is for another name"],
+  [/^CERT_HAS_EXPIRED$/, "the receiver's certificate has expired"],
+  [/ALERT/, 'the receiver refused the handshake'],
+] as const

@@ -1,6 +1,64 @@
-import type { Assinatura, AssinaturaListada } from '../../../adapters/portal/wire.ts'
+import { type Assinatura, type AssinaturaListada, limits } from '../../../adapters/portal/wire.ts'
 import { formatBrasilia } from '../../../vocabulary/brasilia.ts'
-import type { SubscriptionLife } from './subscription-life.ts'
+import { dayMs } from '../../../vocabulary/instant.ts'
+
+/**
+ * The life of a subscription at the portal, from document 3, section 3. It shares no code with the client's machine, so
+ * that tests can compare the two.
+ */
+export interface SubscriptionLife {
+  readonly state: 'active' | 'deleted'
+  readonly registeredAt: number
+  readonly lastSuccessAt?: number
+  /** The time of the first error since the last success. */
+  readonly failingSince?: number | undefined
+  readonly deletedAt?: number
+  /** Why it was deleted automatically; at most 200 characters. */
+  readonly reason?: string
+}
+
+/** An input to a subscription, and its time in milliseconds. */
+export interface LifeInput {
+  readonly type: 'deleteRequested' | 'delivered' | 'deliveryFailed' | 'timePassed'
+  readonly at: number
+}
+
+/** The effect of thirty days without any delivery. The contract mentions only errors, so the default is `keep`. */
+type Silence = 'keep' | 'delete'
+
+const windowMs = limits.deletionDays * dayMs
+
+/** The life of a new subscription. */
+export function beginLife(at: number): SubscriptionLife {
+  return { state: 'active', registeredAt: at }
+}
+
+/**
+ * Applies an input as section 3 says. Time passes first, so a deletion that was due before the input comes first. A
+ * deletion is final, but a delivery that was under way at the deletion may still succeed.
+ */
+export function applyLifeInput(
+  before: SubscriptionLife,
+  { type, at }: LifeInput,
+  silence: Silence = 'keep',
+): SubscriptionLife {
+  const life = deleteWhenDue(before, at, silence)
+  if (type === 'delivered') return { ...life, lastSuccessAt: at, failingSince: undefined }
+  if (type === 'timePassed' || life.state === 'deleted') return life
+  if (type === 'deliveryFailed') return { ...life, failingSince: life.failingSince ?? at }
+  return { ...life, state: 'deleted', deletedAt: at }
+}
+
+/** Deletes an active subscription at the end of its window with only errors, or without any delivery. */
+function deleteWhenDue(life: SubscriptionLife, at: number, silence: Silence): SubscriptionLife {
+  const { state, failingSince, lastSuccessAt, registeredAt } = life
+  const isSilent = failingSince === undefined && silence === 'delete'
+  const since = isSilent ? (lastSuccessAt ?? registeredAt) : failingSince
+  if (state === 'deleted' || since === undefined || since + windowMs > at) return life
+  const cause = isSilent ? 'nenhuma entrega' : 'somente erros de entrega'
+  const reason = `Exclusão automática: ${cause} durante ${limits.deletionDays} dias`
+  return { ...life, state: 'deleted', deletedAt: since + windowMs, reason }
+}
 
 /** A subscription as the simulated portal keeps it. */
 export interface SimulatedSubscription {
@@ -22,13 +80,12 @@ export function toAssinatura(subscription: SimulatedSubscription): Assinatura {
 
 /** Converts a subscription to an element of a list, with its times and the reason of its deletion. */
 export function toAssinaturaListada(subscription: SimulatedSubscription): AssinaturaListada {
-  const { registeredAt, deletedAt, reason, lastSuccessAt } = subscription.life
-  const text = (ms: number | undefined) => (ms === undefined ? null : formatBrasilia(ms))
+  const { registeredAt, deletedAt, reason = null, lastSuccessAt } = subscription.life
   return {
     ...toAssinatura(subscription),
     dataRegistro: formatBrasilia(registeredAt),
-    dataExclusao: text(deletedAt),
-    motivoExclusao: reason ?? null,
-    dataUltimoSucesso: text(lastSuccessAt),
+    dataExclusao: deletedAt === undefined ? null : formatBrasilia(deletedAt),
+    motivoExclusao: reason,
+    dataUltimoSucesso: lastSuccessAt === undefined ? null : formatBrasilia(lastSuccessAt),
   }
 }

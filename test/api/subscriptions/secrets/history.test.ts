@@ -1,23 +1,18 @@
 import { expect, test } from 'vitest'
 import { SecretHistory } from '../../../../src/api/subscriptions/secrets/history.ts'
-import { createIds, systemEntropy } from '../../../../src/runtime/entropy.ts'
+import type { Events } from '../../../../src/index.ts'
 import { VirtualClock } from '../../../../src/simulation/world/virtual-clock.ts'
-import { Store } from '../../../../src/store/store.ts'
 import { toStream } from '../../../store/conformance/place.ts'
-import { newPath } from '../../../store/sample-store.ts'
+
+import { openStore } from '../../../support/store.ts'
+import { temporaryStore } from '../../../support/temporary-folder.ts'
 
 const evento = 'dimp-situacao-import'
 const registeredAt = '2026-11-19T12:00:00.000Z'
 
 async function given() {
   const clock = new VirtualClock()
-  const store = await Store.open({
-    path: newPath(),
-    views: [],
-    clock,
-    entropy: systemEntropy,
-    createId: createIds(clock, systemEntropy),
-  })
+  const store = await openStore<Events>({ path: temporaryStore(), clock })
   /**
    * The history as one process has it. `meanwhile` runs once, while the process reads what the portal has confirmed.
    */
@@ -56,13 +51,12 @@ async function acceptedBy(history: SecretHistory, secrets: readonly string[]): P
 const all = ['first', 'second', 'third', 'forged']
 
 test('what two processes note at once is kept from both', async () => {
-  const { store, begin } = await given()
+  const { begin } = await given()
   const [one, other] = [begin(), begin()]
   await one.note('first')
   one.meanwhile(() => other.note('third'))
   await one.note('second')
   expect(await acceptedBy(begin().history, all)).toEqual(['first', 'second', 'third'])
-  await store.close()
 })
 
 test('a process that saw a secret keeps a newer one that was not applied yet', async () => {
@@ -78,13 +72,11 @@ test('a process that saw a secret keeps a newer one that was not applied yet', a
   const { history } = begin()
   expect(await acceptedBy(history, all)).toEqual(['first', 'second', 'third'])
   expect(await history.needsApply(evento)).toBe(true)
-  await store.close()
 })
 
 test('a process whose clock is behind can note secrets', async () => {
-  const { store, begin } = await given()
+  const { begin } = await given()
   await begin().note('first')
   await begin(new VirtualClock('2026-11-20T11:00:00.000Z')).note('second')
   expect(await acceptedBy(begin().history, all)).toEqual(['first', 'second'])
-  await store.close()
 })

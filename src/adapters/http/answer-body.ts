@@ -1,0 +1,157 @@
+import type { z } from 'zod'
+import { OversizedError } from '../../vocabulary/connection-errors.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { Json, Problem } from '../../vocabulary/message.ts'
+
+/** Yields a body in chunks. Throws `OversizedError` when it is larger than allowed. */
+export async function* limitBytes(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array, undefined> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > bytesMax) throw new OversizedError('the answer is larger than allowed')
+    yield chunk
+  }
+}
+
+/** Reads a whole body. Throws `OversizedError` when it is larger than allowed. */
+export async function readBounded(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+): Promise<Buffer<ArrayBuffer>> {
+  const read: Uint8Array[] = []
+  for await (const chunk of limitBytes(chunks, bytesMax)) read.push(chunk)
+  return Buffer.concat(read)
+}
+
+/**
+ * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset of
+ * the content type: servers often label UTF-8 JSON wrongly.
+ */
+export async function readBoundedText(
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  bytesMax: number,
+  contentType: string | null,
+): Promise<string> {
+  const bytes = await readBounded(chunks, bytesMax)
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return createDecoder(contentType).decode(bytes)
+  }
+}
+
+function createDecoder(contentType: string | null): TextDecoder {
+  const [, charset] = /;\s*charset="?([\w-]+)/i.exec(contentType ?? '') ?? []
+  try {
+    return new TextDecoder(charset)
+  } catch {
+    return new TextDecoder() // The charset is unknown.
+  }
+}
+
+/** The items of a list, and the records in it that could not be read. */
+export interface Listing<T> {
+  readonly items: readonly T[]
+  readonly unreadable: readonly Json[]
+}
+
+/** A longer list is rejected. */
+const defaultItemsMax = 10_000
+
+/** Reads a list record by record: an unreadable one does not hide the others. `undefined` if it is no list. */
+export function readListing<S, T>(
+  text: string,
+  schema: z.ZodType<S>,
+  read: (item: S, record: Json) => T,
+  itemsMax = defaultItemsMax,
+): Listing<T> | undefined {
+  const parsed = parseJson(text)
+  if (!Array.isArray(parsed) || parsed.length > itemsMax) return undefined
+  const list: readonly Json[] = parsed
+  const items: T[] = []
+  const unreadable: Json[] = []
+  for (const record of list) {
+    const item = schema.safeParse(record)
+    if (item.success) items.push(read(item.data, record))
+    else unreadable.push(record)
+  }
+  return { items, unreadable }
+}
+
+/** Removes the slashes at the end of an address, so that a path can be appended. */
+export function trimEndSlashes(address: string): string {
+  return address.replace(/\/+$/, '')
+}
+
+const textMax = 300
+
+/** How much of an XML fault is read. */
+const xmlMax = 10_000
+
+/**
+ * Reads an error body as a problem: RFC 9457 with extensions in `properties` or beside it (document 1, section 7), a
+ * gateway's `fault` as JSON or XML, or any of their members. Masks numbers that may identify a person, and leaves out
+ * `instance`, which repeats the address.
+ */
+export function readProblem(status: number, text: string): Problem {
+  const body = parseBody(text)
+  const properties = objectAt(body, 'properties')
+  const fault = objectAt(body, 'fault')
+  const code =
+    scalarAt(properties, 'code') ?? scalarAt(body, 'code') ?? scalarAt(fault, 'code') ?? scalarAt(body, 'error')
+  const title = scalarAt(body, 'title') ?? scalarAt(fault, 'message') ?? scalarAt(body, 'message')
+  const detail = scalarAt(body, 'detail') ?? scalarAt(fault, 'description') ?? scalarAt(body, 'error_description')
+  const type = scalarAt(body, 'type')
+  return {
+    status,
+    ...(type !== undefined && { type }),
+    ...(title !== undefined && { title }),
+    ...(detail !== undefined && { detail }),
+    ...(code !== undefined && { code }),
+  }
+}
+
+/** A problem as the value of a sealed part. */
+export function problemPart(problem: Problem): Json {
+  return { ...problem }
+}
+
+function parseBody(text: string): Record<string, unknown> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    const value = Array.isArray(parsed) ? parsed[0] : parsed
+    return isObject(value) ? value : {}
+  } catch {
+    return { fault: parseXmlFault(text) }
+  }
+}
+
+/** Reads a gateway's fault in XML: three flat texts, found by name without parsing the markup. */
+function parseXmlFault(text: string): Record<string, unknown> {
+  if (!/^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))) return {}
+  const members = text.slice(0, xmlMax).matchAll(/<(?:\w+:)?(code|message|description)>([^<]*)</g)
+  return Object.fromEntries([...members].map(([, name = '', value = '']) => [name, value.trim()]))
+}
+
+function objectAt(value: Record<string, unknown>, name: string): Record<string, unknown> {
+  const member = value[name]
+  return isObject(member) ? member : {}
+}
+
+function scalarAt(value: Record<string, unknown>, name: string): string | undefined {
+  const member = value[name]
+  if (typeof member !== 'string' && typeof member !== 'number') return undefined
+  return maskNumbers(String(member)).slice(0, textMax)
+}
+
+/** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
+function maskNumbers(text: string): string {
+  return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

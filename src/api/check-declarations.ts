@@ -1,0 +1,53 @@
+import { holdsCredentials } from '../adapters/portal/protocol.ts'
+import { limits } from '../adapters/portal/wire.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import { holdsCpf } from '../vocabulary/tax-numbers.ts'
+
+interface Declarations {
+  readonly subscriptions?: readonly { readonly evento: string; readonly endpoint?: string }[]
+  readonly receiver?: { readonly publicUrl: string }
+}
+
+/** Checks the declared subscriptions against the limits of document 3, section 8. Throws `MISCONFIGURED`. */
+export function checkDeclarations({ subscriptions = [], receiver }: Declarations): void {
+  const declared = new Set<string>()
+  for (const { evento, endpoint = receiver?.publicUrl ?? '' } of subscriptions) {
+    checkHoldsNoCpf(evento, endpoint)
+    checkEvento(evento)
+    checkEndpoint(evento, endpoint)
+    if (declared.has(evento)) throw subscriptionError(evento, 'it is declared twice')
+    declared.add(evento)
+  }
+}
+
+/** Both are in clear in the log, and a row of the portal's list with a CPF in either of them is not read. */
+function checkHoldsNoCpf(evento: string, endpoint: string): void {
+  for (const [name, text] of Object.entries({ evento, endpoint })) {
+    if (!holdsCpf(text)) continue
+    throw new AverbaError('MISCONFIGURED', `Cannot subscribe: an ${name} contains what looks like a CPF`, {
+      hint: 'Use another name or path in subscriptions or receiver.publicUrl: it is stored in clear for ever',
+    })
+  }
+}
+
+function checkEvento(evento: string): void {
+  if (evento.length > 0 && evento.length <= limits.evento) return
+  throw subscriptionError(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
+}
+
+/** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
+function checkEndpoint(evento: string, endpoint: string): void {
+  const url = URL.parse(endpoint)
+  if (endpoint.length > limits.endpoint)
+    throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
+  if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
+  if (holdsCredentials(endpoint)) throw subscriptionError(evento, 'its endpoint contains a user name or a password')
+  if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
+}
+
+/** The error for a subscription that cannot be made. */
+export function subscriptionError(evento: string, what: string): AverbaError {
+  return new AverbaError('MISCONFIGURED', `Cannot subscribe to "${evento}": ${what}`, {
+    hint: 'Correct the options subscriptions or receiver.publicUrl',
+  })
+}

@@ -1,0 +1,109 @@
+import { Command, Option } from 'commander'
+import { printResult } from './output.ts'
+import { exitCodes, type Terminal } from './terminal.ts'
+
+/** Runs the work of a command, and keeps its exit code for the end of the program. */
+export type StartWork = (
+  work: (terminal: Terminal) => Promise<number>,
+  continuesWithoutOutput: boolean,
+) => Promise<void>
+
+/** Creates the command of the command line. */
+export type CreateCommand = (start: StartWork) => Command
+
+/** An option: its help, or what else holds of it. Its flags are its name. */
+type OptionDefinition =
+  | string
+  | {
+      readonly text: string
+      readonly isRequired?: true
+      readonly fallback?: unknown
+      /** Reads a value; `before` is the value so far, or the fallback. */
+      readonly read?: (text: string, before: never) => unknown
+    }
+
+type OptionDefinitions = Readonly<Record<`--${string}`, OptionDefinition>>
+
+type CamelCase<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S
+
+/** The name of an option in the code: `--take-over` is `takeOver`. */
+type OptionName<Flags> = Flags extends `--${infer Name} ${string}`
+  ? CamelCase<Name>
+  : Flags extends `--${infer Name}`
+    ? CamelCase<Name>
+    : never
+
+/** The value of an option. One without a parameter is false when it is not given. */
+type OptionValue<Flags, D> = Flags extends `${string} <${infer Parameter}>`
+  ?
+      | (D extends { read: (...given: never) => infer T }
+          ? T
+          : Parameter extends `${string}...`
+            ? readonly string[]
+            : string)
+      | (D extends { isRequired: true } | { fallback: unknown } ? never : undefined)
+  : boolean
+
+type OptionValues<O> = { readonly [Flags in keyof O as OptionName<Flags>]: OptionValue<Flags, O[Flags]> }
+
+type ArgumentValue<A> = A extends `[${string}...]` ? string[] : A extends `[${string}` ? string | undefined : string
+
+type ArgumentValues<U extends string> = U extends `${string} ${infer A} ${infer More}`
+  ? [ArgumentValue<A>, ...ArgumentValues<`- ${More}`>]
+  : U extends `${string} ${infer A}`
+    ? [ArgumentValue<A>]
+    : []
+
+/** How a command ends: its exit code, and what it prints, which is one JSON object with `--json`, and lines without. */
+export type CommandEnd =
+  | number
+  | { readonly result: object; readonly lines: Iterable<string>; readonly code?: number | undefined }
+
+/** What the help says of a command, and its work. */
+interface CommandDefinition<U extends string, O> {
+  /** The name and the arguments, such as `backup <store> <file>`. */
+  readonly usage: U
+  readonly description: string
+  /** The help of the arguments, in their order. */
+  readonly arguments?: readonly string[]
+  readonly options: O
+  /** The text after the options. */
+  readonly notes?: string
+  /** Whether it goes on when its output fails. */
+  readonly continuesWithoutOutput?: boolean
+  run(terminal: Terminal, options: OptionValues<O>, ...values: ArgumentValues<U>): CommandEnd | Promise<CommandEnd>
+}
+
+/** Defines a command. The types of its options and arguments follow from their flags. */
+export function defineCommand<const U extends string, const O extends OptionDefinitions>(
+  definition: CommandDefinition<U, O>,
+): CreateCommand {
+  const { usage, description, arguments: texts = [], options, notes, continuesWithoutOutput = false } = definition
+  const [name = '', ...placeholders] = usage.split(' ')
+  return start => {
+    const command = new Command(name).description(description)
+    for (const [i, each] of placeholders.entries()) command.argument(each, texts[i])
+    for (const [flags, each] of Object.entries(options)) command.addOption(createOption(flags, each))
+    if (notes !== undefined) command.addHelpText('after', `\n${notes}`)
+    const off = command.options.filter(each => each.isBoolean()).map(each => [each.attributeName(), false])
+    return command.action(() =>
+      start(async terminal => {
+        const given = { ...Object.fromEntries(off), ...command.opts() }
+        // Commander reads both by the flags and the placeholders that the types are made of.
+        const [values, args] = [given as OptionValues<O>, command.processedArgs as ArgumentValues<U>]
+        const end = await definition.run(terminal, values, ...args)
+        if (typeof end === 'number') return end
+        printResult(terminal, given.json === true, end.result, end.lines)
+        return end.code ?? exitCodes.done
+      }, continuesWithoutOutput),
+    )
+  }
+}
+
+function createOption(flags: string, definition: OptionDefinition): Option {
+  if (typeof definition === 'string') return new Option(flags, definition)
+  const { text, isRequired = false, fallback, read } = definition
+  const option = new Option(flags, text).default(fallback).makeOptionMandatory(isRequired)
+  // It gets what it returned before.
+  return read ? option.argParser(read as (text: string, before: unknown) => unknown) : option
+}

@@ -1,0 +1,76 @@
+import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
+import { defineCommand } from '../command.ts'
+import { withStore } from '../load-config.ts'
+import { writeNewFile } from '../new-file.ts'
+import { parseRootKey, type RootKeyOption, rootKeyOption } from '../options.ts'
+import { formatCount, printLine } from '../output.ts'
+import { createProgress } from '../progress.ts'
+import { exitCodes } from '../terminal.ts'
+
+/** The command `averba export`. */
+export const exportCommand = defineCommand({
+  usage: 'export <store>',
+  description: 'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
+  arguments: ['the file of the log, which may be in use'],
+  options: {
+    '--dir <folder>': { text: 'a new folder', isRequired: true },
+    ...rootKeyOption,
+    '--json': 'print one JSON object',
+  },
+  notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
+  async run(terminal, { dir, ...options }, store) {
+    const progress = createProgress(terminal)
+    const onProgress = (done: number, end: number) => progress('export', done, end)
+    const result = await exportBundle({ store, dir, ...parseRootKey(options), onProgress })
+    const { origin, events, parts } = result
+    const lines = [
+      `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
+      'Its README says how to verify it. Also hand over its file "key" by another channel.',
+    ]
+    return { result, lines }
+  },
+})
+
+/** The command `averba prove`. */
+export const proveCommand = defineCommand({
+  usage: 'prove <store> <event>',
+  description: 'Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.',
+  arguments: ['the file of the log, which may be in use', 'its position, or its id as <stream>/<version>'],
+  options: {
+    '--out <file>': 'a new file to write it to; by default standard output',
+    '--disclose': 'add the sealed parts, and the keys that open only the parts of this event',
+    '--actor <ref>': 'who discloses it, such as the number of an agent: kept in clear',
+    '--purpose <text>': 'the purpose, such as the number of an audit: kept in clear',
+    ...rootKeyOption,
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
+    'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
+  async run(terminal, { out, disclose, json, ...options }, store, which) {
+    const event = /^\d{1,15}$/.test(which) ? Number(which) : which
+    const make = async () =>
+      disclose ? discloseRecorded(store, event, options) : proveRecorded({ store, event, ...parseRootKey(options) })
+    // The log must not record a disclosure that then cannot be written.
+    const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
+    const what = disclose ? 'disclosure' : 'proof'
+    if (json)
+      printLine(terminal, JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
+    else if (out === undefined) terminal.stdout.write(proof)
+    else printLine(terminal, `${out}: the ${what} of ${which}`)
+    return exitCodes.done
+  },
+})
+
+async function discloseRecorded(
+  store: string,
+  event: number | string,
+  options: RootKeyOption & Readonly<Record<'actor' | 'purpose', string | undefined>>,
+): Promise<string> {
+  const { actor: ref, purpose } = options
+  if (ref === undefined || purpose === undefined) {
+    const missing = ref === undefined ? '--actor' : '--purpose'
+    throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
+  }
+  return withStore(store, options, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
+}

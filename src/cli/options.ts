@@ -1,0 +1,60 @@
+import { AverbaError, environmentKeys, type Keys, type SubjectRef, type SubjectSelector } from '../index.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The option of every command that opens a log. */
+export const rootKeyOption = {
+  '--root-key-from <variable>': 'the environment variable that holds the root key, when the keyring does not',
+} as const
+
+/** The value of that option. */
+export interface RootKeyOption {
+  readonly rootKeyFrom?: string | undefined
+}
+
+/**
+ * Reads the root key that the option names; an empty object without the option.
+ *
+ * @throws {AverbaError} as `environmentKeys`
+ */
+export function parseRootKey({ rootKeyFrom }: RootKeyOption): { rootKey?: Keys } {
+  return rootKeyFrom === undefined ? {} : { rootKey: environmentKeys({ variable: rootKeyFrom }) }
+}
+
+/** The option of every command that is about a data subject. */
+export const subjectOption = {
+  '--subject <ref>': 'the data subject; without it the CPF is read from standard input',
+} as const
+
+/** What the help says of it. */
+export const cpfNote =
+  'A CPF is read from standard input, since command lines appear in process lists and shell histories.'
+
+/** The data subject of the option, or of the CPF in the first line of standard input. */
+export async function readSubject(terminal: Terminal, subject: string | undefined): Promise<SubjectSelector> {
+  // The API checks it: an unknown one is not found.
+  return subject === undefined ? { cpf: await readCpf(terminal) } : { subject: subject as SubjectRef }
+}
+
+/** Reads the first line, up to about 100 characters. Prompts for it on a terminal. */
+async function readCpf({ stdin, stderr }: Terminal): Promise<string> {
+  if (stdin.isTTY) stderr.write('CPF: ')
+  let text = ''
+  for await (const chunk of stdin.setEncoding('utf8')) {
+    text += chunk
+    if (text.includes('\n') || text.length > 100) break
+  }
+  return (text.split('\n', 1)[0] ?? '').trim()
+}
+
+/**
+ * Parses an option; whoever uses it checks its members.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` with the message, when it is not JSON
+ */
+export function parseJson<T>(text: string, message: string, hint: string): T {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new AverbaError('INVALID_INPUT', message, { cause, hint })
+  }
+}

@@ -1,0 +1,133 @@
+import { assign, type SnapshotFrom, setup } from 'xstate'
+import { reports, typesOf } from '../definition/chart-rules.ts'
+import type { AwarenessReading, SubjectEvent } from './messages.ts'
+
+interface SubjectContext {
+  readonly subject: string
+  /** The latest listed state of the awareness records that have not vanished. */
+  readonly awareness: readonly AwarenessReading[]
+  /** The interval of the latest schedule, and how many there were. */
+  readonly everyMs: number
+  readonly schedules: number
+  /** The reasons of the holds. */
+  readonly holds: readonly string[]
+}
+
+const held = { 'subject.held': { actions: 'keepHold' } } as const
+const released = { 'subject.released': { guard: 'isHeld', actions: 'endHold' } } as const
+const erased = [
+  {
+    guard: { type: 'reports', params: { isPartial: true } },
+    target: '#subject.erased.partly',
+    actions: 'forgetRecords',
+  },
+  { target: '#subject.erased.wholly', actions: ['forgetRecords', 'endHolds'] },
+] as const
+const notHeld = { 'subject.released': { refused: 'no hold has this reason', code: 'NOT_FOUND' } } as const
+const notErased = { refused: 'its data subject was not erased' }
+
+/** The chart of a data subject: enrolled, with or without a schedule of readings, and erased. */
+export const chart = setup({
+  types: typesOf<SubjectEvent, SubjectContext>(),
+  guards: {
+    reports,
+    isHeld: ({ context, event }) => event.type === 'subject.released' && context.holds.includes(event.data.reason),
+  },
+  actions: {
+    keepSubject: assign(({ event }) => (event.type === 'subject.enrolled' ? { subject: event.data.subject } : {})),
+    keepSchedule: assign(({ context, event }) =>
+      event.type === 'subject.scheduled' ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 } : {},
+    ),
+    keepHold: assign(({ context, event }) =>
+      event.type === 'subject.held' ? { holds: [...context.holds, event.data.reason] } : {},
+    ),
+    endHold: assign(({ context, event }) =>
+      event.type === 'subject.released' ? { holds: context.holds.filter(reason => reason !== event.data.reason) } : {},
+    ),
+    endHolds: assign({ holds: [] }),
+    keepRecord: assign(({ context, event }) =>
+      event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
+        ? { awareness: [...withoutRecord(context, event.data.record), toAwarenessReading(event.data)] }
+        : {},
+    ),
+    dropRecord: assign(({ context, event }) =>
+      event.type === 'subject.awarenessVanished' ? { awareness: withoutRecord(context, event.data.record) } : {},
+    ),
+    forgetRecords: assign({ awareness: [] }),
+  },
+}).createMachine({
+  id: 'subject',
+  description: 'A data subject: enrolment, readings about the person, and erasure.',
+  context: { subject: '', awareness: [], everyMs: 0, schedules: 0, holds: [] },
+  initial: 'unmet',
+  on: { 'subject.unexpected': {} },
+  states: {
+    unmet: {
+      description: 'No person is enrolled under this id.',
+      on: { 'subject.enrolled': { target: 'enrolled', actions: 'keepSubject' } },
+      meta: { refusesAll: { refused: 'no data subject is enrolled under this id' } },
+    },
+    enrolled: {
+      description: 'We know the CPF, and may read about the person.',
+      initial: 'unscheduled',
+      on: {
+        ...{ ...held, ...released },
+        'subject.syncRequested': {},
+        'subject.synced': {},
+        'subject.scheduled': { target: '.scheduled', actions: 'keepSchedule' },
+        'subject.awarenessRequested': {},
+        'subject.awarenessListed': {},
+        'subject.awarenessAppeared': { actions: 'keepRecord' },
+        'subject.awarenessAmended': { actions: 'keepRecord' },
+        'subject.awarenessVanished': { actions: 'dropRecord' },
+        'subject.awarenessDetailRequested': {},
+        'subject.awarenessDescribed': {},
+        'subject.loginRequested': {},
+        'subject.loginRead': {},
+        'subject.loginAddressRequested': {},
+        'subject.loginAddressRead': {},
+        'subject.readDeclined': {},
+        'subject.useRefused': {},
+        'subject.erasureRequested': {},
+        'subject.erased': erased,
+      },
+      meta: {
+        refuses: { ...notHeld, 'subject.erasureCompleted': notErased, 'subject.epochsDestroyed': notErased },
+      },
+      states: {
+        unscheduled: { description: 'The consents were never read by a schedule.' },
+        scheduled: {
+          description: 'The consents are read by a schedule.',
+          on: { 'subject.unscheduled': 'ended' },
+        },
+        ended: { description: 'The host ended the schedule, so no default begins another one.' },
+      },
+    },
+    erased: {
+      description: "The person's data was destroyed.",
+      initial: 'wholly',
+      on: { 'subject.erasureCompleted': {}, 'subject.epochsDestroyed': {} },
+      meta: { refusesAll: { refused: 'its data subject was erased', code: 'SUBJECT_ERASED' } },
+      states: {
+        partly: {
+          description: 'The law requires to keep some of it, which may be held, and erased later.',
+          on: { ...held, ...released, 'subject.erasureRequested': {}, 'subject.erased': erased },
+          meta: { refuses: notHeld },
+        },
+        wholly: { description: 'Nothing was kept.' },
+      },
+    },
+  },
+})
+
+function withoutRecord({ awareness }: SubjectContext, record: string): readonly AwarenessReading[] {
+  return awareness.filter(each => each.record !== record)
+}
+
+/** Picks the reading of an awareness record from a larger object. */
+export function toAwarenessReading({ record, createdAt, controller }: AwarenessReading): AwarenessReading {
+  return { record, createdAt, controller }
+}
+
+/** The state of a data subject's chart. */
+export type SubjectState = SnapshotFrom<typeof chart>

@@ -1,0 +1,104 @@
+import { existsSync, statSync } from 'node:fs'
+import { parseVerifierKey } from '../proof/note.ts'
+import type { Verdict } from '../proof/verdict.ts'
+import { verifyBundle } from '../proof/verify-bundle.ts'
+import { systemEntropy } from '../runtime/entropy.ts'
+import { readMark } from '../store/checkpoints/high-water-mark.ts'
+import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
+import { type VerifyStoreOptions, verifyStore } from '../store/checks/verify-store.ts'
+import { Snapshot } from '../store/database/snapshot.ts'
+import { type ExportResult, exportLog, openBundle, openSignedSnapshot } from '../store/files/export-log.ts'
+import { views } from '../views/views.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import { markPath } from '../vocabulary/names.ts'
+import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
+
+/**
+ * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
+ * the bytes of the headers, every part or the event that explains its absence, and every decision. For a store it also
+ * verifies that tables and views agree with the log.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
+ * when the given root key does not open the keyring
+ */
+export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
+  const { store, onProgress, ...others } = options
+  for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
+  checkGivenMark(others.mark)
+  if (existsSync(store) && statSync(store).isDirectory()) {
+    const { mark: given, ...known } = others
+    const mark = given === undefined || given.includes('\n') ? given : readMark(given)
+    const progress = onProgress && { onProgress: (done: number, end: number) => onProgress('log', done, end) }
+    return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
+  }
+  // Read before the log: a mark written meanwhile would be ahead of the snapshot.
+  const mark = readMarkText(others.mark ?? markPath(store))
+  using snapshot = await Snapshot.open(store)
+  const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
+  const all = { ...given, views, indexKinds, entropy: systemEntropy }
+  return await verifyStore(snapshot, all)
+}
+
+/** The text of a mark. If it cannot be read, `verifyStore` reports that as a fault. */
+function readMarkText(mark: string): string | undefined {
+  if (mark.includes('\n')) return mark
+  try {
+    const text = readMark(mark)
+    return text?.includes('\n') ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A given mark must exist: a verdict without it would answer another question. */
+function checkGivenMark(mark: string | undefined): void {
+  if (mark === undefined || mark.includes('\n') || existsSync(mark)) return
+  throw new AverbaError('NOT_FOUND', `Cannot compare the log with "${mark}": the file does not exist`, {
+    hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
+  })
+}
+
+/** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
+export type VerifyLogOptions = { readonly store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds'>
+
+function checkKeyLine(line: string): void {
+  if (parseVerifierKey(line.trim())) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot use a verifier key: it is not a line of an Ed25519 key', {
+    hint: 'Give a line like the one in the file "key" of an exported bundle',
+  })
+}
+
+/**
+ * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
+ */
+export function proveRecorded(options: OpenedWith & { event: EventSelector }): Promise<string> {
+  return withStore(options, async store => {
+    await store.checkpoint()
+    return store.reader.read(() => proveEvent(options.event))
+  })
+}
+
+/**
+ * Exports a log, which may be in use, to a new folder that anyone can verify, up to a checkpoint that it signs now.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
+ */
+export async function exportBundle(options: OpenedWith & ExportTo): Promise<ExportResult> {
+  return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
+}
+
+/** Exports a log to a new folder, up to a checkpoint that `sign` makes. */
+export async function exportUpTo(
+  { store, dir, onProgress }: { store: string } & ExportTo,
+  sign: () => Promise<unknown>,
+): Promise<ExportResult> {
+  using snapshot = await openSignedSnapshot(store, sign)
+  return await exportLog(snapshot, dir, onProgress)
+}
+
+interface ExportTo {
+  readonly dir: string
+  readonly onProgress?: (done: number, end: number) => void
+}

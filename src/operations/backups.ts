@@ -1,0 +1,69 @@
+import { systemEntropy } from '../runtime/entropy.ts'
+import { createFileMark, readLastResume } from '../store/checkpoints/high-water-mark.ts'
+import { openSqlite } from '../store/database/sqlite.ts'
+import { type BackupOptions, type BackupResult, makeBackup } from '../store/files/backup.ts'
+import { type RestoreOptions, type RestoreResult, restoreBackup } from '../store/files/restore.ts'
+import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
+import { views } from '../views/views.ts'
+import { markPath } from '../vocabulary/names.ts'
+import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
+
+/**
+ * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export function backupStore(options: Omit<BackupOptions, 'entropy'>): Promise<BackupResult> {
+  return makeBackup({ ...options, entropy: systemEntropy })
+}
+
+/**
+ * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
+ * pending in the backup may have been made since: the restored log would make them again.
+ *
+ * `acceptRollback` lets the log continue under a new name, linked to the old one by an event, even if later events are
+ * lost. Every call that was pending in the backup, except readings, becomes `unknown` instead of being made again.
+ * `lostEvents` is the minimum number of lost events: those between the backup and the high-water mark beside the store.
+ * It is absent when the mark shows no loss.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
+ * `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function restoreStore(
+  options: OpenedWith & Pick<RestoreOptions, 'backup' | 'keys' | 'onProgress'> & { acceptRollback?: boolean },
+): Promise<RestoreResult & { readonly resumedAs?: string; readonly lostEvents?: number }> {
+  const { entropy = systemEntropy, acceptRollback = false } = options
+  let resumed: Awaited<ReturnType<typeof resumeFromCopy>> | undefined
+  const accept = async (copy: string) => {
+    resumed = await resumeFromCopy(options, copy)
+  }
+  const how = { ...options, views, indexKinds, entropy }
+  const restored = await restoreBackup({ ...how, ...(acceptRollback && { accept }) })
+  if (!resumed) return restored
+  await resumed.moveMark()
+  const { origin, size, lost } = resumed
+  return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+}
+/**
+ * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark moves only
+ * afterwards, in case the restore is repeated.
+ */
+async function resumeFromCopy(options: OpenedWith, copy: string) {
+  const mark = createFileMark(markPath(options.store))
+  let moved: string | undefined
+  const highWaterMark: HighWaterMark = {
+    read: () => mark.read(),
+    write: async checkpoint => {
+      moved = checkpoint
+    },
+  }
+  const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
+  const how = { medium, highWaterMark, acceptRollback: true }
+  const found = await withStore(options, store => store.reader.read(readLastResume), how)
+  if (!found) throw new TypeError('A restore was accepted but not recorded')
+  const moveMark = async () => {
+    // The log records the loss, so whatever opens it next moves the mark too.
+    if (moved !== undefined) await mark.write(moved).catch(() => undefined)
+  }
+  return { ...found.resumed, moveMark }
+}

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { inspect } from 'node:util'
+import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
+import { credentials } from '../../../src/simulation/services/create-simulators.ts'
+import { verifyStore } from '../../../src/store/checks/verify-store.ts'
+import { rows } from '../../../src/store/database/connection.ts'
+import { createPieceFinder } from '../../../src/store/database/search-file.ts'
+import { Snapshot } from '../../../src/store/database/snapshot.ts'
+import type { PartMark } from '../../../src/vocabulary/message.ts'
+import type { CreateCheck } from '../check.ts'
+import { peopleCount, personOf } from '../people.ts'
+
+/**
+ * The file has no byte of an erased person's parts, and no CPF at all. Every receipt of an erasure is complete and valid,
+ * every rollback is announced, and the log verifies.
+ */
+export const erasedForGood: CreateCheck = (simulated, report) => {
+  let resumed: number[] = []
+  return {
+    rolledBack(to) {
+      resumed = resumed.filter(position => position <= to.position)
+    },
+    recorded({ type, position }) {
+      if (type === 'log.resumed') resumed.push(position)
+    },
+    async end() {
+      if (resumed.length < Math.min(1, simulated.rollbacks))
+        report('the log continues from a backup, but has no event about it')
+      for (const { subject } of simulated.erased.values()) {
+        const asked = await simulated.host.ask(averba => averba.subjects.receipt(subject))
+        const receipt = asked && 'value' in asked ? asked.value : undefined
+        if (!receipt?.completed) report(`the erasure of ${subject} was not completed`)
+        else if (receipt.completed.found > 0) report(`the erasure of ${subject} left parts in the file`)
+        for (const fault of receipt ? checkErasureReceipt(receipt) : []) report(`a receipt is invalid: ${fault}`)
+      }
+      await simulated.close()
+      const bytes = fileBytes(simulated.disk.path)
+      const erased = [...simulated.erased.values()]
+      const left = new Set<string>()
+      createPieceFinder(erased.flatMap(({ pieces }) => pieces))(bytes, left)
+      for (const { subject, pieces } of erased) {
+        const found = pieces.filter(piece => left.has(piece.toString('hex'))).length
+        if (found > 0) report(`${found} parts of ${subject} are still in the file`)
+      }
+      for (let person = 0; person < peopleCount; person++) {
+        if (bytes.includes(personOf(person).cpf)) report(`the CPF of person ${person} is in the file`)
+      }
+      const snapshot = await Snapshot.open(simulated.disk.path)
+      try {
+        const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
+        for (const place of remainingParts(snapshot, new Set(whole))) report(`${place}, who was erased, still exists`)
+        // Another check compares the views.
+        const { faults } = await verifyStore(snapshot, { views: [], entropy: simulated.entropy })
+        for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
+      } finally {
+        snapshot.close()
+      }
+    },
+  }
+}
+
+/** The parts in the file that belong to an owner according to the headers. */
+function remainingParts(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
+  const headers = snapshot.run(() => rows<{ header: string }>({ sql: 'select header from event', parameters: [] }))
+  const stored = snapshot.run(() =>
+    rows<{ place: string }>({ sql: "select position || '/' || name as place from part", parameters: [] }),
+  )
+  const places = new Set(stored.map(({ place }) => place))
+  return headers.flatMap(({ header }) => {
+    const { position, parts = [] } = JSON.parse(header) as { position: number; parts?: PartMark[] } // As the log has it.
+    const own = parts.filter(({ name, owner }) => owners.has(owner) && places.has(`${position}/${name}`))
+    return own.map(({ name, owner }) => `the part ${position}/${name} of ${owner}`)
+  })
+}
+
+/** The bytes of the log file, its journal and the other files of the log. */
+function fileBytes(path: string): Buffer {
+  const folder = dirname(path)
+  const own = readdirSync(folder).filter(name => name.startsWith(basename(path)))
+  return Buffer.concat(own.map(name => readFileSync(join(folder, name))))
+}
+
+const { consumerKey, consumerSecret, portalHeaders } = credentials
+const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
+const people = Array.from({ length: peopleCount }, (_, person) => personOf(person).cpf)
+
+/** Texts that may be only in the services, in sealed parts and in the host. */
+const canaries = new RegExp(
+  ['canario', consumerKey, consumerSecret, portalHeaders.authorization, basic, ...people.flatMap(cpfFormats)].join('|'),
+  'i',
+)
+
+/** A CPF without and with punctuation, as patterns. */
+function cpfFormats(cpf: string): string[] {
+  return [cpf, cpf.replace(/(...)(...)(...)(..)/, '$1\\.$2\\.$3-$4')]
+}
+
+const issuedToken = /"access_token":"([^"]+)"/
+
+/** No header, error, log line, effect or row of a view has a secret or personal data. */
+export const noLeak: CreateCheck = (simulated, report) => {
+  // Secrets that are created in the run: tokens and derived secrets.
+  const created = new Set<string>()
+  const look = (where: string, text: string) => {
+    const found = canaries.exec(text)?.[0] ?? [...created].find(each => text.includes(each))
+    if (found) report(`"${found}" is in ${where}: ${text.slice(0, 300)}`)
+  }
+  return {
+    received({ headers }) {
+      const secret = headers.get('secret')
+      if (secret) created.add(secret)
+    },
+    async exchanged(_, response) {
+      if (response?.status !== 200) return
+      const [, token] = issuedToken.exec(await response.clone().text()) ?? []
+      if (token !== undefined) created.add(token)
+    },
+    header: text => look('a header', text),
+    failed: error => look('an error', inspect(error, { depth: 5, showHidden: true })),
+    async end() {
+      look('the log lines', inspect(simulated.runRecord.logLines, { depth: null, maxArrayLength: null }))
+      const asked = await simulated.host.ask(async averba => {
+        const views = [
+          'consents',
+          'subjects',
+          'validations',
+          'notifications',
+          'failures',
+          'tokens',
+          'subscriptions',
+        ] as const
+        look('the effects', JSON.stringify(await averba.effects.list()))
+        for (const view of views) {
+          look(view, JSON.stringify(await averba.views.selectFrom(view).selectAll().execute()))
+        }
+      })
+      if (!asked) report('the views cannot be read')
+    },
+  }
+}

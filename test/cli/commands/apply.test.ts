@@ -1,0 +1,174 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { staticHeaders } from '../../../src/index.ts'
+import { startServices } from '../../../src/simulation/index.ts'
+import { averba } from '../../support/command-line.ts'
+import { configFile } from '../../support/config-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const folder = temporaryFolder()
+const secret = 'um-segredo-que-nao-se-mostra'
+
+let services: Awaited<ReturnType<typeof startServices>>
+beforeAll(async () => {
+  services = await startServices()
+})
+afterAll(() => services.close())
+
+/** Writes a configuration that declares subscriptions, always for the same log. */
+function declare(eventos: readonly string[], portal = services.options.portal): string[] {
+  const config = configFile({
+    store: join(folder, 'log.sqlite'),
+    portal: {
+      ...{ baseUrl: portal.baseUrl, knownAs: services.options.portal.baseUrl, ca: services.ca },
+      authenticate: staticHeaders({ ...services.portalHeaders }),
+    },
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions: eventos.map(evento => ({ evento, chaveSecreta: secret })),
+  })
+  return ['--config', config]
+}
+
+/** Another program of the same user subscribes. */
+async function subscribeElsewhere(evento: string): Promise<void> {
+  const request = new Request(`${services.options.portal.baseUrl}/portal/api/ext/webhook`, {
+    method: 'POST',
+    headers: { ...services.portalHeaders, 'content-type': 'application/json' },
+    body: JSON.stringify({ evento, endpoint: 'https://outro.exemplo.br/' }),
+  })
+  expect((await services.reach.portal(request)).status).toBe(200)
+}
+
+test('plan, apply and failures work from a configuration to the declared subscriptions', async () => {
+  const both = declare(['um', 'dois'])
+  const planned = await averba('plan', ...both)
+  expect(planned).toMatchObject({ code: 2 })
+  expect(planned.out).toMatch(
+    /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly this plan: averba apply --hash [0-9a-f]{64}\n$/,
+  )
+  const hash = planned.out.trim().split(' ').at(-1) ?? ''
+
+  // Somebody else comes in between: this very plan is no longer it.
+  await subscribeElsewhere('alheio')
+  expect(await averba('apply', '--hash', hash, ...both)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('STALE_PLAN'),
+  })
+  const again = await averba('plan', '--json', ...both)
+  expect(again.code).toBe(2)
+  const file = join(folder, 'plan.json')
+  writeFileSync(file, again.out)
+  const applied = await averba('apply', '--plan', file, ...both)
+  expect(applied).toMatchObject({ code: 0 })
+  expect(applied.out).toMatch(/^plan [0-9a-f]{64}\nsettled: create um .*\nsettled: create dois /)
+  expect(await averba('plan', ...both)).toMatchObject({ code: 0, out: expect.stringMatching(/Nothing to do\.\n$/) })
+
+  // What is declared no more is deleted with leave only.
+  const other = declare(['um', 'alheio'])
+  const fewer = await averba('plan', ...other)
+  expect(fewer.out).toMatch(/taken alheio .*\ndelete dois /)
+  expect(await averba('apply', ...other)).toMatchObject({ code: 1, err: expect.stringContaining('PLAN_DELETES') })
+  expect(await averba('apply', '--allow-deletions', ...other)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/\nsettled: delete dois \S+\n$/),
+  })
+
+  // A taken event is nothing to do, unless it is to be taken over.
+  expect(await averba('plan', ...other)).toMatchObject({ code: 0, out: expect.stringContaining('taken alheio') })
+  expect(await averba('plan', '--take-over', ...other)).toMatchObject({ code: 2 })
+  const taken = await averba('apply', '--take-over', '--json', ...other)
+  expect(taken.code).toBe(0)
+  expect(JSON.parse(taken.out)).toMatchObject({
+    applied: [{ status: 'settled', change: { evento: 'alheio', isTaken: true } }],
+  })
+  expect(await averba('plan', '--take-over', ...other)).toMatchObject({ code: 0 })
+
+  // Nothing listens at the endpoint: the delivery fails, and its content comes into the inbox.
+  const notice = { evento: 'um', destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
+  expect(await services.portal.notify({ ...notice, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
+  const read = await averba('failures', ...other)
+  expect(read).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/ um \d+ .*\(inbox not checked\)\n1 failed delivery\.\n$/),
+  })
+  expect(read.out).not.toContain('26BR1')
+  const recovered = JSON.parse((await averba('failures', '--recover', '--json', ...other)).out)
+  expect(recovered.failures).toMatchObject([{ recovery: 'recovered', conteudo: '{"numero":"26BR1"}' }])
+  // Brasilia is three hours behind: a day ago by UTC is a day of hers that has begun.
+  const yesterday = new Date(Date.now() - 27 * 3_600_000).toISOString().slice(0, 10)
+  expect(await averba('failures', '--day', yesterday, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
+  expect(await averba('failures', '--day', '2020-01-01', ...other)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('INVALID_INPUT'),
+  })
+
+  for (const each of [planned, again, applied, fewer, taken, read]) expect(each.out + each.err).not.toContain(secret)
+})
+
+test('an event that the portal declines gives exit code 1, and the other events are done', async () => {
+  const config = declare(['tres', 'quatro'])
+  await services.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
+  const { code, out } = await averba('apply', ...config, '--allow-deletions')
+  expect(code).toBe(1)
+  expect(out).toMatch(/declined: create tres .* \(422; --json prints the portal's own words\)\nsettled: create quatro /)
+})
+
+/** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */
+async function startHostilePortal(hostile: string): Promise<string> {
+  const failure = {
+    id: 1,
+    data: '2026-11-20T09:00:00',
+    descricao: hostile,
+    evento: `e${hostile}`,
+    conteudo: '{}',
+  }
+  const listed = {
+    id: 2,
+    evento: `a${hostile}`,
+    endpoint: `https://outro.exemplo.br/${hostile}`,
+    secrets: {},
+  }
+  const server = createServer({ ...services.receiver }, ({ method, url = '' }, response) => {
+    const isDeclined = method === 'POST'
+    response.writeHead(isDeclined ? 422 : 200, { 'content-type': 'application/json' })
+    const rows = url.includes('/falhas') ? [failure] : [listed]
+    response.end(JSON.stringify(isDeclined ? { title: hostile } : rows))
+  })
+  await new Promise<void>(done => server.listen(0, 'localhost', done))
+  onTestFinished(() => new Promise(done => server.close(() => done())))
+  return `https://localhost:${(server.address() as AddressInfo).port}` // Of a server on a port.
+}
+
+test('control characters in texts of the portal are printed as codes, and start no new line', async () => {
+  const hostile = '\u001b[2J\u009b1m\u202e\u200b\u{e0041}\nsettled: all\u2028\r'
+  const shown = '\\u001b[2J\\u009b1m\\u202e\\u200b\\udb40\\udc41\\u000asettled: all\\u2028\\u000d'
+  const portal = { ...services.options.portal, baseUrl: await startHostilePortal(hostile) }
+  const config = declare(['um'], portal)
+  for (const args of [['plan'], ['apply'], ['failures']]) {
+    const { out, err } = await averba(...args, ...config)
+    // Of a decline the portal's own words are left to --json.
+    expect(out.includes(shown), args[0]).toBe(args[0] !== 'apply')
+    expect(out + err, args[0]).not.toMatch(/[^\P{C}\n]|[\u2028]|^settled/mu)
+    const { out: json } = await averba(...args, '--json', ...config)
+    expect(json).not.toMatch(/[^\P{C}\n]/u)
+    expect(JSON.stringify(JSON.parse(json))).toContain(JSON.stringify(hostile).slice(1, -1))
+  }
+})
+
+test('an invalid plan, or two plans, are refused', async () => {
+  const config = declare(['um'])
+  const none = join(folder, 'none.json')
+  writeFileSync(none, '{}')
+  expect(await averba('apply', '--plan', none, ...config)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('it has no hash'),
+  })
+  expect(await averba('apply', '--plan', `${none}.json`, ...config)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/it is missing or not JSON\nWrite one with: averba plan --json/),
+  })
+  expect(await averba('apply', '--plan', none, '--hash', 'a', ...config)).toMatchObject({ code: 1 })
+})

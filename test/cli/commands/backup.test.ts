@@ -1,0 +1,68 @@
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { averba } from '../../support/command-line.ts'
+import { makeSampleStore } from '../../support/sample-store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+
+test('the commands report what an operator has to know, as text and as JSON', async () => {
+  const store = await makeSampleStore(2)
+  const [backup, elsewhere] = [temporaryStore(), temporaryStore()]
+  const made = await averba('backup', store, backup)
+  expect(made.out).toMatch(/The keyring is NOT in it: back up \S+log\.sqlite\.keys too/)
+  expect(made.out).toMatch(/events up to 2026-11-20T12:00:00\.\d{3}Z/)
+  const restored = await averba('restore', backup, elsewhere, '--keys', `${store}.keys`)
+  expect(restored.out).toMatch(/Later events are not in it/)
+  expect(restored.out).toMatch(
+    /WARNING[\s\S]*makes them AGAIN, except unknown and parked ones[\s\S]*1 validationService\.validatePerson, unknown/,
+  )
+  expect(existsSync(`${elsewhere}.keys`)).toBe(true)
+  const well = await averba('doctor', elsewhere, '--deep')
+  expect(well.out).toMatch(/No problems\.\n$/)
+  expect(JSON.parse((await averba('doctor', elsewhere, '--json')).out).problems).toEqual([])
+  rmSync(`${elsewhere}.keys`)
+  expect(await averba('doctor', elsewhere)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/),
+  })
+  // The keyring of a backup is kept apart from it.
+  const apart = await averba('doctor', backup, '--keys', `${store}.keys`, '--deep', '--json')
+  const { keys, problems } = JSON.parse(apart.out)
+  expect([keys.path, problems]).toEqual([`${store}.keys`, []])
+  const another = temporaryStore()
+  await (await openAverba({ store: another })).close()
+  const foreign = await averba('doctor', backup, '--keys', `${another}.keys`)
+  expect(foreign).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/WRONG:\n {2}keys: /),
+  })
+  expect(await averba('doctor', '--keys', `${store}.keys`)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^INVALID_INPUT: .*Cannot use --keys without a store/),
+  })
+  expect(await averba('doctor', 'no-such-file')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^NOT_FOUND: .*\nName the file of a log/),
+  })
+  const gone = temporaryStore()
+  copyFileSync(`${store}.keys`, `${gone}.keys`)
+  expect(await averba('doctor', gone)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
+  })
+})
+
+test('a restore prints who was erased since the backup, and the command to repeat it', async () => {
+  const store = temporaryStore()
+  const engine = await openAverba({ store, schedules: false })
+  const subject = await engine.consents.enrol({ cpf: '25774435016' })
+  expect((await averba('backup', store, `${store}.backup`)).out).toMatch(/ 2 events up to \S+, 1 part, /)
+  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  const { erasedAt } = await engine.subjects.erase({ subject }, asked)
+  await engine.close()
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  const { out } = await averba('restore', `${store}.backup`, store, '--accept-rollback')
+  expect(out).toMatch(/^Lost, according to the high-water mark: at least [2-9] events\.$/m)
+  expect(out).toContain('WARNING: these people were erased after the backup, and are BACK.')
+  expect(out).toContain(`erased ${erasedAt}: averba erase ${store} --subject ${subject} --requester`)
+})

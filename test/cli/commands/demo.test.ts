@@ -1,0 +1,48 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { averba } from '../../support/command-line.ts'
+import { openPage } from '../../support/open-page.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+test('the demonstration shows every lifecycle, and ends with one JSON object', async () => {
+  const { code, out, err } = await averba('demo', '--json')
+  const result = JSON.parse(out.trim().split('\n').at(-1) ?? '')
+  expect(result).toEqual({
+    events: expect.any(Number),
+    views: 'equal',
+    tokenRequests: 2,
+    validations: 2,
+    deliveries: 4,
+    failures: 1,
+    notifications: 3,
+    deletedByPortal: 1,
+    pending: 0,
+    store: expect.stringMatching(/averba\.sqlite$/),
+    pages: [expect.stringMatching(/titular\.html$/), expect.stringMatching(/consentimento\.html$/)],
+  })
+  expect(result.events).toBeGreaterThan(50)
+  expect(existsSync(result.store)).toBe(true)
+  const pages: string[] = result.pages.map((page: string) => readFileSync(page, 'utf8'))
+  const said = await openPage(pages[1] ?? '').run(globalThis.crypto.subtle)
+  expect(said.className).toBe('card yes')
+  expect([code, err]).toEqual([0, ''])
+  const seen = out.replace('{"numeroLPCO":"I2600000003"}', '') + readFileSync(result.store, 'latin1') + pages.join()
+  const canaries = ['25774435016', '52998224725', 'Sousa', 'segredo', 'secreta', 'numeroLPCO']
+  expect(canaries.filter(canary => seen.includes(canary))).toEqual([])
+})
+
+test('a demonstration that cannot write reports it, and exits with 1', async () => {
+  const { code, err } = await averba('demo', '--dir', '/proc/averba')
+  expect([code, err]).toEqual([1, expect.stringContaining('STORE_UNSAFE')])
+  expect(err).not.toMatch(/^\s+at /m)
+})
+
+test('a folder that holds a log is not used again', async () => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'averba.sqlite'), '')
+  expect(await averba('demo', '--dir', folder)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Name another folder'),
+  })
+})

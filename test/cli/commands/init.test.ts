@@ -1,0 +1,49 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { configTemplate } from '../../../src/api/config-template.ts'
+import { type ListedOption, listOptions } from '../../../src/api/option.ts'
+import { optionsSchema } from '../../../src/api/options.ts'
+import { averba } from '../../support/command-line.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+test('averba init writes to --dir, prints the next steps, and overwrites only with --force', async () => {
+  const dir = join(temporaryFolder(), 'a/b')
+  const { code, out } = await averba('init', '--dir', dir)
+  expect(code).toBe(0)
+  const written = join(dir, 'averba.config.ts')
+  expect(out).toContain(`Wrote ${written}`)
+  expect(out).toContain('AVERBA_CONSUMER_SECRET')
+  expect(out).toContain('openAverba(config)')
+
+  writeFileSync(written, 'mine')
+  expect(await averba('init', '--dir', dir)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^REFUSED: .*it exists already\n.*--force/),
+  })
+  expect(readFileSync(written, 'utf8')).toBe('mine')
+  expect(JSON.parse((await averba('init', '--dir', dir, '--force', '--json')).out)).toMatchObject({ file: written })
+  expect(readFileSync(written, 'utf8')).toBe(configTemplate())
+  expect(await averba('init', '--dir', written)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('INVALID_INPUT: Cannot make the folder'),
+  })
+})
+
+test('the configuration has every option, and reads every secret from the environment', () => {
+  const text = configTemplate()
+  const withoutComment = (config: string, options: readonly ListedOption[]): string[] =>
+    options.flatMap(({ name, options }) => {
+      const block = new RegExp(`^ +${name}: [{[]\n([\\s\\S]*?)^  [}\\]],$`, 'm').exec(config)?.[1] ?? ''
+      const isCommented = new RegExp(`^ +// [\`A-Z].*\n( +// .*\n)* +(// )?'?${name}'?: `, 'm').test(config)
+      return [...(isCommented ? [] : [name]), ...withoutComment(block, options)]
+    })
+  const options = listOptions(optionsSchema)
+  expect(options.length).toBeGreaterThan(20)
+  expect(withoutComment(text, options)).toEqual([])
+  const secrets =
+    /\b(key|passphrase|pfx|consumerKey|consumerSecret|bearer|authorization|chaveSecreta|chaveAutenticacao|secretFrom): (.+)/g
+  const values = [...text.matchAll(secrets)].map(([, , value = '']) => value)
+  expect(values.length).toBeGreaterThan(8)
+  expect(values.filter(value => !/(env|textOf)\('AVERBA_\w+'\)/.test(value))).toEqual([])
+})

@@ -1,0 +1,28 @@
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { averba } from '../../support/command-line.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+
+test('averba migrations prints all statements from version 0, and none from the present version', async () => {
+  const all = await averba('migrations')
+  expect(all.out).toContain('create table event (')
+  expect(all.out).toMatch(/^begin immediate;\n[\s\S]*update head set schema = \d+;\n[\s\S]*commit;\n$/)
+  const [, version = ''] = /set schema = (\d+);/.exec(all.out) ?? []
+  expect(await averba('migrations', '--from', version)).toMatchObject({ code: 0, out: '' })
+  const { statements } = JSON.parse((await averba('migrations', '--json')).out)
+  expect(statements.map((sql: string) => `${sql};\n`).join('')).toBe(all.out)
+  expect((await averba('migrations', '--dialect', 'postgres')).out).toContain('bytea')
+  expect(await averba('migrations', '--from', '99')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^INVALID_INPUT/),
+  })
+})
+
+test('a file made by the printed statements opens as a new log', async () => {
+  const path = temporaryStore()
+  const database = new Sqlite(path)
+  database.exec((await averba('migrations')).out)
+  database.close()
+  await (await openStore({ path })).close()
+})

@@ -1,0 +1,108 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { averba } from '../../support/command-line.ts'
+import { exportOther, exportSample } from '../../support/exported-logs.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+let [store, bundle, key] = ['', '', '']
+beforeAll(async () => {
+  ;({ store, bundle, key } = await exportSample())
+})
+
+test('the proof of one event verifies with its key only, and not when it is changed', async () => {
+  const file = join(temporaryFolder(), 'event.tlog-proof')
+  expect((await averba('prove', store, '100', '--out', file)).code).toBe(0)
+  const good = await averba('verify', file, '--key', key, '--json')
+  expect(good.code).toBe(0)
+  const { isProven, header } = JSON.parse(good.out)
+  expect(isProven).toBe(true)
+  expect(JSON.parse(header).position).toBe(100)
+  const { stream, version } = JSON.parse(header)
+  const byId = await averba('prove', store, `${stream}/${version}`)
+  expect(byId.out).toBe(readFileSync(file, 'utf8'))
+
+  const text = readFileSync(file, 'utf8')
+  for (const change of [
+    (from: string) => from.replace('index 99', 'index 98'),
+    (from: string) =>
+      from.replace(/^extra \S+/m, `extra ${Buffer.from(header.replace('"at":"2', '"at":"3')).toString('base64')}`),
+    (from: string) => from.replace(/\n\w/, '\nA'),
+    (from: string) => from.replace(/^index 99\n.*\n/m, 'index 99\n'),
+  ]) {
+    expect(change(text)).not.toBe(text)
+    writeFileSync(file, change(text))
+    expect((await averba('verify', file, '--key', key)).code).not.toBe(0)
+  }
+  writeFileSync(file, text)
+  const other = await exportOther()
+  const foreign = readFileSync(join(other, 'key'), 'utf8').trim()
+  expect((await averba('verify', file, '--key', foreign)).code).toBe(2)
+  expect((await averba('prove', store, '1000000')).code).toBe(1)
+})
+
+test('one record is disclosed with its file and the key of the log, and only its parts', async () => {
+  const file = join(temporaryFolder(), 'record.json')
+  const { header } = JSON.parse((await averba('verify', await proofOf('validation'), '--key', key, '--json')).out)
+  const { stream, version } = JSON.parse(header)
+  const disclose = (...args: string[]) =>
+    averba('prove', store, `${stream}/${version}`, '--disclose', '--out', file, ...args)
+  for (const few of [[], ['--actor', 'auditoria-3'], ['--purpose', 'auditoria 2026-17']])
+    expect(await disclose(...few)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('INVALID_INPUT'),
+    })
+  const given = ['--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17']
+  const events = async () => JSON.parse((await averba('doctor', store, '--json')).out).position
+  const before = await events()
+  // What nobody can be given is not disclosed, and not recorded as such.
+  const nowhere = await averba(
+    'prove',
+    store,
+    `${stream}/${version}`,
+    '--disclose',
+    '--out',
+    temporaryFolder(),
+    ...given,
+  )
+  expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('INVALID_INPUT') })
+  expect(await events()).toBe(before)
+  const done = await disclose(...given)
+  expect(done, done.err).toMatchObject({ code: 0 })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+
+  const good = await averba('verify', file, '--key', key)
+  expect(good.code).toBe(0)
+  expect(good.out).toContain('Its sealed part "claims", of subject-')
+  const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).out)
+  expect(isProven).toBe(true)
+  expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])
+  // What would not be looked at is not taken.
+  const held = await averba('verify', file, '--key', key, '--mark', 'nosuch')
+  expect(held).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('Cannot verify a proof with --mark'),
+  })
+  const lines = join(temporaryFolder(), 'key')
+  writeFileSync(lines, `${key}\r\n`)
+  expect((await averba('verify', file, '--key', lines)).code).toBe(0)
+  expect((await averba('verify', file, '--key', temporaryFolder())).code).toBe(1)
+  // Without the key of the log nobody tells whose it is.
+  expect((await averba('verify', file)).code).toBe(1)
+
+  const disclosed = JSON.parse(readFileSync(file, 'utf8'))
+  disclosed.keys[0].key = Buffer.alloc(32).toString('base64')
+  writeFileSync(file, JSON.stringify(disclosed))
+  const bad = await averba('verify', file, '--key', key)
+  expect(bad.code).toBe(2)
+  expect(bad.out).toContain('NOT PROVEN: the key for the part "claims" is not the one that the event names')
+})
+
+/** A proof of the first event of a kind that has parts. */
+async function proofOf(kind: string): Promise<string> {
+  const leaves = readFileSync(join(bundle, 'leaves.ndjson'), 'utf8').split('\n')
+  const position = leaves.findIndex(line => line.includes(`"stream":"${kind}-`) && line.includes('"recordKey"')) + 1
+  const file = join(temporaryFolder(), 'event.tlog-proof')
+  expect((await averba('prove', store, `${position}`, '--out', file)).code).toBe(0)
+  return file
+}

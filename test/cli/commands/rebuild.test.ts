@@ -1,0 +1,59 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Sqlite from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { openAverba } from '../../../src/index.ts'
+import { averba, startCommand } from '../../support/command-line.ts'
+import { append, open } from '../../support/counting.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+
+async function givenLog(): Promise<string> {
+  const store = temporaryStore()
+  const engine = await openAverba({ store })
+  for (const cpf of ['25774435016', '11144477735']) await engine.consents.enrol({ cpf })
+  await engine.close()
+  return store
+}
+
+test('averba rebuild corrects and reports a different row, and the next run finds none', async () => {
+  const store = await givenLog()
+  const database = new Sqlite(store)
+  database.exec("update subjects set origin = 'validation' where rowid = 1")
+  database.close()
+  const first = await averba('rebuild', store)
+  expect([first.code, first.out]).toEqual([1, expect.stringMatching(/^subjects: 2 rows, 1 differed$/m)])
+  const second = await averba('rebuild', store, '--view', 'subjects', '--json')
+  expect(second.code).toBe(0)
+  expect(JSON.parse(second.out)).toEqual({
+    isWhole: true,
+    views: [{ view: 'subjects', rows: 2, differences: 0, examples: [] }],
+  })
+})
+
+test('Ctrl-C interrupts averba rebuild between two pages, and the next run continues', async () => {
+  const store = await givenLog()
+  const filling = await open(store, [])
+  await append(filling, 3_000)
+  await filling.close()
+  const rebuilding = startCommand(['rebuild', store, '--json'], { isTTY: true })
+  await rebuilding.progress
+  rebuilding.stop('SIGINT')
+  const { code, out } = await rebuilding.ended
+  expect(code).toBe(1)
+  const { isWhole, views } = JSON.parse(out)
+  expect([isWhole, views.length < 9]).toEqual([false, true])
+  const again = await averba('rebuild', store, '--json')
+  expect(JSON.parse(again.out)).toMatchObject({ isWhole: true, views: { length: 9 } })
+  expect(again.code).toBe(0)
+})
+
+test('averba rebuild refuses a missing file and an unknown view', async () => {
+  expect(await averba('rebuild', join(tmpdir(), 'nowhere.sqlite'))).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^NOT_FOUND/),
+  })
+  expect(await averba('rebuild', await givenLog(), '--view', 'nothing')).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^INVALID_INPUT: .*no such view\nThe views are .*\bconsents\b/),
+  })
+})

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { type ConsentReport, checkPageProof } from '../../../src/index.ts'
+import { averbaWith, type Ended } from '../../support/command-line.ts'
+import { configFile } from '../../support/config-file.ts'
+import { openPage } from '../../support/open-page.ts'
+import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const folder = temporaryFolder()
+const store = join(folder, 'log.sqlite')
+const config = configFile({ store })
+
+let reported: ReportedWorld
+beforeAll(async () => {
+  reported = await createReportedWorld(store)
+  await reported.world.close()
+})
+
+/** Runs `averba report` with a text on its standard input. */
+function report(input: string, ...args: string[]): Promise<Ended> {
+  return averbaWith(input, 'report', '--config', config, ...args)
+}
+
+test('averba report reads the CPF from standard input, and prints it nowhere', async () => {
+  const { cpf } = reported.world.samples
+  const { code, out, err } = await report(`${cpf}\n`, '--json')
+  expect({ code, err }).toEqual({ code: 0, err: '' })
+  expect(JSON.parse(out)).toMatchObject({ subject: reported.subject, cpf: '***.744.350-**' })
+  expect(out).not.toContain(cpf)
+  const wrong = await report('25774435017\n')
+  expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('INVALID_CPF') })
+  expect(wrong.err).not.toContain('25774435017')
+})
+
+test('a page is written to a new file with mode 0600, and no file is overwritten', async () => {
+  const { which, unawareAt } = reported
+  const args = ['--subject', which.subject, '--consent', which.id, '--at', unawareAt]
+  const file = join(folder, 'consent.html')
+  expect(await report('', ...args, '--html', '--out', file)).toMatchObject({ code: 0, out: '' })
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  const { className } = await openPage(readFileSync(file, 'utf8')).run(globalThis.crypto.subtle)
+  expect(className).toBe('card yes')
+  const again = await report('', ...args, '--out', file)
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write') })
+  const { out } = await report('', ...args, '--known-at', '9')
+  const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
+  expect(answer).toMatchObject({ reason: 'active', position: 9 })
+  expect(timeline).toHaveLength(1)
+  expect(await checkPageProof(proof, globalThis.crypto.subtle)).toMatchObject({ signature: 'right' })
+})
+
+test('the instant may be given in whole seconds, or as a day', async () => {
+  const { which } = reported
+  const args = ['--subject', which.subject, '--consent', which.id]
+  const asked = async (at: string) => JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
+  expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
+  expect((await asked('2026-11-21')).at).toBe('2026-11-21T00:00:00.000Z')
+})
+
+test('the operations of a period are reported, with the period given in days', async () => {
+  const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
+  expect(code).toBe(0)
+  const { operations, from } = JSON.parse(out)
+  expect(from).toBe('2026-11-20T00:00:00.000Z')
+  expect(operations.length).toBeGreaterThan(10)
+  const wrong = await report('', '--processing', '--from', '2026-11-20')
+  expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/--until is missing\n.*--until 2026/) })
+})
+
+test('a report fails without leaving files when it cannot be written or the log is missing', async () => {
+  const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
+  expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
+  const none = join(folder, 'none.sqlite')
+  const away = await report('', ...period, '--config', configFile({ store: none }))
+  expect(away).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/NOT_FOUND.*none\.sqlite/) })
+  expect(existsSync(none)).toBe(false)
+})

@@ -1,0 +1,206 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Averba, AverbaOptions } from '../../../src/index.ts'
+import { type RunningServices, ShiftedClock, startServices } from '../../../src/simulation/index.ts'
+import { averba, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { configFile } from '../../support/config-file.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const clock = new ShiftedClock()
+let services: RunningServices
+const running: RunningCommand[] = []
+
+beforeEach(async () => {
+  services = await startServices({ clock })
+})
+afterEach(async () => {
+  for (const command of running) command.stop('SIGTERM')
+  await Promise.all(running.splice(0).map(({ ended }) => ended))
+  await services.close()
+})
+
+function start(...args: string[]): RunningCommand {
+  const started = startCommand(['run', ...args])
+  running.push(started)
+  return started
+}
+
+/** Every service, and a receiver with a handler. `handled` and `synced` get what happens. */
+function configureAll(handled: string[] = [], synced: string[] = []): string {
+  return configFile({
+    ...services.options,
+    store: join(temporaryFolder(), 'log.sqlite'),
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
+    subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }],
+    run: {
+      port: 0,
+      receiver: { port: 0, host: '127.0.0.1', certificate: services.receiver },
+      async prepare(averba) {
+        averba.notifications.handle('e', 'said', async ({ id }) => void handled.push(id))
+        averba.on('subject.synced', ({ stream }) => synced.push(stream))
+        await averba.consents.enrol({ cpf: services.samples.cpf }, { syncEveryMs: 60_000 })
+        await averba.subscriptions.apply(await averba.subscriptions.plan())
+      },
+    },
+  })
+}
+
+/** Waits for something that happens in this process, however busy the machine is. */
+const poll = <T>(read: () => T) => expect.poll(read, { timeout: 20_000, interval: 10 })
+
+const messages = ({ lines }: RunningCommand): string[] => lines().map(line => JSON.parse(line).message)
+
+async function portOf(command: RunningCommand, message: string): Promise<number> {
+  return JSON.parse(await command.line(`"message":"${message}"`)).port
+}
+
+test('averba run reads consents, receives and handles notifications, and stops on a signal', async () => {
+  const [handled, synced]: [string[], string[]] = [[], []]
+  const run = start('--config', configureAll(handled, synced))
+  const origin = `http://127.0.0.1:${await portOf(run, 'listening')}`
+  const get = async (path: string) => {
+    const response = await fetch(`${origin}${path}`)
+    return { status: response.status, text: await response.text() }
+  }
+  expect(await get('/healthz')).toMatchObject({ status: 200 })
+  expect(await get('/readyz')).toMatchObject({ status: 200, text: expect.stringContaining('"ready":true') })
+  expect(await get('/nothing')).toMatchObject({ status: 404 })
+  expect((await fetch(`${origin}/readyz`, { method: 'POST' })).status).toBe(405)
+
+  // Its first reading is pending since the person was enrolled, and goes without anybody asking.
+  await poll(() => synced).toHaveLength(1)
+
+  services.connect('receptor.exemplo.br', await portOf(run, 'receiving'))
+  const { cnpj, cpf } = services.samples
+  const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: { n: 1 } } as const
+  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+  await poll(() => handled).toHaveLength(1)
+  await services.portal.notify(notice)
+
+  const metrics = await get('/metrics')
+  expect(metrics.status).toBe(200)
+  for (const sample of [
+    /^averba_commit_seconds_count [1-9]/m,
+    /^averba_attempts_total\{operation="consentService\.listConsents",outcome="settled"\} 1$/m,
+    /^averba_notifications_received_total\{how="received"\} 1$/m,
+    /^averba_notifications_received_total\{how="copied"\} 1$/m,
+    /^averba_notification_answer_seconds_count\{status="200"\} 2$/m,
+    /^averba_certificate_days_left\{certificate="certificate"\} \d+$/m,
+    /^averba_ready 1$/m,
+    /^nodejs_eventloop_lag_seconds /m,
+  ])
+    expect(metrics.text).toMatch(sample)
+  const told = [metrics.text, (await get('/healthz')).text, (await get('/readyz')).text, ...run.lines()].join('\n')
+  const secrets = [...Object.values(services.credentials), ...Object.values(services.portalHeaders)]
+  for (const canary of [...secrets, 'segredo-canario', cpf]) expect(told).not.toContain(canary)
+
+  run.stop('SIGTERM')
+  expect(await run.ended).toMatchObject({ code: 0, err: '' })
+  expect(messages(run).slice(-2)).toEqual(['stopping', 'stopped'])
+})
+
+/** A log of its own, with a path, a secret and handlers of its own. */
+function configureTenant(
+  name: string,
+  handled: string[] = [],
+  more: { host?: string; path?: string; cert?: string } = {},
+) {
+  const { host = `${name}.exemplo.br`, path = `/${name}`, cert = services.receiver.cert } = more
+  const chaveSecreta = `segredo-${name}`
+  return configFile(
+    {
+      store: join(temporaryFolder(), 'log.sqlite'),
+      portal: services.options.portal,
+      receiver: { publicUrl: `https://${host}${path}`, sources: ['127.0.0.0/8'] },
+      subscriptions: [
+        { evento: `${name}-1`, chaveSecreta },
+        { evento: `${name}-2`, chaveSecreta, endpoint: `https://${host}${path}/dois` },
+      ],
+      run: {
+        port: 0,
+        receiver: { port: 0, host: '127.0.0.1', certificate: { ...services.receiver, cert } },
+        async prepare(averba: Averba) {
+          for (const evento of [`${name}-1`, `${name}-2`])
+            averba.notifications.handle(evento, 'said', async n => void handled.push(`${name} ${n.evento}`))
+          await averba.subscriptions.apply(await averba.subscriptions.plan())
+        },
+      },
+    },
+    name,
+  )
+}
+
+test('one averba run serves the receivers of several logs, distinguished by path', async () => {
+  const handled: string[] = []
+  const configs = [configureTenant('um', handled), configureTenant('dois', handled)]
+  const run = start(...configs.flatMap(config => ['--config', config]))
+  const portsOf = (message: string) =>
+    Promise.all(configs.map(async c => JSON.parse(await run.line(`"config":"${c}","message":"${message}"`)).port))
+  const [one, two] = await portsOf('receiving')
+  expect(one).toBe(two)
+  for (const name of ['um', 'dois']) services.connect(`${name}.exemplo.br`, one)
+  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
+  for (const evento of ['um-1', 'um-2', 'dois-1', 'dois-2'])
+    expect(await services.portal.notify({ evento, ...recipient, body: { evento } })).toMatchObject([
+      { isDelivered: true },
+    ])
+  const all = ['dois dois-1', 'dois dois-2', 'um um-1', 'um um-2']
+  await poll(() => handled.toSorted()).toEqual(all)
+  for (const port of await portsOf('listening'))
+    expect((await fetch(`http://127.0.0.1:${port}/readyz`)).status).toBe(200)
+  run.stop('SIGTERM')
+  expect(await run.ended).toMatchObject({ code: 0, err: '' })
+  await portsOf('stopped')
+})
+
+test('two receivers with the same path are refused', async () => {
+  const configs = ['um', 'dois'].map(name => configureTenant(name, [], { path: '/averba' }))
+  const { code, err } = await averba('run', '--config', ...configs)
+  expect(code).toBe(1)
+  expect(err).toMatch(/^MISCONFIGURED: .*um\.config\.ts and \S+dois\.config\.ts: both have the path "\/averba"/)
+})
+
+test('two receivers with different certificates for one host name are refused', async () => {
+  const other = configureTenant('dois', [], { host: 'um.exemplo.br', cert: `${services.receiver.cert}\n` })
+  const { code, err } = await averba('run', '--config', configureTenant('um'), other)
+  expect(code).toBe(1)
+  expect(err).toMatch(
+    /^MISCONFIGURED: .*dois\.config\.ts: another receiver has another certificate for "um\.exemplo\.br"/,
+  )
+})
+
+test('work under way at a signal is finished and recorded', async () => {
+  await services.faults.add({ kind: 'delay', ms: 9_000, service: 'consentService', times: 1 })
+  const synced: string[] = []
+  const run = start('--config', configureAll([], synced))
+  await poll(() => services.requests.some(({ service }) => service === 'consentService')).toBe(true)
+  run.stop('SIGTERM')
+  await run.line('"message":"stopping"')
+  expect(synced).toEqual([])
+  await clock.advance(9_000)
+  expect(await run.ended).toMatchObject({ code: 0 })
+  expect(synced).toHaveLength(1)
+})
+
+test.each([
+  ['configured without run.receiver, which is logged', { receiver: { publicUrl: 'https://r.exemplo.br' } }, 1],
+  ['not configured, which is not logged', {}, 0],
+])('a receiver is %s', async (_, receiver, lines) => {
+  const run = start('--config', configFile({ store: ':memory:', run: { port: 0 }, ...receiver }))
+  await run.line('"message":"listening"')
+  run.stop('SIGTERM')
+  expect((await run.ended).code).toBe(0)
+  const said = run.lines().filter(line => line.includes('the receiver is not served by this process'))
+  expect(said).toHaveLength(lines)
+  if (lines > 0) expect(JSON.parse(said[0] ?? '').detail).toContain('set run.receiver')
+})
+
+test.each<[string, AverbaOptions, RegExp]>([
+  ['with an invalid option', { store: '' }, /^MISCONFIGURED: Cannot use store: it is missing/],
+  ['when it cannot listen', { store: ':memory:', run: { host: '203.0.113.7', port: 1 } }, /EADDRNOTAVAIL/],
+])('%s averba run does not start, and prints why', async (_, options, said) => {
+  expect(await averba('run', '--config', configFile(options))).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(said),
+  })
+})

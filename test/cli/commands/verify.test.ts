@@ -1,0 +1,96 @@
+import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, test } from 'vitest'
+import { type Verdict, verifyLog } from '../../../src/index.ts'
+import { averba } from '../../support/command-line.ts'
+import { changeBundle, exportOther, exportSample, forgeries } from '../../support/exported-logs.ts'
+import { copyStore } from '../../support/sample-store.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+let [store, bundle, key] = ['', '', '']
+beforeAll(async () => {
+  ;({ store, bundle, key } = await exportSample())
+})
+
+test('a bundle is verified by averba: self-consistent alone, held with a kept checkpoint', async () => {
+  const alone = await averba('verify', bundle)
+  expect(alone.code).toBe(3)
+  expect(alone.out).toContain('level        self-consistent')
+  expect(alone.out).toContain('That its key belongs to its owner')
+  const held = await averba('verify', bundle, '--key', key, '--mark', `${store}.mark`, '--json')
+  expect(held.code).toBe(0)
+  const verdict: Verdict = JSON.parse(held.out)
+  expect(verdict).toMatchObject({ level: 'held', faults: [], erasedParts: 0 })
+  expect(verdict.unproven.join(' ')).not.toContain('That its key is')
+  expect((await verifyLog({ store })).root).toBe(verdict.root)
+})
+
+test.each(forgeries)('a bundle is broken with %s', async (_, file, change) => {
+  const { level, faults } = await verifyLog({ store: changeBundle(bundle, file, change) })
+  expect(level).toBe('broken')
+  expect(faults.length).toBeGreaterThan(0)
+})
+
+test('a bundle with an unusable answer of an anchor reports it, and is not broken', async () => {
+  const dir = changeBundle(bundle, 'checkpoints.ndjson', text => text.replace(/\}\n/, ',"anchor":"*"}\n'))
+  const { code, out } = await averba('verify', dir)
+  expect(code).toBe(3)
+  expect(out).toMatch(/^ignored {6}anchors: 1\n +the answer of the anchor for checkpoint 1 is not base64\n/m)
+})
+
+test('a bundle is broken when it does not belong to the log of the given key', async () => {
+  const dir = await exportOther()
+  const verdict = await verifyLog({ store: dir, keys: [key] })
+  expect(verdict.level).toBe('broken')
+  expect(await verifyLog({ store: dir, mark: `${store}.mark` })).toMatchObject({ level: 'broken' })
+})
+
+test.each(['parts.ndjson', 'key'])('a bundle whose %s cannot be read gives an error, and no verdict', async file => {
+  const dir = join(temporaryFolder(), 'bundle')
+  cpSync(bundle, dir, { recursive: true })
+  rmSync(join(dir, file))
+  mkdirSync(join(dir, file))
+  const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": EISDIR`) }
+  await expect(verifyLog({ store: dir })).rejects.toMatchObject(error)
+  expect(await averba('verify', dir)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^STORE_UNSAFE: /),
+  })
+})
+
+test('a bundle is reported as missing in another folder', async () => {
+  const notOurs = expect.stringMatching(/^NOT_OURS: .* holds no export of a log\n/)
+  expect(await averba('verify', temporaryFolder())).toMatchObject({ code: 1, err: notOurs })
+})
+
+test('a bundle does not overwrite another one', async () => {
+  const again = await averba('export', store, '--dir', bundle)
+  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('INVALID_INPUT') })
+})
+
+test('averba verify reports the level of a store, with its exit code', async () => {
+  const held = await averba('verify', store)
+  expect(held.code).toBe(0)
+  expect(held.out).toContain('level        held')
+  expect(held.out).toContain('This does not prove:')
+  const unmarked = copyStore(store)
+  expect((await averba('verify', unmarked)).code).toBe(3)
+  copyFileSync(`${store}.mark`, `${unmarked}.mark`)
+  const cut = await averba('verify', unmarked, '--mark', `${store}.keys`)
+  expect(cut.code).toBe(2)
+  expect(cut.out).toContain('FAULT        mark')
+  expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
+  expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('NOT_FOUND: Cannot compare the log with'),
+  })
+  expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+})
+
+test('averba verify fails without a verdict when it cannot read the keyring', async () => {
+  const copy = copyStore(store)
+  rmSync(`${copy}.keys`)
+  mkdirSync(`${copy}.keys`)
+  const unread = expect.stringMatching(/^STORE_UNSAFE: Cannot read ".*\.keys": EISDIR\n/)
+  expect(await averba('verify', copy)).toMatchObject({ code: 1, err: unread })
+})

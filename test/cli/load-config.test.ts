@@ -1,0 +1,28 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { averba } from '../support/command-line.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const secret = 'um-segredo-que-nao-se-mostra'
+
+test.each([
+  ['is missing', 'no.config.ts', undefined, /NOT_FOUND: Cannot load ".*": the file is missing\n.*averba init/],
+  ['exports nothing', 'empty.config.ts', 'export {}', /MISCONFIGURED: .*exports no options by default/],
+  [
+    'lacks a variable',
+    'variable.config.ts',
+    "throw new Error('The environment variable AVERBA_X is not set')",
+    /MISCONFIGURED: .*AVERBA_X is not set\nSet what is missing/,
+  ],
+  [
+    'fails with a secret in its message',
+    'failing.config.ts',
+    `throw new TypeError('${secret}')`,
+    /^MISCONFIGURED: Cannot load ".*": it throws TypeError\nTo see .*: node ".*failing.config.ts"\n$/,
+  ],
+])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
+  const file = join(temporaryFolder(), name)
+  if (text !== undefined) writeFileSync(file, text)
+  expect(await averba('plan', '--config', file)).toMatchObject({ code: 1, err: expect.stringMatching(error) })
+})

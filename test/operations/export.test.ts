@@ -1,0 +1,29 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Steps } from '../../src/store/database/connection.ts'
+import { Snapshot } from '../../src/store/database/snapshot.ts'
+import { exportLog } from '../../src/store/files/export-log.ts'
+import { makeSampleStore } from '../support/sample-store.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+test('a bundle of another export that began in the meantime is left unchanged', async () => {
+  const dir = join(temporaryFolder(), 'bundle')
+  const snapshot = await Snapshot.open(await makeSampleStore(2))
+  const late = {
+    path: 'log',
+    run<T>(steps: () => Steps<T>): T {
+      mkdirSync(dir, { recursive: true })
+      writeFileSync(join(dir, 'key'), 'of the other')
+      return snapshot.run(steps)
+    },
+  }
+  const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
+  await expect(exporting).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+    message: expect.stringContaining('EEXIST'),
+  })
+  snapshot.close()
+  expect(readdirSync(dir)).toEqual(['key'])
+  expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')
+})

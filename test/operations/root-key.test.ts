@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  backupStore,
+  environmentKeys,
+  exportBundle,
+  type Keys,
+  proveRecorded,
+  rebuildStore,
+  restoreStore,
+  verifyLog,
+} from '../../src/index.ts'
+import { samples } from '../../src/simulation/index.ts'
+import { averba } from '../support/command-line.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+import { openEngine } from '../support/world.ts'
+
+const variable = 'AVERBA_TEST_ROOT_KEY'
+const text = randomBytes(32).toString('base64')
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+function keysFrom(given: string): Keys {
+  process.env[variable] = given
+  try {
+    return environmentKeys({ variable })
+  } finally {
+    delete process.env[variable]
+  }
+}
+const rootKey = keysFrom(text)
+const another = keysFrom(randomBytes(32).toString('base64'))
+const open = () => openEngine({ store, keys: rootKey, receiver, schedules: false })
+
+let store = ''
+let backup = ''
+/** A log with a root key outside the keyring, its mark, and a backup that is behind the mark. */
+beforeEach(async () => {
+  store = temporaryStore()
+  backup = join(dirname(store), 'backup')
+  const averba = await open()
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await backupStore({ store, to: backup })
+  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: '{}' })
+  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  await averba.close()
+})
+
+function loseStore(): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+}
+
+test('a log whose root key is held elsewhere verifies without the key', async () => {
+  const averba = await open()
+  expect(await averba.audit.verify()).toMatchObject({ level: 'held', faults: [] })
+  await averba.audit.export(join(dirname(store), 'from-engine'))
+  await averba.close()
+  const ofKey = expect.stringContaining('key')
+  const alone = await verifyLog({ store })
+  expect(alone).toMatchObject({ level: 'held', faults: [] })
+  const known = await verifyLog({ store, rootKey })
+  expect(known).toMatchObject({ level: 'held', faults: [] })
+  // Without the root key, one thing more is unproven: whose key signs the log.
+  expect(alone.unproven.length).toBe(known.unproven.length + 1)
+  expect(alone.unproven).toContainEqual(ofKey)
+  await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+})
+
+test('export, prove and rebuild need the root key', async () => {
+  const dir = join(dirname(store), 'bundle')
+  const missing = { code: 'KEYS_MISSING', hint: expect.stringContaining('rootKey') }
+  await expect(exportBundle({ store, dir })).rejects.toMatchObject(missing)
+  expect(existsSync(dir)).toBe(false)
+  expect((await exportBundle({ store, dir, rootKey })).events).toBeGreaterThan(2)
+  expect(await proveRecorded({ store, event: 1, rootKey })).toContain('tlog-proof')
+  expect((await rebuildStore({ store, rootKey })).every(each => each.differences === 0)).toBe(true)
+  expect(await verifyLog({ store, rootKey })).toMatchObject({ level: 'held', faults: [] })
+})
+
+test('a restore with a rollback needs the root key, and leaves no file without it', async () => {
+  loseStore()
+  for (const [code, given] of [
+    ['KEYS_MISSING', {}],
+    ['KEYS_MISMATCH', { rootKey: another }],
+  ] as const) {
+    await expect(restoreStore({ backup, store, acceptRollback: true, ...given })).rejects.toMatchObject({
+      code,
+    })
+    expect(existsSync(store)).toBe(false)
+  }
+  const { resumedAs } = await restoreStore({ backup, store, acceptRollback: true, rootKey })
+  const averba = await open()
+  const resumed = await Array.fromAsync(averba.log.read({ types: ['log.resumed'] }))
+  expect(resumed).toMatchObject([{ data: { origin: resumedAs } }])
+})
+
+test('a restore without a rollback needs no root key, but refuses a wrong one', async () => {
+  const elsewhere = temporaryStore()
+  const keys = `${store}.keys`
+  await expect(restoreStore({ backup, store: elsewhere, keys, rootKey: another })).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+  })
+  expect(existsSync(elsewhere)).toBe(false)
+  expect(await restoreStore({ backup, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
+})
+
+test('the commands read the root key from the variable named by --root-key-from', async () => {
+  vi.stubEnv(variable, text)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const run = async (...args: string[]) =>
+    JSON.parse((await averba(...args, '--root-key-from', variable, '--json')).out)
+  expect(await run('verify', store)).toMatchObject({ level: 'held', faults: [] })
+  expect(await run('export', store, '--dir', join(dirname(store), 'bundle'))).toMatchObject({ parts: 2 })
+  expect(await run('prove', store, '1')).toMatchObject({ event: '1' })
+  expect(await run('rebuild', store)).toMatchObject({ isWhole: true })
+  loseStore()
+  expect(await run('restore', backup, store, '--accept-rollback')).toMatchObject({
+    resumedAs: expect.stringMatching(/^log_/),
+  })
+})

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { isDetail } from '../../support/given-troubled.ts'
+import { basis, givenStory } from './story.ts'
+
+test('the age of a reading counts from its request, and a use needs one no older than that', async () => {
+  const { world, which, play, end } = await givenStory('ATIVO')
+  await play('10 min, hold lists back, begin list, 1 s, person REVOGADO, 8 s, open 1, 4900 ms')
+  const using = world.averba.consents.use({ ...which, ageMaxMs: 5_000 }, { basis })
+  await expect(using).rejects.toMatchObject({ standing: { reason: 'revoked' } })
+  await end()
+})
+
+test('a use with ageMaxMs 0 accepts a slow reading that it started', async () => {
+  const { world, which, play } = await givenStory('ATIVO')
+  await play('1 min, hold lists back')
+  const using = world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis })
+  await world.clock.quiet()
+  await play('3 s, open 1')
+  expect((await using).reason).toBe('active')
+})
+
+test('a use waits for a reading no longer than its caller waits', async () => {
+  const { world, which, play } = await givenStory('ATIVO')
+  await play('1 min, hold lists back')
+  const stopped = new AbortController()
+  const asks = [{ waitMs: 200 }, { signal: stopped.signal }]
+  const using = Promise.allSettled(
+    asks.map(ask => world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, ...ask })),
+  )
+  await world.clock.quiet()
+  stopped.abort()
+  await world.clock.advance(200)
+  const refused = { status: 'rejected', reason: { standing: { reason: 'stale' } } }
+  expect(await using).toMatchObject([refused, refused])
+  await play('open 1')
+})
+
+test('callers and uses do not wait for all readings in full that a list requires', async () => {
+  let isSlow = false
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (isSlow && isDetail(request)) await world.clock.sleep(9_000)
+    return forward(request)
+  })
+  const { averba, clock, consentService, samples } = world
+  const { cpf } = samples
+  const others = Array.from({ length: 20 }, () => consentService.addConsent({ cpf, status: 'ATIVO' }))
+  valueOf(await averba.consents.sync({ subject }))
+  for (const id of others) consentService.change(cpf, id, 'REVOGADO')
+  isSlow = true
+  const askedAt = clock.now()
+  const synced = averba.consents.sync({ subject }, { waitMs: 1_000 })
+  expect((await clock.finish(synced)).status).toBe('settled')
+  expect(clock.now() - askedAt).toBe(1_000)
+  await clock.advance(60_000)
+  const listed = averba.consents.list({ subject, ageMaxMs: 1_000 })
+  await clock.advance(2_000)
+  const use = (ageMaxMs: number) => clock.finish(averba.consents.use({ subject, id: consent.id, ageMaxMs }, { basis }))
+  expect((await use(60_000)).reason).toBe('active')
+  expect((await use(1_000)).reason).toBe('active')
+  await clock.finish(listed)
+  await clock.finish(averba.settle())
+  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toHaveLength(20)
+})
+
+describe('an unreadable consent is uncertain, and no other one is', () => {
+  test.each([
+    ['a status that the contract does not have', 'as SUSPENSO'],
+    ['two entries that say two things', 'twice REVOGADO'],
+  ])('%s', async (_, lists) => {
+    const { world, subject, play, end } = await givenStory('ATIVO')
+    const { averba, consentService, samples } = world
+    const other = consentService.addConsent({ cpf: samples.cpf, cnpj: samples.cnpj, status: 'ATIVO' })
+    await play(`details lost, lists ${lists}, 1 min, list, use uncertain`)
+    expect((await averba.consents.use({ subject, id: other, ageMaxMs: 30_000 }, { basis })).reason).toBe('active')
+    await play('lists now, 1 s, list, use active')
+    await end()
+  })
+})

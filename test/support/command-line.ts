@@ -1,0 +1,100 @@
+import { PassThrough, Writable } from 'node:stream'
+import { runProgram } from '../../src/cli/program.ts'
+
+/** How a command ended, and all that it wrote. */
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** A command that runs in this process. */
+export interface RunningCommand {
+  readonly ended: Promise<Ended>
+  /** Every line of its standard output so far. */
+  readonly lines: () => readonly string[]
+  /** The first line that contains a text, now or later. Rejects when the command ends without one. */
+  line(text: string): Promise<string>
+  /** Resolves when its standard error shows progress, as on a terminal. */
+  readonly progress: Promise<void>
+  /** Sends it a signal. */
+  stop(signal: 'SIGINT' | 'SIGTERM'): void
+  /** Ends its standard input, as when the process ends that started it. */
+  endInput(): void
+}
+
+/** Keeps what is written. */
+class Written extends Writable {
+  text = ''
+  #wake = Promise.withResolvers<void>()
+
+  override _write(chunk: Buffer, _: unknown, done: () => void): void {
+    this.text += chunk.toString()
+    this.wake()
+    done()
+  }
+
+  /** Resolves at the next write. */
+  get next(): Promise<void> {
+    return this.#wake.promise
+  }
+
+  wake(): void {
+    this.#wake.resolve()
+    this.#wake = Promise.withResolvers()
+  }
+}
+
+/** What a command runs with. */
+interface StartOptions {
+  /** All of its standard input. Without it, the input stays open. */
+  readonly input?: string
+  /** Whether its standard error is a terminal. */
+  readonly isTTY?: boolean
+}
+
+/** Starts a command of averba in this process. */
+export function startCommand(args: readonly string[], { input, isTTY = false }: StartOptions = {}): RunningCommand {
+  const [stdout, stderr, stdin] = [new Written(), new Written(), new PassThrough()]
+  const stopping = new AbortController()
+  if (input !== undefined) stdin.end(input)
+  const terminal = {
+    stdin,
+    stdout,
+    stderr: Object.assign(stderr, { isTTY }),
+    isInputPipe: true,
+    stopSignal: () => stopping.signal,
+  }
+  let isOver = false
+  const ended = runProgram(args, terminal).then(code => {
+    isOver = true
+    stdout.wake()
+    return { code, out: stdout.text, err: stderr.text }
+  })
+  const lines = () => stdout.text.split('\n').slice(0, -1)
+  return {
+    ended,
+    lines,
+    async line(text) {
+      for (;;) {
+        const found = lines().find(line => line.includes(text))
+        if (found !== undefined) return found
+        if (isOver) throw new Error(`The command ended without "${text}": ${stdout.text}${stderr.text}`)
+        await stdout.next
+      }
+    },
+    progress: stderr.next,
+    stop: signal => stopping.abort(signal),
+    endInput: () => void stdin.end(),
+  }
+}
+
+/** Runs a command of averba in this process, with nothing at its standard input. */
+export function averba(...args: readonly string[]): Promise<Ended> {
+  return averbaWith('', ...args)
+}
+
+/** Runs a command of averba in this process, with a text at its standard input. */
+export function averbaWith(input: string, ...args: readonly string[]): Promise<Ended> {
+  return startCommand(args, { input }).ended
+}

@@ -1,0 +1,10 @@
+/** Loads what the processes of tests load, so that Node keeps it compiled for them. */
+import '../../src/cli/commands/demo.ts'
+import '../../src/cli/commands/dev.ts'
+import '../../src/cli/commands/init.ts'
+import '../../src/cli/program.ts'
+import '../../src/cli/commands/simulate.ts'
+import '../../src/index.ts'
+import '../../src/simulation/index.ts'
+import '../../src/verify.ts'
+import '../campaign/run-steps.ts'

@@ -1,0 +1,60 @@
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'vitest'
+import { exportBundle, openAverba } from '../../src/index.ts'
+import { makeSampleStore } from './sample-store.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** A log with a bundle of it, and its verifier key line. */
+export interface ExportedLog {
+  readonly store: string
+  readonly bundle: string
+  readonly key: string
+}
+
+/** Exports a log of several hundred events. */
+export async function exportSample(): Promise<ExportedLog> {
+  const [store, bundle] = [await makeSampleStore(300), join(temporaryFolder(), 'bundle')]
+  await exportBundle({ store, dir: bundle })
+  return { store, bundle, key: readFileSync(join(bundle, 'key'), 'utf8').trim() }
+}
+
+/** Exports another log, with a key of its own. Returns the bundle. */
+export async function exportOther(): Promise<string> {
+  const dir = join(temporaryFolder(), 'bundle')
+  const other = await openAverba({ store: `${dir}.sqlite` })
+  await other.audit.export(dir)
+  await other.close()
+  return dir
+}
+
+/** Copies a bundle with a changed file. Returns the copy. */
+export function changeBundle(bundle: string, file: string, change: (text: string) => string): string {
+  const dir = join(temporaryFolder(), 'bundle')
+  cpSync(bundle, dir, { recursive: true })
+  const text = readFileSync(join(dir, file), 'utf8')
+  expect(change(text)).not.toBe(text)
+  writeFileSync(join(dir, file), change(text))
+  return dir
+}
+
+/** Changes the lines of a text. */
+export const changeLines = (text: string, change: (all: string[]) => string[]) =>
+  change(text.split('\n').slice(0, -1))
+    .map(line => `${line}\n`)
+    .join('')
+
+/** What someone without the keyring can do to a bundle: its name, the file and the change. */
+export const forgeries: [string, string, (text: string) => string][] = [
+  ['an event edited', 'leaves.ndjson', text => text.replace('"bodyBytes":', '"bodyBytes":1')],
+  ['an event dropped', 'leaves.ndjson', text => changeLines(text, all => all.toSpliced(100, 1))],
+  ['an event doubled', 'leaves.ndjson', text => changeLines(text, all => all.toSpliced(100, 0, all[100] ?? ''))],
+  ['two events swapped', 'leaves.ndjson', text => changeLines(text, ([a = '', b = '', ...rest]) => [b, a, ...rest])],
+  ['the last event dropped', 'leaves.ndjson', text => changeLines(text, all => all.slice(0, -1))],
+  ['a part edited', 'parts.ndjson', text => text.replace(/"sealed":"..../, '"sealed":"AAAA')],
+  ['a part dropped', 'parts.ndjson', text => changeLines(text, all => all.toSpliced(10, 1))],
+  ["another's part", 'parts.ndjson', text => text.replace(/"owner":"[^"]*"/, '"owner":"subject-x"')],
+  ['another root', 'checkpoint', text => text.replace(/\n(.)/, '\n1$1')],
+  ['another signature', 'checkpoint', text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A'))],
+  ['another key', 'key', text => text.replace(/\+A/, '+B')],
+]

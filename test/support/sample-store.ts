@@ -1,0 +1,51 @@
+import { copyFileSync } from 'node:fs'
+import { valueOf } from '../../src/index.ts'
+import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { temporaryStore } from './temporary-folder.ts'
+
+/**
+ * Makes a closed log with every kind of row: two full tiles of events, sealed parts, open and ended effects.
+ *
+ * @param first runs before that in the same world
+ */
+export async function makeSampleStore(
+  notifications = 520,
+  first: (world: World, store: string) => Promise<void> = async () => undefined,
+): Promise<string> {
+  const store = temporaryStore()
+  let isLost = false
+  const world = await simulate({
+    averba: { store, recordKeys: ['validation'] },
+    intercept: async (request, forward) => {
+      if (isLost && request.url.includes('/validate/')) throw new TypeError('The connection was lost')
+      return forward(request)
+    },
+  })
+  const { averba } = world
+  await first(world, store)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  isLost = true
+  await averba.validations.validate({ id: 'p2', cpf: samples.cpf, claims: { nome: 'X' } })
+  for (let i = 0; i < notifications; i++) {
+    const request = new Request('https://receptor.exemplo.br/averba', {
+      method: 'POST',
+      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
+      body: JSON.stringify({ i }),
+    })
+    await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+    // Every notification gets its own time.
+    await world.clock.advance(1)
+  }
+  await averba.close()
+  return store
+}
+
+/** Copies a closed log with its keyring. */
+export function copyStore(from: string): string {
+  const store = temporaryStore()
+  copyFileSync(from, store)
+  copyFileSync(`${from}.keys`, `${store}.keys`)
+  return store
+}

@@ -1,0 +1,25 @@
+import { type Averba, type AverbaOptions, openAverba } from '../../src/index.ts'
+import {
+  type RunningServices,
+  type ServicesOptions,
+  simulate,
+  startServices,
+  type World,
+  type WorldOptions,
+} from '../../src/simulation/index.ts'
+import { closeAtEnd } from './close-at-end.ts'
+
+/** Opens a simulated world, and closes it when the test ends. */
+export async function openWorld(options?: WorldOptions): Promise<World> {
+  return closeAtEnd(await simulate(options), options?.averba?.clock)
+}
+
+/** Opens an engine, and closes it when the test ends. */
+export async function openEngine(options: AverbaOptions): Promise<Averba> {
+  return closeAtEnd(await openAverba(options), options.clock)
+}
+
+/** Serves the simulated services on loopback, and closes them when the test ends. */
+export async function openServices(options?: ServicesOptions): Promise<RunningServices> {
+  return closeAtEnd(await startServices(options))
+}

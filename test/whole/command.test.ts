@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { type CommandProcess, main, startAverba } from './run-averba.ts'
+
+const running: CommandProcess[] = []
+
+afterEach(async () => {
+  for (const { child } of running) child.kill('SIGKILL')
+  await Promise.all(running.splice(0).map(({ ended }) => ended))
+})
+
+function start(args: readonly string[], cwd?: string): CommandProcess {
+  const started = startAverba(args, cwd)
+  running.push(started)
+  return started
+}
+
+/** Runs a command in a shell: `"$@"` is `averba`. */
+async function shell(script: string, ...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const command = ['-c', script, 'sh', process.execPath, ...main, ...args]
+  return promisify(execFile)('bash', command).then(
+    ended => ({ code: 0, ...ended }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  )
+}
+
+describe('averba simulate', () => {
+  test.each([
+    ['SIGINT', ({ child }: CommandProcess) => child.kill('SIGINT')],
+    ['SIGTERM', ({ child }: CommandProcess) => child.kill('SIGTERM')],
+    ['the end of the process that started it', ({ child }: CommandProcess) => child.stdin?.end()],
+  ])('stops on %s, and deletes its keys', async (_, end) => {
+    const command = start(['simulate', '--json'])
+    const { consentService }: SimulationAddresses = JSON.parse(await command.line('{'))
+    expect(existsSync(consentService.key)).toBe(true)
+    end(command)
+    expect(await command.ended).toMatchObject({ code: 0, err: '' })
+    expect(existsSync(consentService.key)).toBe(false)
+  })
+})
+
+test('a killed averba dev is no obstacle to the next', async () => {
+  const cwd = temporaryFolder()
+  const first = start(['dev'], cwd)
+  await first.line('averba trigger')
+  first.child.kill('SIGKILL')
+  await first.ended
+  expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
+  await start(['dev'], cwd).line('averba trigger')
+  expect(await start(['trigger', 'dimp-situacao-import'], cwd).ended).toMatchObject({ code: 0, out: 'delivered\n' })
+})
+
+/** Writes a configuration for `averba run` with this text before it, which declares `prepare`. */
+function write(text: string): string {
+  const file = join(temporaryFolder(), 'averba.config.ts')
+  writeFileSync(file, `${text}\nexport default { store: ':memory:', run: { port: 0, prepare } }`)
+  return file
+}
+
+describe('averba run', () => {
+  /** A follower that never ends keeps the process alive. */
+  const stuck = `
+    const prepare = async averba => {
+      averba.log.follow('stuck', ['subject.enrolled'], () => new Promise(() => console.log('stuck')))
+      await averba.consents.enrol({ cpf: '25774435016' })
+    }`
+
+  test('ends on a signal although a timer of its configuration would go on', async () => {
+    const run = start(['run', '--config', write('const prepare = () => void setInterval(() => undefined, 1_000)')])
+    await run.line('"message":"listening"')
+    run.child.kill('SIGTERM')
+    expect(await run.ended).toMatchObject({ code: 0, err: '' })
+  })
+
+  test('ends at once on a second signal', async () => {
+    const run = start(['run', '--config', write(stuck)])
+    await run.line('stuck')
+    run.child.kill('SIGINT')
+    await run.line('"signal":"SIGINT"')
+    run.child.kill('SIGTERM')
+    const { code, out } = await run.ended
+    expect(code).toBe(143)
+    expect(out).not.toContain('"stopped"')
+  })
+
+  test('continues when its output pipe is closed', async () => {
+    const run = start([
+      'run',
+      '--config',
+      write("const prepare = () => process.on('SIGUSR2', () => console.log('a line'))"),
+    ])
+    const { port } = JSON.parse(await run.line('"message":"listening"'))
+    run.child.stdout?.destroy()
+    run.child.kill('SIGUSR2')
+    await expect.poll(run.err).toContain('Cannot write the output (EPIPE): continuing without it')
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+    run.child.kill('SIGTERM')
+    expect((await run.ended).code).toBe(0)
+  })
+})
+
+test('a closed output pipe is no error', async () => {
+  const { code, stdout, stderr } = await shell('"$@" | head -n 1', 'demo')
+  expect([code, stdout.trim().split('\n').length, stderr]).toEqual([0, 1, ''])
+})
+
+test.each([['migrations'], ['--help']])('a full disk under the output of averba %s is an error', async command => {
+  expect(await shell('"$@" > /dev/full', command)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'Cannot write the output (ENOSPC)\n',
+  })
+})
+
+test.each([
+  ['init', 'averba.config.ts'],
+  ['simulate', ''],
+])('averba %s on a full disk reports it, and leaves no file that makes the next run fail', async (name, file) => {
+  const dir = join(temporaryFolder(), 'new')
+  const { code, stderr } = await shell(`trap '' XFSZ; ulimit -S -f 0; exec "$@"`, name, '--dir', dir)
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^STORE_UNSAFE: Cannot \w+ ".*": EFBIG\n/)
+  expect(existsSync(join(dir, file))).toBe(false)
+})
+
+test.each([
+  [
+    'cannot be read as a module',
+    'export default {',
+    /it throws SyntaxError\nIts package.json has to say "type": "module". To see /,
+  ],
+  [
+    'imports a missing package',
+    "import 'no-such-package'",
+    /a package or file that it imports is missing\nInstall averba/,
+  ],
+])('a configuration that %s is reported, with exit code 1', async (_, text, error) => {
+  const file = join(temporaryFolder(), 'averba.config.ts')
+  writeFileSync(file, text)
+  const { code, err } = await start(['plan', '--config', file]).ended
+  expect([code, err]).toEqual([1, expect.stringMatching(/^MISCONFIGURED: Cannot load /)])
+  expect(err).toMatch(error)
+})
