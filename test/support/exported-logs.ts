@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect } from 'vitest'
 import { exportBundle, openAverba } from '../../src/index.ts'
 import { makeSampleStore } from './sample-store.ts'
@@ -12,9 +14,9 @@ export interface ExportedLog {
   readonly key: string
 }
 
-/** Exports a log of several hundred events. */
-export async function exportSample(): Promise<ExportedLog> {
-  const [store, bundle] = [await makeSampleStore(300), join(temporaryFolder(), 'bundle')]
+/** Exports a log with this many notifications. */
+export async function exportSample(notifications = 300): Promise<ExportedLog> {
+  const [store, bundle] = [await makeSampleStore(notifications), join(temporaryFolder(), 'bundle')]
   await exportBundle({ store, dir: bundle })
   return { store, bundle, key: readFileSync(join(bundle, 'key'), 'utf8').trim() }
 }
@@ -58,3 +60,12 @@ export const forgeries: [string, string, (text: string) => string][] = [
   ['another signature', 'checkpoint', text => text.replace(/(— \S+ .{20})./, (_, to) => `${to}_`.replace('_', 'A'))],
   ['another key', 'key', text => text.replace(/\+A/, '+B')],
 ]
+
+/** Verifies a bundle by the program in its README, with Python and openssl. Returns its exit code and what it prints. */
+export async function verifyByReadme(dir: string): Promise<{ code: number; output: string }> {
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
+  const file = join(temporaryFolder(), 'verify.py')
+  writeFileSync(file, program)
+  const { code = 0, stdout, stderr } = await promisify(execFile)('python3', [file], { cwd: dir }).catch(error => error)
+  return { code, output: stdout || stderr }
+}

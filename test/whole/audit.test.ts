@@ -1,51 +1,24 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
 import { exportBundle, verifyLog } from '../../src/index.ts'
 import { simulate } from '../../src/simulation/index.ts'
-import { changeBundle, changeLines, exportSample, forgeries } from '../support/exported-logs.ts'
+import { changeBundle, changeLines, exportSample, forgeries, verifyByReadme } from '../support/exported-logs.ts'
+import { root } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-const root = resolve(import.meta.dirname, '../..')
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-/** Runs a program to its end, whatever that is. */
-async function run(file: string, args: string[], cwd = root): Promise<Ended> {
-  try {
-    return { code: 0, ...(await promisify(execFile)(file, args, { cwd })) }
-  } catch (error) {
-    return error as Ended // What execFile rejects with.
-  }
-}
 
 let [store, bundle] = ['', '']
 beforeAll(async () => {
-  ;({ store, bundle } = await exportSample())
+  ;({ store, bundle } = await exportSample(105))
 })
 
-/** The program of a bundle's README, in a file. */
-function programOf(dir: string): string {
-  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
-  const file = join(temporaryFolder(), 'verify.py')
-  writeFileSync(file, program)
-  return file
-}
-
 test('a bundle is verified with only Python and openssl, by the steps of its README', async () => {
-  const file = programOf(bundle)
-  const good = await run('python3', [file], bundle)
-  expect(good.stdout, good.stderr).toMatch(/^self-consistent: \d+ events, \d+ parts, 0 erased/)
-  for (const [name, of, change] of forgeries) {
-    const bad = await run('python3', [file], changeBundle(bundle, of, change))
-    expect(bad.code, `${name}: ${bad.stdout}`).not.toBe(0)
-  }
+  const output = expect.stringMatching(/^self-consistent: \d+ events, \d+ parts, 0 erased/)
+  expect(await verifyByReadme(bundle)).toEqual({ code: 0, output })
+  for (const [name, of, change] of forgeries)
+    expect((await verifyByReadme(changeBundle(bundle, of, change))).code, name).not.toBe(0)
 })
 
 test('a bundle with erased parts, and parts destroyed by retention, is verified by the same steps', async () => {
@@ -69,15 +42,14 @@ test('a bundle with erased parts, and parts destroyed by retention, is verified 
   const { erasedParts, faults, parts } = await verifyLog({ store: dir })
   expect(faults).toEqual([])
   expect(erasedParts).toBeGreaterThan(0)
-  const good = await run('python3', [programOf(dir)], dir)
-  expect(good.stdout).toContain(`${parts} parts, ${erasedParts} erased`)
+  expect((await verifyByReadme(dir)).output).toContain(`${parts} parts, ${erasedParts} erased`)
   // What nobody erased is still missed.
   const file = join(dir, 'parts.ndjson')
   writeFileSync(
     file,
     changeLines(readFileSync(file, 'utf8'), all => all.filter(each => !each.includes(stays))),
   )
-  expect((await run('python3', [programOf(dir)], dir)).stdout).toMatch(/^BROKEN: the part \S+ at \d+ is missing/)
+  expect((await verifyByReadme(dir)).output).toMatch(/^BROKEN: the part \S+ at \d+ is missing/)
   expect((await verifyLog({ store: dir })).level).toBe('broken')
 })
 
@@ -90,7 +62,8 @@ test('a bundle is not left incomplete when the disk is full', async () => {
       .then(() => console.log('exported'), error => console.log(error.code))`
   const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$@"`
   const dir = join(temporaryFolder(), 'bundle')
-  const { stdout } = await run('bash', ['-c', command, process.execPath, script, store, dir])
+  const args = ['-c', command, process.execPath, script, store, dir]
+  const { stdout } = await promisify(execFile)('bash', args, { cwd: root })
   expect(stdout.trim()).toBe('STORE_UNSAFE')
   // Nothing of it stands in the way of the next one.
   expect(readdirSync(dir)).toEqual([])

@@ -1,49 +1,21 @@
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { configTemplate } from '../../src/api/config-template.ts'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
 import { startCommand } from '../support/command-line.ts'
 import { folderInPackage } from '../support/temporary-folder.ts'
 import { main } from './run-averba.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 const folder = folderInPackage()
-const template = configTemplate()
-
-/** What a host may make of the configuration. */
-const variants: Record<string, string> = {
-  'as-written.config.ts': template,
-  'with-all-optional-lines.config.ts': template
-    .replace(/^( *)\/\/ (?!certificate)(\w+: .*,)/gm, '$1$2')
-    .replace(/^import \{ readFile/m, "import { seededEntropy, VirtualClock } from 'averba/simulation'\n$&"),
-  'with-the-other-certificate.config.ts': template
-    .replace(/^ +(cert|key): .*\n/gm, '')
-    .replace(/\/\/ ((pfx|passphrase): )/g, '$1'),
-}
-
-test('a strict compiler takes the configuration, with all optional lines too', async () => {
-  expect(new Set(Object.values(variants)).size).toBe(3)
-  for (const [name, text] of Object.entries(variants)) writeFileSync(join(folder, name), text)
-  const compilerOptions = {
-    ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
-    ...{ noPropertyAccessFromIndexSignature: true, noUnusedLocals: true, noImplicitReturns: true },
-  }
-  const config = { extends: join(root, 'tsconfig.json'), compilerOptions, include: [], files: Object.keys(variants) }
-  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config))
-  const { stdout } = await run(join(root, 'node_modules/.bin/tsc'), ['-p', folder]).catch(error => error)
-  // The sources of averba, which a host has as declarations only, keep to options of their own.
-  expect(stdout.split('\n').filter((line: string) => line !== '' && !line.startsWith('src/'))).toEqual([])
-})
 
 test('averba works with the written configuration when its variables are set', async () => {
   const services = startCommand(['simulate', '--json'])
   const { samples, env }: SimulationAddresses = JSON.parse(await services.line('{'))
   const values = parseEnv(readFileSync(env, 'utf8'))
-  writeFileSync(join(folder, 'averba.config.ts'), template)
+  expect(await startCommand(['init', '--dir', folder]).ended).toMatchObject({ code: 0 })
   writeFileSync(
     join(folder, 'host.ts'),
     `import { openAverba, valueOf } from 'averba'

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, posix, resolve } from 'node:path'
+import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
+import { root, toolPath } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
 const folder = temporaryFolder()
@@ -53,20 +53,42 @@ test('the installed package runs its commands and the code of the README, and it
   expect(steps.stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
 
-  // The types compile without the pages, with a strict compiler that checks every declaration.
+  // The types compile with a strict compiler that checks every declaration.
+  const ofPages = writeCodeOfPages(folder)
+  expect(ofPages.length).toBeGreaterThan(15)
+  expect(await compile(['first-steps.ts', ...ofPages])).toBe('')
+  const variants = writeConfigurations(readFileSync(join(folder, 'averba.config.ts'), 'utf8'))
+  const stricter = { noPropertyAccessFromIndexSignature: true, noUnusedLocals: true, noImplicitReturns: true }
+  expect(await compile(['averba.config.ts', ...variants], stricter)).toBe('')
+})
+
+/** Compiles files of the folder, and returns what the compiler prints. */
+async function compile(files: readonly string[], stricter = {}): Promise<string> {
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2024', lib: ['esnext'], noEmit: true, allowImportingTsExtensions: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
-    ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')] },
+    ...{ types: ['node'], typeRoots: [join(root, 'node_modules/@types')], ...stricter },
   }
-  const ofPages = writeCodeOfPages(folder)
-  expect(ofPages.length).toBeGreaterThan(15)
-  const files = ['first-steps.ts', 'averba.config.ts', ...ofPages]
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   // tsc prints its errors to stdout, which a rejected promise would hide.
-  const compiled = await run(join(root, 'node_modules/.bin/tsc'), ['-p', '.'], { cwd: folder }).catch(error => error)
-  expect(compiled.stdout).toBe('')
-})
+  const { stdout } = await run(toolPath('tsc'), ['-p', '.'], { cwd: folder }).catch(error => error)
+  return stdout
+}
+
+/** Writes what a host may make of the configuration that `averba init` writes. */
+function writeConfigurations(template: string): readonly string[] {
+  const variants = {
+    'with-all-optional-lines.config.ts': template
+      .replace(/^( *)\/\/ (?!certificate)(\w+: .*,)/gm, '$1$2')
+      .replace(/^import \{ readFile/m, "import { seededEntropy, VirtualClock } from 'averba/simulation'\n$&"),
+    'with-the-other-certificate.config.ts': template
+      .replace(/^ +(cert|key): .*\n/gm, '')
+      .replace(/\/\/ ((pfx|passphrase): )/g, '$1'),
+  }
+  expect(new Set([template, ...Object.values(variants)]).size).toBe(3)
+  for (const [name, text] of Object.entries(variants)) writeFileSync(join(folder, name), text)
+  return Object.keys(variants)
+}
 
 /** Writes the code blocks of the pages to files, also those that are not run. */
 function writeCodeOfPages(folder: string): string[] {

@@ -1,26 +1,9 @@
-import { execFile } from 'node:child_process'
-import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
+import { runForJson } from '../support/run-script.ts'
 
-const root = resolve(import.meta.dirname, '../..')
-const scenario = join(import.meta.dirname, 'both-runtimes.ts')
-const withoutTelemetry = join(import.meta.dirname, 'without-telemetry.ts')
-const spans = join(import.meta.dirname, 'spans-on-a-runtime.ts')
-const certificates = join(import.meta.dirname, 'certificates-on-a-runtime.ts')
-const bin = (name: string) => join(root, 'node_modules/.bin', name)
-
-async function run(command: string, args: string[]) {
-  const { stdout } = await promisify(execFile)(command, args, { cwd: root })
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
-}
-
-describe.each([
-  ['Node', bin('node'), []],
-  ['Deno', bin('deno'), ['run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']],
-])('%s', (_, command, args) => {
+describe.each(['Node', 'Deno'] as const)('%s', runtime => {
   test('handles a consent and a token over mutual TLS, and reads the log back', async () => {
-    expect(await run(command, [...args, scenario])).toEqual({
+    expect(await runForJson(runtime, 'test/whole/both-runtimes.ts')).toEqual({
       synced: { read: 4, changed: 4, unreadable: 0 },
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
@@ -46,7 +29,7 @@ describe.each([
   })
 
   test('creates spans in a host with telemetry', async () => {
-    expect(await run(command, [...args, spans])).toEqual([
+    expect(await runForJson(runtime, 'test/whole/spans-on-a-runtime.ts')).toEqual([
       'averba consents.enrol recorded in nothing',
       'averba consentService.listConsents settled in averba consents.sync',
       'averba consents.sync settled in nothing',
@@ -54,7 +37,7 @@ describe.each([
   })
 
   test('works in a host without telemetry', async () => {
-    expect(await run(command, [...args, withoutTelemetry])).toMatchObject({
+    expect(await runForJson(runtime, 'test/whole/without-telemetry.ts')).toMatchObject({
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
     })
@@ -62,7 +45,7 @@ describe.each([
 
   test('presents certificates of every form, reports a wrong one, and rotates it', async () => {
     const words = (text: string) => `Cannot use the client certificate: ${text}`
-    expect(await run(command, [...args, certificates])).toEqual({
+    expect(await runForJson(runtime, 'test/whole/certificates-on-a-runtime.ts')).toEqual({
       presented: {
         ...{ pem: 'gestora pem', encryptedPem: 'gestora pem' },
         ...{ aes: 'gestora a1', rc2: 'gestora a1', ec: 'gestora ec' },
@@ -81,5 +64,15 @@ describe.each([
       endsInTwentyDays: [20],
       rotated: ['gestora pem', 'gestora nova'],
     })
+  })
+})
+
+test('with Deno.serve and node:http, notifications are stored before they are acknowledged', async () => {
+  expect(await runForJson('Deno', 'test/whole/receiver-on-deno.ts')).toEqual({
+    statuses: [200, 401, 200],
+    forgotten: 500,
+    listened: { log: 200, drain: 200, decode: 200, read: 500 },
+    handled: [{ numero: '26BR1' }, { numero: 'não log' }, { numero: 'não drain' }, { numero: 'não decode' }],
+    states: [2, 1, 1, 1].map(copies => ({ state: 'handled', copies })),
   })
 })

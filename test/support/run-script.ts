@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+/** The root of the repository. */
+export const root = resolve(import.meta.dirname, '../..')
+
+/** The path of a program of a package that the tests use. */
+export function toolPath(name: string): string {
+  return join(root, 'node_modules/.bin', name)
+}
+
+const denoFlags = ['--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
+const commands = {
+  Node: [process.execPath],
+  Deno: [toolPath('deno'), 'run', ...denoFlags],
+  'node:test': [process.execPath, '--test', '--test-reporter=tap'],
+  'Deno.test': [toolPath('deno'), 'test', ...denoFlags],
+} as const
+
+/** Runs a script of the repository in a process of its own, and returns its output. */
+export async function runScript(
+  on: keyof typeof commands,
+  script: string,
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<string> {
+  const [command, ...flags] = commands[on]
+  const all = [...flags, '--conditions=averba-source', script, ...args]
+  const { stdout } = await promisify(execFile)(command, all, {
+    ...{ cwd: root, maxBuffer: 2 ** 26 },
+    env: { ...process.env, NO_COLOR: '1', ...env },
+  })
+  return stdout
+}
+
+/** Runs a script as `runScript` does, and parses its last line. */
+export async function runForJson(...run: Parameters<typeof runScript>) {
+  return JSON.parse((await runScript(...run)).trim().split('\n').at(-1) ?? '')
+}
