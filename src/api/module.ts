@@ -51,8 +51,10 @@ export interface Job {
   readonly name: string
   /** Runs once when a process starts, before it writes anything else. */
   readonly begin?: () => Promise<void>
-  /** Does what is due. Called every minute while a process runs, and by `settle`. */
+  /** Does what is due. Called by `settle`, and while a process runs, at most once a minute. */
   readonly runDue: () => Promise<void>
+  /** When something becomes due without a new event. Without it, that may be noticed ten minutes later. */
+  readonly nextAt?: () => Promise<number>
 }
 
 /** Limits work to once a day in this process. */

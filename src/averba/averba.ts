@@ -104,8 +104,9 @@ export interface Averba
    */
   on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void): () => void
   /**
-   * Performs due calls, runs schedules and calls followers until the signal. Wakes at once when this process appends,
-   * and polls every second for other processes. Several processes may run on one file. Closing ends it too.
+   * Performs due calls, runs schedules and calls followers until the signal: after each append, and when something
+   * becomes due. On a file it looks every second whether another process has written: several may run on one. Closing
+   * ends it too.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */

@@ -1,14 +1,16 @@
 import type { ApiContext } from '../api/api-context.ts'
 import type { Module } from '../api/module.ts'
 import type { AttemptCounts } from '../engine/engine.ts'
+import { cancelReason, monotonicClock } from '../runtime/clock.ts'
 import { runSequentially } from '../runtime/event-loop.ts'
 import { LogLimiter } from '../runtime/log-limiter.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 
-/** How often the ledger is searched for due calls, including those that another process left. */
+/** How often each loop looks for work at most, and how often other processes are asked for theirs. */
 const lookEveryMs = 1_000
 const scheduleEveryMs = 60_000
+const never = Number.POSITIVE_INFINITY
 /** How long work in progress is waited for after the signal. */
 const endWaitMs = 15_000
 
@@ -50,6 +52,13 @@ async function runDueJobs({ options }: ApiContext, modules: readonly Module[]): 
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.runDue())))
 }
 
+/** When a job next has something to do, as far as that is known. */
+async function nextJobAt({ options }: ApiContext, modules: readonly Module[]): Promise<number> {
+  if (options.schedules === false) return never
+  const times = modules.flatMap(({ jobs = [] }) => jobs.map(job => job.nextAt?.() ?? never))
+  return Math.min(...(await Promise.all(times)))
+}
+
 async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
   if (options.schedules === false) return
   await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
@@ -57,6 +66,12 @@ async function beginJobs({ options }: ApiContext, modules: readonly Module[]): P
 
 async function reportToModules(modules: readonly Module[]): Promise<void> {
   await runSequentially(...modules.map(each => async () => each.logAlerts?.()))
+}
+
+/** When to look for work again. */
+interface Look {
+  readonly nextAt: number
+  readonly hastens?: AbortSignal
 }
 
 interface RunEnd {
@@ -81,17 +96,57 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
       log({ message: 'part of run failed; it continues', detail: what, error: errorName(error), times }),
     )
   }
-  const every = (what: string, work: () => Promise<unknown>, everyMs = lookEveryMs) =>
-    repeatUntil(work, () => clock.sleep(everyMs, signal, `run: ${what}`), signal, logFailure(what))
+  /**
+   * Looks for work after each commit, but at most once in `everyMs`, and at the time that the look before gave. A signal
+   * may hasten the next look.
+   */
+  const repeat = async (what: string, everyMs: number, look: () => Promise<Look>) => {
+    while (!signal.aborted) {
+      const [{ count }, began] = [store.changes, clock.now()]
+      const { nextAt, hastens } = await look().catch((error: unknown): Look => {
+        logFailure(what)(error)
+        return { nextAt: began + everyMs }
+      })
+      const over = hastens ? AbortSignal.any([signal, hastens]) : signal
+      await store.changes.rest(count, nextAt, over, `run: ${what}`)
+      const leftMs = Math.min(everyMs, began + everyMs - clock.now())
+      if (leftMs > 0) await clock.sleep(leftMs, over, `run: ${what}`)
+    }
+  }
   const begin = () => engine.admit(() => beginJobs(context, modules))
   // Before anything is written, since jobs need to know where the log ended.
   await begin().catch(logFailure('schedules'))
+  const makeCalls = async (service: string) => {
+    const what = `calls of ${service}`
+    const due = engine.callsOf(service, signal, logFailure(what))
+    await repeat(what, lookEveryMs, async () => {
+      const room = new AbortController()
+      // Registered before `begin`: a call that ends meanwhile makes room too.
+      due.onceRoom(() => room.abort(cancelReason))
+      await engine.admit(() => due.begin())
+      return { nextAt: await due.nextAt(), hastens: room.signal }
+    })
+    await due.waitForAll()
+  }
   const work = Promise.all([
-    ...engine.services.map(service => makeCalls(context, service, signal, logFailure(`calls of ${service}`))),
-    every('schedules', () => engine.admit(() => runDueJobs(context, modules)), scheduleEveryMs),
-    every('subscriptions', () => engine.admit(() => reportToModules(modules)), scheduleEveryMs),
-    every('views', () => engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal])))),
-    every('followers', () => followers.run(signal)),
+    ...engine.services.map(makeCalls),
+    repeat('schedules', scheduleEveryMs, async () => {
+      await engine.admit(() => runDueJobs(context, modules))
+      return { nextAt: await nextJobAt(context, modules) }
+    }),
+    repeat('subscriptions', scheduleEveryMs, async () => {
+      await engine.admit(() => reportToModules(modules))
+      return { nextAt: never }
+    }),
+    repeat('views', lookEveryMs, async () => {
+      const nextAt = await engine.admit(closing => store.retryStoppedViews(AbortSignal.any([closing, signal])))
+      return { nextAt }
+    }),
+    repeat('followers', lookEveryMs, async () => {
+      await followers.run(signal)
+      return { nextAt: never }
+    }),
+    store.isShared && wakeForOthers(context, signal),
   ])
   const ended = new AbortController()
   const bound = async () => {
@@ -105,24 +160,17 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
   ended.abort()
 }
 
-/** Makes the calls of one service as they become due. */
-async function makeCalls(
-  { engine, clock }: ApiContext,
-  service: string,
-  signal: AbortSignal,
-  logFailure: (error: unknown) => void,
-): Promise<void> {
-  const calls = engine.callsOf(service, signal, logFailure)
-  let roomFree = new AbortController()
-  const begin = () => {
-    // Registered before `begin`: a call that ends meanwhile makes room too.
-    roomFree = new AbortController()
-    calls.onceRoom(() => roomFree.abort())
-    return engine.admit(() => calls.begin())
+/** Looks every second whether another process has written, or the system's clock was set: either may make work due. */
+async function wakeForOthers({ store, clock }: ApiContext, signal: AbortSignal): Promise<void> {
+  const elapsedMs = monotonicClock(clock)
+  let offset = clock.now() - elapsedMs()
+  while (!signal.aborted) {
+    await store.watch().catch(() => undefined) // Each loop reports that the store cannot be read.
+    const now = clock.now() - elapsedMs()
+    if (Math.abs(now - offset) > lookEveryMs) store.changes.wake()
+    offset = now
+    await clock.sleep(lookEveryMs, signal, 'run: a look for other processes')
   }
-  const rest = () => clock.sleep(lookEveryMs, AbortSignal.any([signal, roomFree.signal]), `run: calls of ${service}`)
-  await repeatUntil(begin, rest, signal, logFailure)
-  await calls.waitForAll()
 }
 
 function whenAborted(signal: AbortSignal): Promise<void> {
@@ -130,16 +178,4 @@ function whenAborted(signal: AbortSignal): Promise<void> {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-async function repeatUntil(
-  work: () => Promise<unknown>,
-  rest: () => Promise<void>,
-  signal: AbortSignal,
-  logFailure: (error: unknown) => void,
-): Promise<void> {
-  while (!signal.aborted) {
-    await work().catch(logFailure)
-    await rest()
-  }
 }

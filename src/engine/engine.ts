@@ -45,6 +45,8 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 
 const closeWaitMs = 15_000
 const restMs = 1_000
+/** How far ahead the next due call is searched for: a loop looks again before that. */
+const dueSearchMs = 15 * 60_000
 /** How many due calls `listLeftToOthers` looks at. */
 const leftSearchMax = 100
 
@@ -256,8 +258,10 @@ export class Engine {
     return new DueCalls({
       ...how,
       find: limit => findDue({ ...this.#parts, performers: this.#performers }, types, limit),
+      nextDueAt: () => this.#parts.store.nextDueAt(types, clock.now() + dueSearchMs),
       max: this.#throttleOf(service).atOnceMax * 2, // Few are queued, so that a host's own call gets its turn soon.
       elapsedMs: monotonicClock(clock),
+      now: () => clock.now(),
     })
   }
 

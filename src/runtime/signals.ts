@@ -13,16 +13,17 @@ export class Listeners<T> {
   }
 }
 
-/** Wakes waiting loops when there may be something new, and at the latest after the poll interval. */
+/** The longest rest: a clock may be set, and then something is due earlier than was known. */
+const restMaxMs = 10 * 60_000
+
+/** Wakes waiting loops when there may be something new. */
 export class WakeSignal {
   readonly #clock: Clock
-  readonly #pollMs: number
   #count = 0
   readonly #resting = new Set<() => void>()
 
-  constructor(clock: Clock, pollMs: number) {
+  constructor(clock: Clock) {
     this.#clock = clock
-    this.#pollMs = pollMs
   }
 
   get count(): number {
@@ -36,16 +37,17 @@ export class WakeSignal {
   }
 
   /**
-   * Waits until a wake after the `count`-th, at most for the poll interval. Removes its listeners, since an idle
-   * process calls this forever.
+   * Waits until a wake after the `count`-th, until a time, or until the signal, at most for ten minutes. Removes its
+   * listeners, since a process calls this forever.
    */
-  async rest(count: number, over: AbortSignal): Promise<void> {
-    if (over.aborted || this.#count !== count) return
+  async rest(count: number, until: number, over: AbortSignal, what: string): Promise<void> {
+    const ms = Math.min(until - this.#clock.now(), restMaxMs)
+    if (over.aborted || this.#count !== count || ms <= 0) return
     const awake = new AbortController()
     const wake = () => awake.abort(cancelReason)
     this.#resting.add(wake)
     over.addEventListener('abort', wake)
-    await this.#clock.sleep(this.#pollMs, awake.signal, 'run: a look at the log')
+    await this.#clock.sleep(ms, awake.signal, what)
     over.removeEventListener('abort', wake)
     this.#resting.delete(wake)
   }

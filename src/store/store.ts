@@ -1,5 +1,5 @@
 import { monotonicClock } from '../runtime/clock.ts'
-import { Listeners } from '../runtime/signals.ts'
+import { Listeners, WakeSignal } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
@@ -7,7 +7,7 @@ import type { Json, PartAddress, PendingEffect } from '../vocabulary/message.ts'
 import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
 import { checkAgainstMark, readLastResume, resolveMark } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
-import { type Connection, timeTransactions } from './database/connection.ts'
+import { type Connection, first, timeTransactions } from './database/connection.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
 import {
   type ClaimCandidate,
@@ -25,6 +25,7 @@ import {
   isEffectOpen,
   type LedgerClaim,
   listEffects,
+  nextDueAt,
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
@@ -49,8 +50,8 @@ import type { RecentDigest } from './writing/writer-cache.ts'
 
 /** The log, its ledger and its views in one database: an append changes all three in one durable transaction. */
 export class Store<E extends EventMap = EventMap> {
-  /** Called after every commit of this process, with the end of the log. */
-  readonly committed: Listeners<number> = new Listeners()
+  /** Wakes after every append of this process, and, while `watch` is called, after a write of another one. */
+  readonly changes: WakeSignal
   /** Called with the duration of each committed transaction in milliseconds: it blocks the event loop that long. */
   readonly transacted: Listeners<number>
   readonly vault: Vault
@@ -70,6 +71,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly #owner: string
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
+  #seenWrites: string | undefined
   #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last accepted restore: an effect from before it may have been performed already. */
   #restoredAt = 0
@@ -90,6 +92,7 @@ export class Store<E extends EventMap = EventMap> {
     this.#options = { ...options, schemas }
     this.trial = trial
     this.transacted = transacted
+    this.changes = new WakeSignal(clock)
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
@@ -99,7 +102,10 @@ export class Store<E extends EventMap = EventMap> {
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
     this.#checkpointer = new Checkpointer({ connection, signer, clock, onTrouble, ...outside })
-    const onCommitted = (position: number) => this.committed.notify(this.#checkpointer.onCommit(position))
+    const onCommitted = (position: number) => {
+      this.#checkpointer.onCommit(position)
+      this.changes.wake()
+    }
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
     const viewParts = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
@@ -210,6 +216,20 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => findReceipt(commandId))
   }
 
+  /** Whether other processes may write to the store. */
+  get isShared(): boolean {
+    return this.#connection.isShared
+  }
+
+  /** Wakes `changes` if another process has written since the last call. */
+  async watch(): Promise<void> {
+    const { foreignWrites } = this.#connection
+    const row = await this.#connection.read(() => first<Record<string, unknown>>(foreignWrites))
+    const value = JSON.stringify(row)
+    if (this.#seenWrites !== undefined && this.#seenWrites !== value) this.changes.wake()
+    this.#seenWrites = value
+  }
+
   /** Lists the ids of the effects that are due, the oldest first. */
   dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
     return this.#connection.read(() => dueEffects(this.#lease(now), filter))
@@ -268,8 +288,16 @@ export class Store<E extends EventMap = EventMap> {
     return rebuildAll(this.#rebuilder, this.#options.views, options)
   }
 
-  /** Retries the stopped views that are due, outside of appends, until the signal. */
-  retryStoppedViews(signal: AbortSignal): Promise<void> {
+  /** Finds when the next effect of these types becomes due, or free of its lease, up to an instant. */
+  nextDueAt(types: readonly string[], until: number): Promise<number> {
+    const now = toInstant(this.#options.clock.now())
+    return this.#connection.read(() => nextDueAt(types, now, toInstant(until)))
+  }
+
+  /**
+   * Retries the stopped views that are due, outside of appends, until the signal. Returns when the next one is due.
+   */
+  retryStoppedViews(signal: AbortSignal): Promise<number> {
     return this.#stoppedViews.retryDue(AbortSignal.any([signal, this.#closing.signal]))
   }
 

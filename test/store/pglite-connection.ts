@@ -41,6 +41,7 @@ class PgliteConnection implements Connection {
   readonly listTables = listTables
   /** Changes every time, so caches are always read again: slow but correct. */
   readonly foreignWrites = { sql: 'select txid_current() as mark', parameters: [] }
+  readonly isShared = true
   readonly #database: PGlite
   readonly #schema: string
 

@@ -12,6 +12,7 @@ export function withHooks(connection: Connection, { transact, read }: Connection
     dialect: connection.dialect,
     listTables: connection.listTables,
     foreignWrites: connection.foreignWrites,
+    isShared: connection.isShared,
     transact: steps => (transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps)),
     read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
     readOnly: query => connection.readOnly(query),

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { DueItem } from '../module.ts'
@@ -42,6 +42,20 @@ async function selectExpired({ views }: ApiContext, now: Instant, last: { consen
     .limit(lapsesPageRows)
     .execute()
   return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
+}
+
+/** When the next consent expires. */
+export async function nextLapseAt({ views, clock }: ApiContext): Promise<number> {
+  const next = await undefinedIfStopped(
+    views
+      .selectFrom('consents')
+      .select('lapses_at')
+      .where('lapses_at', '>', toInstant(clock.now()))
+      .orderBy('lapses_at')
+      .limit(1)
+      .executeTakeFirst(),
+  )
+  return next?.lapses_at ? fromInstant(next.lapses_at) : Number.POSITIVE_INFINITY
 }
 
 /** The consents that expire until an instant. */

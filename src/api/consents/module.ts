@@ -8,7 +8,7 @@ import { guardChanges, logUnmadeChanges } from './changes.ts'
 import { type Consents, createConsents } from './consents.ts'
 import { addNextSync } from './enrolments.ts'
 import { checkFreshness, logLatePlan, planSync, readReadingFigures } from './freshness.ts'
-import { expireConsents, lapsesUntil } from './lapses.ts'
+import { expireConsents, lapsesUntil, nextLapseAt } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
 
@@ -38,7 +38,7 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       performers: createPerformers(context, consentService),
       limits: { consentService },
       jobs: [
-        { name: 'lapses', runDue: () => expireConsents(context) },
+        { name: 'lapses', runDue: () => expireConsents(context), nextAt: () => nextLapseAt(context) },
         { name: 'freshness', runDue: daily(clock, logLateReadings) },
       ],
       checks: { consents: () => checkFreshness(context) },

@@ -93,7 +93,7 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
   async function resume(follower: Follower, how: ResumeAction): Promise<number> {
     const { name, position } = follower
     if (!(await store.followers.resume(follower, how))) throw notParkedError(name, how)
-    followers.wake()
+    store.changes.wake()
     log({ message: resumeActions[how].logMessage, follower: name, position: position + 1 })
     return position + 1
   }

@@ -1,4 +1,4 @@
-import { damageOrThrow, type Followers } from '../../engine/following/followers.ts'
+import { damageOrThrow, type Followers, onlyAfterEvents, type WorkDone } from '../../engine/following/followers.ts'
 import { callInTime, type HandlerCall, type HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyMissing, type HandlerState, handlingsAfter } from '../../machines/notification.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -88,44 +88,47 @@ export class HandlerWorker {
     this.#name = followerName(parts.registered)
   }
 
-  /** Does the work that is due now, until the signal. Returns the damage of a postponed notification. */
-  async work(closing: AbortSignal): Promise<AverbaError | undefined> {
-    if (!closing.aborted && (await this.#mayHaveWork())) await this.#runHandler(closing)
-    for (const { damage } of this.#state?.pending.values() ?? []) if (damage) return damage.error
-    return undefined
+  /** Does the work that is due now, until the signal. The trouble is the damage of a postponed notification. */
+  async work(closing: AbortSignal): Promise<WorkDone> {
+    const idle = await this.#whenIdle()
+    const done = closing.aborted || idle ? (idle ?? onlyAfterEvents) : await this.#runHandler(closing)
+    for (const { damage } of this.#state?.pending.values() ?? []) if (damage) return { ...done, trouble: damage.error }
+    return done
   }
 
-  async #runHandler(closing: AbortSignal): Promise<void> {
+  async #runHandler(closing: AbortSignal): Promise<WorkDone> {
     const { followers } = this.#parts
     const follower = await followers.claim(this.#name)
     if (follower?.position !== this.#state?.follower.position) this.#state = undefined
     if (!follower) this.#unrecorded.clear()
-    if (!follower || !followers.isDue(follower)) return
+    if (!follower || !followers.isDue(follower)) return followers.lookAgain()
     this.#state ??= { follower, cursor: follower.position, pending: new Map() }
     const state = this.#state
-    await followers.keepLease(this.#name, () => this.#processPages(state, closing))
+    return followers.keepLease(this.#name, () => this.#processPages(state, closing))
   }
 
-  /** Checks for work without taking the follower, so that an idle process writes nothing. */
-  async #mayHaveWork(): Promise<boolean> {
+  /** Until when there is nothing to do. Does not take the follower, so that an idle process writes nothing. */
+  async #whenIdle(): Promise<WorkDone | undefined> {
     const { followers } = this.#parts
-    if (!this.#state) return followers.mayHaveWork(this.#name, followedTypes)
+    if (!this.#state) return followers.whenIdle(this.#name, followedTypes)
     const { pending, cursor, damage } = this.#state
-    for (const { dueAt } of pending.values()) if (this.#isDue({ dueAt })) return true
-    if (damage) return pending.size === 0
-    return followers.hasNewEvents(cursor, followedTypes)
+    const retry = nextRetry(this.#state)
+    if (this.#isDue({ dueAt: retry.nextAt })) return undefined
+    const hasMore = damage ? pending.size === 0 : await followers.hasNewEvents(cursor, followedTypes)
+    return hasMore ? undefined : retry
   }
 
-  async #processPages(state: WorkerState, closing: AbortSignal): Promise<void> {
+  async #processPages(state: WorkerState, closing: AbortSignal): Promise<WorkDone> {
     for (;;) {
       const isAtEnd = await this.#readPage(state)
       await yieldToEventLoop()
       if (!(await this.#callDue(state, closing)) || !(await this.#advanceFollower(state))) this.#state = undefined
-      if (this.#state && state.damage && state.pending.size === 0) {
+      if (!this.#state) return this.#parts.followers.lookAgain()
+      if (state.damage && state.pending.size === 0) {
         this.#state = undefined
         return this.#parts.followers.failAtNext(state.follower, followedTypes, state.damage)
       }
-      if (isAtEnd || closing.aborted || !this.#state) return
+      if (isAtEnd || closing.aborted) return nextRetry(state)
     }
   }
 
@@ -283,6 +286,18 @@ export class HandlerWorker {
     state.follower = { ...follower, position, attempts: 0 }
     return this.#parts.context.store.followers.move(follower, position)
   }
+}
+
+/** When the next notification is tried, of those that no earlier one with the same key delays. */
+function nextRetry({ pending }: WorkerState): WorkDone {
+  const keys = new Set<string>()
+  let nextAt = Number.POSITIVE_INFINITY
+  for (const { dueAt, key } of pending.values()) {
+    if (key !== undefined && keys.has(key)) continue
+    if (key !== undefined) keys.add(key)
+    nextAt = Math.min(nextAt, dueAt)
+  }
+  return { nextAt }
 }
 
 /** Why a body cannot be opened. It is retried, since the part may be put back or a backup restored. */

@@ -47,7 +47,14 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     ...(portal && {
       performers: createPortalPerformers(context, declarations, portal),
       limits: { portal },
-      jobs: [{ name: 'recovery', begin: () => schedule.begin(), runDue: () => schedule.runDue() }],
+      jobs: [
+        {
+          name: 'recovery',
+          begin: () => schedule.begin(),
+          runDue: () => schedule.runDue(),
+          nextAt: async () => schedule.nextAt(),
+        },
+      ],
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {

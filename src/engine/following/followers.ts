@@ -1,6 +1,5 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { WakeSignal } from '../../runtime/signals.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
@@ -23,15 +22,24 @@ export type FollowHandler<R extends RecordedEvent = RecordedEvent> = (event: R, 
 
 interface FollowerWork {
   readonly name: string
-  /** Does the work that is available now, until the signal. Returns the error of a part that it had to leave out. */
-  readonly work: (closing: AbortSignal) => Promise<unknown>
+  /** Does the work that is available now, until the signal. */
+  readonly work: (closing: AbortSignal) => Promise<WorkDone>
 }
+
+/** What became of the work of a follower. */
+export interface WorkDone {
+  /** When there is more to do, unless an event comes before. */
+  readonly nextAt: number
+  /** The error of a part that it had to leave out. */
+  readonly trouble?: unknown
+}
+
+/** Nothing more to do before an event comes. */
+export const onlyAfterEvents: WorkDone = { nextAt: Number.POSITIVE_INFINITY }
 
 const attemptsMax = 8
 const backoffBaseMs = 1_000
 const backoffMaxMs = 5 * 60_000
-/** Appends of other processes do not wake this one. */
-const pollMs = 1_000
 /** How many events of other types a follower may skip before its position is saved. */
 const skippedMax = 100
 const closeWaitMs = 15_000
@@ -49,21 +57,18 @@ export class Followers<E extends EventMap = EventMap> {
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
   readonly #registered = new Map<string, FollowerWork>()
-  readonly #inProgress = new Map<string, Promise<void>>()
+  readonly #inProgress = new Map<string, Promise<WorkDone>>()
   readonly #claimed = new Set<string>()
   #activeRuns = 0
   readonly #troubles = new Map<string, unknown>()
   /** Work that `run` has already waited for: closing does not wait for it again. */
-  readonly #waitedFor = new WeakSet<Promise<void>>()
+  readonly #waitedFor = new WeakSet<Promise<WorkDone>>()
   readonly #closing = new AbortController()
-  readonly #wakes: WakeSignal
 
   constructor(store: Store<E>, clock: Clock, log: (line: LogLine) => void) {
     this.#store = store
     this.#clock = clock
-    this.#wakes = new WakeSignal(clock, pollMs)
     this.#log = log
-    store.committed.add(() => this.wake())
   }
 
   /**
@@ -97,11 +102,7 @@ export class Followers<E extends EventMap = EventMap> {
       })
     }
     this.#registered.set(name, { name, work })
-    this.wake()
-  }
-
-  wake(): void {
-    this.#wakes.wake()
+    this.#store.changes.wake()
   }
 
   /** Calls every handler for the events available now. Errors of this process are thrown once all are done. */
@@ -112,18 +113,18 @@ export class Followers<E extends EventMap = EventMap> {
     if (failed) throw failed.reason
   }
 
-  /** Runs until the signal. Wakes at once when this process appends, and polls every second for other processes. */
+  /** Runs until the signal, and wakes when the store does. */
   async run(signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([signal, this.#closing.signal])
     const loops = new Map<string, Promise<void>>()
     this.#activeRuns += 1
     try {
       while (!over.aborted) {
-        const wakes = this.#wakes.count
+        const { count } = this.#store.changes
         for (const following of this.#registered.values()) {
           if (!loops.has(following.name)) loops.set(following.name, this.#runLoop(following, over))
         }
-        await this.#wakes.rest(wakes, over)
+        await this.#store.changes.rest(count, Number.POSITIVE_INFINITY, over, 'run: new followers')
       }
       await Promise.all(loops.values())
     } finally {
@@ -137,11 +138,11 @@ export class Followers<E extends EventMap = EventMap> {
   async #runLoop(following: FollowerWork, over: AbortSignal): Promise<void> {
     const { name } = following
     for (let failures = 0; !over.aborted; ) {
-      const wakes = this.#wakes.count
+      const { count } = this.#store.changes
       try {
-        await this.#runWork(following, over)
+        const { nextAt } = await this.#runWork(following, over)
         failures = 0
-        await this.#wakes.rest(wakes, over)
+        await this.#store.changes.rest(count, nextAt, over, 'run: a look at the log')
       } catch (error) {
         const waitMs = backoffMs(failures, backoffBaseMs, backoffMaxMs)
         failures += 1
@@ -185,20 +186,21 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   /** Runs one call per follower at a time. A running call may end early for its own caller, so another follows it. */
-  #runWork(following: FollowerWork, closing: AbortSignal): Promise<void> {
+  #runWork(following: FollowerWork, closing: AbortSignal): Promise<WorkDone> {
     const running = this.#inProgress.get(following.name)
-    if (running) return running.then(() => (closing.aborted ? undefined : this.#runWork(following, closing)))
+    if (running) return running.then(done => (closing.aborted ? done : this.#runWork(following, closing)))
     const work = this.#tryWork(following, closing).finally(() => this.#inProgress.delete(following.name))
     this.#inProgress.set(following.name, work)
     return work
   }
 
   /** Releases a follower that this process cannot continue: another process may be able to. */
-  async #tryWork({ name, work }: FollowerWork, closing: AbortSignal): Promise<void> {
+  async #tryWork({ name, work }: FollowerWork, closing: AbortSignal): Promise<WorkDone> {
     try {
-      const trouble = await work(closing)
-      if (trouble === undefined) this.#troubles.delete(name)
-      else this.#troubles.set(name, trouble)
+      const done = await work(closing)
+      if (done.trouble === undefined) this.#troubles.delete(name)
+      else this.#troubles.set(name, done.trouble)
+      return done
     } catch (error) {
       this.#troubles.set(name, error)
       await this.#releaseLease(name)
@@ -223,10 +225,11 @@ export class Followers<E extends EventMap = EventMap> {
     types: readonly T[],
     call: (event: RecordedIn<E, T>) => Promise<string | undefined>,
     closing: AbortSignal,
-  ): Promise<void> {
-    if (closing.aborted || !(await this.mayHaveWork(name, types))) return
+  ): Promise<WorkDone> {
+    const idle = await this.whenIdle(name, types)
+    if (closing.aborted || idle) return idle ?? onlyAfterEvents
     const claimed = await this.claim(name)
-    if (!claimed || !this.isDue(claimed)) return
+    if (!claimed || !this.isDue(claimed)) return this.lookAgain()
     await this.#store.followers.keepTypes(claimed, types)
     let follower = claimed
     for (;;) {
@@ -236,26 +239,36 @@ export class Followers<E extends EventMap = EventMap> {
       for (const event of events) {
         const failure = await this.keepLease(name, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
-        if (!(await this.#store.followers.move(follower, event.position))) return
+        if (!(await this.#store.followers.move(follower, event.position))) return this.lookAgain()
         follower = { ...follower, position: event.position, attempts: 0 }
         // Otherwise a handler that never waits would block the event loop.
         await yieldToEventLoop()
-        if (closing.aborted) return
+        if (closing.aborted) return onlyAfterEvents
       }
       if (events.length > 0) continue
       // No event up to the end is of its types: the next read starts there.
       if (end > follower.position) await this.#store.followers.move(follower, end)
-      return
+      return onlyAfterEvents
     }
   }
 
-  /** Reads before claiming, so that an idle process writes nothing. */
-  async mayHaveWork(name: string, types: readonly string[]): Promise<boolean> {
-    if (this.#closing.signal.aborted) return false
+  /** Until when a follower has nothing to do. Reads before claiming, so that an idle process writes nothing. */
+  async whenIdle(name: string, types: readonly string[]): Promise<WorkDone | undefined> {
+    if (this.#closing.signal.aborted) return onlyAfterEvents
     const follower = await this.#store.followers.find(name)
-    if (!follower) return true
-    if (!this.isDue(follower)) return false
-    return (follower.types !== null && !followsTypes(follower, types)) || this.hasNewEvents(follower.position, types)
+    if (!follower) return undefined
+    const { isParked, dueAt, takenUntil, position } = follower
+    if (isParked) return onlyAfterEvents
+    if (dueAt !== null && !this.isDue(follower)) return { nextAt: fromInstant(dueAt) }
+    if (takenUntil !== null) return { nextAt: fromInstant(takenUntil) }
+    const mayHaveWork =
+      (follower.types !== null && !followsTypes(follower, types)) || (await this.hasNewEvents(position, types))
+    return mayHaveWork ? undefined : onlyAfterEvents
+  }
+
+  /** After another process came first: when to look what is left to do. */
+  lookAgain(): WorkDone {
+    return { nextAt: this.#clock.now() + backoffBaseMs }
   }
 
   /** Whether events of these types follow a position, or so many others that the position should move past them. */
@@ -266,11 +279,12 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   /** Fails at the next event, which cannot be read. Releases the follower: another process may be able to read it. */
-  async failAtNext(follower: Follower, types: readonly string[], error: AverbaError): Promise<void> {
+  async failAtNext(follower: Follower, types: readonly string[], error: AverbaError): Promise<WorkDone> {
     const at = await this.#store.followers.next(follower.position, types)
     if (at === undefined) throw error
-    await this.#fail(follower, at, error.code)
+    const done = await this.#fail(follower, at, error.code)
     await this.#releaseLease(follower.name)
+    return done
   }
 
   isDue({ isParked, dueAt }: Follower): boolean {
@@ -297,15 +311,15 @@ export class Followers<E extends EventMap = EventMap> {
     }
   }
 
-  async #fail(follower: Follower, at: number, reason: string): Promise<void> {
+  async #fail(follower: Follower, at: number, reason: string): Promise<WorkDone> {
     const isOver = follower.attempts + 1 >= attemptsMax
-    const dueAt = isOver
-      ? null
-      : toInstant(this.#clock.now() + backoffMs(follower.attempts, backoffBaseMs, backoffMaxMs))
-    if (!(await this.#store.followers.fail(follower, at, dueAt, reason))) return
+    const nextAt = this.#clock.now() + backoffMs(follower.attempts, backoffBaseMs, backoffMaxMs)
+    const dueAt = isOver ? null : toInstant(nextAt)
+    if (!(await this.#store.followers.fail(follower, at, dueAt, reason))) return this.lookAgain()
     const failure = { attempt: follower.attempts + 1, reason, isParked: isOver }
     const line = failureLine(failure, failedOrParked, { follower: follower.name })
     if (line) this.#log(line)
+    return isOver ? onlyAfterEvents : { nextAt }
   }
 }
 

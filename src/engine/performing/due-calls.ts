@@ -5,6 +5,8 @@ import type { Performers } from '../../vocabulary/performer.ts'
 /** What `DueCalls` works with. */
 export interface DueCallsParts {
   readonly find: (limit: number) => Promise<string[]>
+  /** When the next call becomes due, by the clock. */
+  readonly nextDueAt: () => Promise<number>
   /** Makes one call. True when it may still be due, or due again. */
   readonly make: (id: string) => Promise<boolean>
   /** How many calls are begun at a time, including those that wait for the throttle. */
@@ -12,6 +14,7 @@ export interface DueCallsParts {
   /** How long a call that may still be due is left alone: another process may have it, or it failed. */
   readonly restMs: number
   readonly elapsedMs: () => number
+  readonly now: () => number
   readonly onFailed: (error: unknown) => void
 }
 
@@ -43,6 +46,15 @@ export class DueCalls {
     const due = this.#due.splice(0, max - this.#begun.size)
     for (const id of due) this.#begun.set(id, this.#make(id))
     return due.length
+  }
+
+  /** When there may be more to begin, unless a commit or a call that ends makes it earlier. */
+  async nextAt(): Promise<number> {
+    const { max, now, elapsedMs, restMs, nextDueAt } = this.#parts
+    if (this.#begun.size === max) return Number.POSITIVE_INFINITY
+    if (this.#due.length > 0) return now()
+    const rested = [...this.#resting.values()].map(from => now() + restMs - (elapsedMs() - from))
+    return Math.min(await nextDueAt(), ...rested)
   }
 
   /** Makes due calls and those that become due by them, and waits for all. Returns how many there were. */

@@ -48,6 +48,7 @@ export class CrashableMedium implements StoreMedium {
       dialect: database.dialect,
       listTables: database.listTables,
       foreignWrites: database.foreignWrites,
+      isShared: database.isShared,
       transact: steps =>
         alive(async () => {
           if (this.#atWrite('beforeWrite')) return never()

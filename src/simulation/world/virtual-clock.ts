@@ -37,8 +37,8 @@ const [firstTime, lastTime] = [fromInstant('0000-01-01T00:00:00.000Z'), fromInst
  * quiet: until no work can run without a further move. This takes no real time and is the same in every run. Register
  * outside work, such as reading a file or a socket, with `hold`: the clock then waits for it.
  *
- * Time without a due sleeper passes at once. `averba.run` sleeps for a second at a time, so an idle day takes long: to
- * let months pass, call `advance` and `averba.settle` in turn instead.
+ * Time without a due sleeper passes at once. `averba.run` on a store in memory looks every ten minutes when nothing
+ * happens; on a file it looks every second for other processes, so an idle day takes long.
  */
 export class VirtualClock implements Clock {
   #now: number

@@ -43,6 +43,8 @@ export interface Connection {
    * Gives a value that changes when another process has written: caches are then stale. Run inside a write transaction.
    */
   readonly foreignWrites: Statement
+  /** Whether other processes may write to the database. */
+  readonly isShared: boolean
   /**
    * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw.
    *
@@ -121,6 +123,7 @@ export function timeTransactions(
     dialect: connection.dialect,
     listTables: connection.listTables,
     foreignWrites: connection.foreignWrites,
+    isShared: connection.isShared,
     async transact(steps) {
       let began = 0
       try {

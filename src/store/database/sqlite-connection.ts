@@ -32,6 +32,7 @@ export class SqliteConnection implements Connection {
     parameters: [],
   }
   readonly foreignWrites = { sql: 'pragma data_version', parameters: [] }
+  readonly isShared: boolean
   readonly #path: string
   readonly #files: OwnFiles | undefined
   readonly #database: Database
@@ -40,7 +41,8 @@ export class SqliteConnection implements Connection {
 
   constructor(path: string, database: Database) {
     this.#path = path
-    this.#files = path === inMemory ? undefined : new OwnFiles(path)
+    this.isShared = path !== inMemory
+    this.#files = this.isShared ? new OwnFiles(path) : undefined
     this.#database = database
     this.#runner = new SqliteRunner(database)
     this.#tablesRead = new TablesRead(database)

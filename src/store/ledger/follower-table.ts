@@ -18,6 +18,8 @@ export interface Follower {
   /** How often the next event was tried. `dueAt` is the time of the next attempt. */
   readonly attempts: number
   readonly dueAt: Instant | null
+  /** Until when another process has it. */
+  readonly takenUntil: Instant | null
   /** Why the last attempt failed: the name of the error, never its message. */
   readonly reason: string
 }
@@ -51,7 +53,7 @@ export class FollowerTable {
     const lease = this.#lease()
     const row = await this.#connection.read(() => readRow(name))
     const isOurs = row?.lease_owner === lease.owner && !isLeaseOver(row.lease_until, lease)
-    const found = isOurs ? toFollower(row) : await this.take(name)
+    const found = isOurs ? toFollower(row, lease) : await this.take(name)
     return found?.position === position && !found.isParked
   }
 
@@ -108,16 +110,19 @@ export class FollowerTable {
   }
 
   list(): Promise<Follower[]> {
+    const lease = this.#lease()
     return this.#connection.read(function* (): Steps<Follower[]> {
-      return (yield* rows(db.selectFrom('follower').selectAll().orderBy('name'))).map(toFollower)
+      const all = yield* rows(db.selectFrom('follower').selectAll().orderBy('name'))
+      return all.map(row => toFollower(row, lease))
     })
   }
 
   /** Finds a follower; `undefined` when the name was never used. */
   find(name: string): Promise<Follower | undefined> {
+    const lease = this.#lease()
     return this.#connection.read(function* (): Steps<Follower | undefined> {
       const row = yield* readRow(name)
-      return row && toFollower(row)
+      return row && toFollower(row, lease)
     })
   }
 
@@ -142,10 +147,10 @@ function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> 
   const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
   yield* rows(insert.onConflict(on => on.doNothing()))
   const row = yield* readRow(name)
-  if (!row || (row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease))) return undefined
+  if (!row || toFollower(row, lease).takenUntil !== null) return undefined
   const leased = { lease_owner: lease.owner, lease_until: lease.until }
   yield* rows(db.updateTable('follower').set(leased).where('name', '=', name))
-  return toFollower(row)
+  return toFollower({ ...row, ...leased }, lease)
 }
 
 function readRow(name: string): Steps<FollowerRow | undefined> {
@@ -157,9 +162,12 @@ function updateHeld(name: string, owner: string) {
   return db.updateTable('follower').where('name', '=', name).where('lease_owner', '=', owner)
 }
 
-function toFollower({ name, types, position, is_parked, attempts, due_at, reason }: FollowerRow): Follower {
-  const followed: string[] | null = types === null ? null : JSON.parse(types) // As `keepTypes` wrote it.
-  return { name, types: followed, position, isParked: is_parked === 1, attempts, dueAt: due_at, reason }
+function toFollower(row: FollowerRow, lease: Lease): Follower {
+  const { name, position, attempts, reason } = row
+  const types: string[] | null = row.types === null ? null : JSON.parse(row.types) // As `keepTypes` wrote it.
+  const isTaken = row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease)
+  const takenUntil = isTaken ? row.lease_until : null
+  return { name, types, position, isParked: row.is_parked === 1, attempts, dueAt: row.due_at, takenUntil, reason }
 }
 
 /** Reports whether a handler of an `evento`, in any process, has not passed the position yet. */

@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { first, oneOf, rows, type Steps } from '../database/connection.ts'
+import { column, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { readHeader, type Schemas } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
@@ -147,13 +147,32 @@ export function* dueEffects(
   return [...due, ...ahead].slice(0, limit).map(effectIdOf)
 }
 
-// Text, since each service looks every second. The literal lets the small index of open effects be used.
+// Text, since each service looks after every commit. The literal lets the small index of open effects be used.
 const selectOpenIds = `select event.version, stream.name, effect.n from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
 const isDueNow = `effect.state not in ('unknown', 'parked') and effect.due_at <= ?
   and (effect.lease_until is null or effect.lease_until <= ?) order by effect.due_at`
 const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)
   order by effect.given_at`
+
+const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
+
+/**
+ * Finds when the next effect of these types becomes due, or its lease ends, in milliseconds; infinity when none does
+ * until an instant.
+ */
+export function* nextDueAt(types: readonly string[], now: Instant, until: Instant): Steps<number> {
+  const ofTypes = oneOf('type', types)
+  const [due] = yield* column<Instant | null>({
+    sql: `select min(due_at) ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
+    parameters: [now, until, ...types],
+  })
+  const [free] = yield* column<Instant | null>({
+    sql: `select min(lease_until) ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
+    parameters: [now, now, ...types],
+  })
+  return Math.min(...[due, free].map(at => (at ? fromInstant(at) : Number.POSITIVE_INFINITY)))
+}
 
 /** An effect that can be claimed. */
 export interface ClaimCandidate {

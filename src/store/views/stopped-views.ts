@@ -32,7 +32,7 @@ export class StoppedViews implements ViewStateListener {
   readonly #retries = new Map<string, RetryState>()
   /** The views reported as stopped; `undefined` before `restore`. */
   #knownStopped: Set<string> | undefined
-  #round: Promise<void> | undefined
+  #round: Promise<number> | undefined
 
   constructor(parts: StoppedViewsParts) {
     this.#parts = parts
@@ -64,15 +64,15 @@ export class StoppedViews implements ViewStateListener {
     this.#knownStopped = new Set((await this.#listStopped()).map(({ view }) => view.name))
   }
 
-  /** Tries the views that are due, until the signal. Concurrent callers share one round. */
-  retryDue(signal: AbortSignal): Promise<void> {
+  /** Tries the views that are due, until the signal, and returns when the next one is. Callers share one round. */
+  retryDue(signal: AbortSignal): Promise<number> {
     this.#round ??= this.#retryRound(signal).finally(() => {
       this.#round = undefined
     })
     return this.#round
   }
 
-  async #retryRound(signal: AbortSignal): Promise<void> {
+  async #retryRound(signal: AbortSignal): Promise<number> {
     const { clock, connection, options } = this.#parts
     this.onRunning(await connection.read(readRunningViews))
     const stopped = await this.#listStopped()
@@ -81,13 +81,15 @@ export class StoppedViews implements ViewStateListener {
       if (isWaitOver(dueAt, clock.now(), waitMaxMs) && !isStill(name)) this.#retries.delete(name)
     for (const { view } of stopped) {
       const retry = this.#retries.get(view.name)
-      if (signal.aborted) return
+      if (signal.aborted) break
       if (retry && !isWaitOver(retry.dueAt, clock.now(), waitMaxMs)) continue
       // Catching up takes nothing from a rebuild of the same view, whereas building would take over its side table.
       await this.#restart(view, async () => {
         if (await catchUp(this.#parts, view, signal)) options.onViewBack?.(view.name)
       })
     }
+    const dueTimes = stopped.map(({ view }) => this.#retries.get(view.name)?.dueAt ?? clock.now())
+    return Math.min(...dueTimes)
   }
 
   async #restart(view: View, work: () => Promise<unknown>): Promise<void> {

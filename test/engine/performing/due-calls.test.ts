@@ -21,7 +21,9 @@ function given(count: number, max: number) {
     },
     max,
     restMs: 1_000,
+    nextDueAt: async () => 5_000,
     elapsedMs: () => time.ms,
+    now: () => time.ms,
     onFailed: error => void failed.push(error),
   })
   /** Ends a call: it stays due, or is done. */

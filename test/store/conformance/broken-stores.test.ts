@@ -24,9 +24,9 @@ async function runBroken(name: string, breaking: (connection: Connection) => Con
 
 /** Copies a connection with some members replaced. */
 function withChange(connection: Connection, change: Partial<Connection>): Connection {
-  const { dialect, listTables, foreignWrites } = connection
+  const { dialect, listTables, foreignWrites, isShared } = connection
   return {
-    ...{ dialect, listTables, foreignWrites },
+    ...{ dialect, listTables, foreignWrites, isShared },
     transact: steps => connection.transact(steps),
     read: steps => connection.read(steps),
     readOnly: (query, check) => connection.readOnly(query, check),

@@ -54,13 +54,15 @@ export class RecoverySchedule {
   }
 
   next(): DueItem[] {
-    const { options, clock } = this.#context
-    const { portal, schedules = true } = options
+    const { portal, schedules = true } = this.#context.options
     if (!portal || !schedules) return []
-    const now = clock.now()
+    return [{ what: 'recovery', at: toInstant(this.nextAt()), id: portalStream }]
+  }
+
+  nextAt(): number {
+    const now = this.#context.clock.now()
     const today = this.#recoveryOf(brasiliaDay(now))
-    const at = toInstant(today > now ? today : this.#recoveryOf(brasiliaDay(now + dayMs)))
-    return [{ what: 'recovery', at, id: portalStream }]
+    return today > now ? today : this.#recoveryOf(brasiliaDay(now + dayMs))
   }
 
   #recoveryOf(day: string): number {
