@@ -2,6 +2,7 @@ import { EventEmitter } from 'eventemitter3'
 import type { Machine } from '../machines/definition/machine.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
 import { monotonicClock } from '../runtime/clock.ts'
+import { WorkInProgress } from '../runtime/work-in-progress.ts'
 import { AverbaError, closedError } from '../vocabulary/errors.ts'
 import type { EffectState, Json, RecordedEvent } from '../vocabulary/message.ts'
 import { serviceOf } from '../vocabulary/names.ts'
@@ -68,9 +69,7 @@ export class Engine {
   readonly #emitter = new EventEmitter<EmitterEvents>()
   /** Effects in progress, by id. Each resolves to whether it got its turn before the signal. */
   readonly #performing = new Map<string, Promise<boolean>>()
-  readonly #running = new Set<Promise<unknown>>()
-  /** Work that `run` has already waited for: closing does not wait for it again. */
-  readonly #waitedFor = new WeakSet<Promise<unknown>>()
+  readonly #work = new WorkInProgress()
   /** Answers to hosts, which must be given before the store closes. */
   readonly #answers = new Set<Promise<unknown>>()
 
@@ -107,22 +106,18 @@ export class Engine {
    */
   async admit<T>(work: (closing: AbortSignal) => Promise<T>): Promise<T> {
     this.#checkOpen()
-    return this.#track(work(this.#closing.signal))
+    return this.#work.track(work(this.#closing.signal))
   }
 
   #checkOpen(): void {
     if (this.#closing.signal.aborted) throw closedError()
   }
 
-  #track<T>(work: Promise<T>, among = this.#running): Promise<T> {
-    const held = work.finally(() => among.delete(held))
-    among.add(held)
-    return held
-  }
-
   /** Runs work whose result a host waits for: closing waits for it without a limit, so it must heed the signal. */
   answer<T>(give: (over: AbortSignal) => Promise<T>): Promise<T> {
-    return this.#track(give(this.#waitOver.signal), this.#answers)
+    const answer = give(this.#waitOver.signal).finally(() => this.#answers.delete(answer))
+    this.#answers.add(answer)
+    return answer
   }
 
   /**
@@ -173,7 +168,7 @@ export class Engine {
     options: Pick<RecordOptions, 'isKeptElsewhere'> = {},
   ): Promise<readonly RecordedEvent[]> {
     if (options.isKeptElsewhere) this.#checkOpen()
-    return this.#track(this.#recorder.record(createRequest, options).then(made => made.events))
+    return this.#work.track(this.#recorder.record(createRequest, options).then(made => made.events))
   }
 
   get inFlight(): InFlight {
@@ -189,7 +184,7 @@ export class Engine {
   #performUntil(signal: AbortSignal, id: string): Promise<boolean> {
     const running = this.#performing.get(id)
     if (running) return running.then(hadTurn => hadTurn || (!signal.aborted && this.#performUntil(signal, id)))
-    const work = this.#track(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
+    const work = this.#work.track(this.#perform(id, signal)).finally(() => this.#performing.delete(id))
     this.#performing.set(id, work)
     return work
   }
@@ -315,22 +310,13 @@ export class Engine {
 
   /** Remembers the work in progress; the returned function keeps `close` from waiting for it again. */
   noteInFlight(): () => void {
-    const noted = [...this.#running]
-    return () => {
-      for (const each of noted) this.#waitedFor.add(each)
-    }
+    return this.#work.note()
   }
 
   /** Waits for work in progress, up to a limit. Effects that have not ended by then stay in the ledger. */
   async close(): Promise<void> {
     this.#closing.abort()
-    const stop = new AbortController()
-    const ended = async () => {
-      const left = () => [...this.#running].filter(each => !this.#waitedFor.has(each))
-      while (left().length > 0) await Promise.allSettled(left())
-    }
-    await Promise.race([ended(), this.#parts.clock.sleep(closeWaitMs, stop.signal, 'work in progress to end')])
-    stop.abort()
+    await this.#work.waitForAll(this.#parts.clock, closeWaitMs, 'work in progress to end')
     this.#waitOver.abort()
     await Promise.allSettled(this.#answers)
     this.#emitter.removeAllListeners()

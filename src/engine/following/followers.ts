@@ -1,5 +1,6 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { WorkInProgress } from '../../runtime/work-in-progress.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
@@ -61,8 +62,7 @@ export class Followers<E extends EventMap = EventMap> {
   readonly #claimed = new Set<string>()
   #activeRuns = 0
   readonly #troubles = new Map<string, unknown>()
-  /** Work that `run` has already waited for: closing does not wait for it again. */
-  readonly #waitedFor = new WeakSet<Promise<WorkDone>>()
+  readonly #work = new WorkInProgress()
   readonly #closing = new AbortController()
 
   constructor(store: Store<E>, clock: Clock, log: (line: LogLine) => void) {
@@ -155,20 +155,13 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   noteInFlight(): () => void {
-    const noted = [...this.#inProgress.values()]
-    return () => {
-      for (const each of noted) this.#waitedFor.add(each)
-    }
+    return this.#work.note()
   }
 
   /** Waits for handlers, up to a limit, and releases their leases so that other processes can take over at once. */
   async close(): Promise<void> {
     this.#closing.abort()
-    const stop = new AbortController()
-    const left = [...this.#inProgress.values()].filter(each => !this.#waitedFor.has(each))
-    const working = Promise.allSettled(left)
-    await Promise.race([working, this.#clock.sleep(closeWaitMs, stop.signal, 'handlers to end')])
-    stop.abort()
+    await this.#work.waitForAll(this.#clock, closeWaitMs, 'handlers to end')
     await this.#release([...this.#claimed])
   }
 
@@ -189,7 +182,8 @@ export class Followers<E extends EventMap = EventMap> {
   #runWork(following: FollowerWork, closing: AbortSignal): Promise<WorkDone> {
     const running = this.#inProgress.get(following.name)
     if (running) return running.then(done => (closing.aborted ? done : this.#runWork(following, closing)))
-    const work = this.#tryWork(following, closing).finally(() => this.#inProgress.delete(following.name))
+    const trying = this.#tryWork(following, closing).finally(() => this.#inProgress.delete(following.name))
+    const work = this.#work.track(trying)
     this.#inProgress.set(following.name, work)
     return work
   }
