@@ -109,7 +109,8 @@ export class Commands {
     }
     return this.#engine.answer(async over => {
       const pending =
-        (await this.wait(this.#perform(effect), commandOptions, over)) ?? (await this.#store.effect(effect))
+        (await this.wait(until => this.#perform(effect, until), commandOptions, over)) ??
+        (await this.#store.effect(effect))
       if (!pending) throw new TypeError(`The command has no effect "${effect}"`)
       if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#finalStatus(pending))
       return { position, effect, replayed, ...(await this.#toOutcome(pending, value)) }
@@ -120,27 +121,27 @@ export class Commands {
    * Performs an effect and returns its state. When the outcome is unknown, or was declined against what we know, it
    * also performs the pending reading that finds out.
    */
-  async #perform(id: string): Promise<PendingEffect | undefined> {
-    await this.#engine.perform(id)
+  async #perform(id: string, until: AbortSignal): Promise<PendingEffect | undefined> {
+    await this.#engine.perform(id, until)
     const pending = await this.#store.effect(id)
     if (pending?.state !== 'unknown' && pending?.state !== 'declined') return pending
     const probes = await this.#store.effects({ stream: pending.stream, states: ['pending'] })
     const isOfEnd = (probe: PendingEffect) => pending.state === 'unknown' || probe.position === pending.settledAt
-    for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id)
+    for (const probe of probes.filter(isOfEnd)) await this.#engine.perform(probe.id, until)
     return this.#store.effect(id)
   }
 
-  /** Waits for work up to the caller's `waitMs` or signal, and at most until the log closes. */
+  /** Waits for work up to the caller's `waitMs` or signal, and at most until the log closes. Then its signal aborts. */
   async wait<T>(
-    work: Promise<T>,
+    work: (until: AbortSignal) => Promise<T>,
     { waitMs = defaultWaitMs, signal }: CommandOptions,
     over?: AbortSignal,
   ): Promise<T | undefined> {
-    if (waitMs === 0) return void work.catch(() => undefined) // A failure stays in the ledger.
+    if (waitMs === 0) return void work(AbortSignal.abort(cancelReason)).catch(() => undefined) // It stays in the ledger.
     const done = new AbortController()
-    const signals = [signal, over, done.signal].filter(each => each !== undefined)
-    const timeout = this.#clock.sleep(waitMs, AbortSignal.any(signals), 'the wait of a caller')
-    return Promise.race([work, timeout.then(() => undefined)]).finally(() => done.abort(cancelReason))
+    const until = AbortSignal.any([signal, over, done.signal].filter(each => each !== undefined))
+    const timeout = this.#clock.sleep(waitMs, until, 'the wait of a caller')
+    return Promise.race([work(until), timeout.then(() => undefined)]).finally(() => done.abort(cancelReason))
   }
 
   async #toOutcome<T>(pending: PendingEffect, value: (ended: Recorded) => Promise<T>) {

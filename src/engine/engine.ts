@@ -46,6 +46,8 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 
 const closeWaitMs = 15_000
 const restMs = 1_000
+/** How often a caller looks whether another process has ended its call. */
+const othersPollMs = 50
 /** How far ahead the next due call is searched for: a loop looks again before that. */
 const dueSearchMs = 15 * 60_000
 /** How many due calls `listLeftToOthers` looks at. */
@@ -175,9 +177,17 @@ export class Engine {
     return this.#recorder.inFlight
   }
 
-  /** Performs one effect and records its outcome. It is claimed after the throttle, so waiting changes nothing. */
-  async perform(id: string): Promise<void> {
-    await this.#performUntil(this.#waitOver.signal, id)
+  /**
+   * Performs one effect and records its outcome. It is claimed after the throttle, so waiting changes nothing. While
+   * another process performs it, waits for that, until the signal or the end of the other's lease.
+   */
+  async perform(id: string, signal: AbortSignal = this.#waitOver.signal): Promise<void> {
+    const { store, clock } = this.#parts
+    for (;;) {
+      await this.#performUntil(this.#waitOver.signal, id)
+      if (signal.aborted || (await store.effect(id))?.state !== 'started') return
+      await clock.sleep(othersPollMs, signal, 'a call of another process')
+    }
   }
 
   /** Runs an effect once at a time for all callers. If an earlier caller gave up waiting, the next one tries. */

@@ -11,6 +11,7 @@ import { type Connection, first, timeTransactions } from './database/connection.
 import { FollowerTable } from './ledger/follower-table.ts'
 import {
   type ClaimCandidate,
+  canSettle,
   claimEffect,
   countPending,
   type DueFilter,
@@ -22,7 +23,6 @@ import {
   extendEffect,
   findClaimable,
   heldUntil,
-  isEffectOpen,
   type LedgerClaim,
   listEffects,
   nextDueAt,
@@ -43,7 +43,7 @@ import { type RebuildAll, Rebuilder, type RebuildResult, rebuildAll } from './vi
 import { hasDiscardedTables, sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
-import type { Append, Appended, Receipt } from './writing/append.ts'
+import type { Append, Appended, AttemptEnd, Receipt } from './writing/append.ts'
 import { findReceipt, lookUp } from './writing/stage.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 import type { RecentDigest } from './writing/writer-cache.ts'
@@ -267,8 +267,8 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
   }
 
-  isEffectOpen(effect: string): Promise<boolean> {
-    return this.#connection.read(() => isEffectOpen(effect))
+  canSettle(end: AttemptEnd): Promise<boolean> {
+    return this.#connection.read(() => canSettle(end))
   }
 
   effect(id: string): Promise<PendingEffect | undefined> {

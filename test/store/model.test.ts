@@ -69,7 +69,7 @@ test('of two concurrent appends that settle the same effect, one conflicts', asy
       ...rest,
     })
   await append({ type: 'bench.asked', data: {}, effects })
-  const settles = { effect: 'bench-a/1/0', as: 'settled' as const, reason: '' }
+  const settles = { effect: 'bench-a/1/0', attempts: 0, as: 'settled' as const, reason: '' }
   const ended = { type: 'bench.ended', data: {} }
   const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
   expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])

@@ -57,7 +57,7 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
       async ended => {
         onAnswered?.()
         const waitMs = Math.max(0, until - clock.now())
-        await commands.wait(readChanged(subject), { ...commandOptions, waitMs })
+        await commands.wait(() => readChanged(subject), { ...commandOptions, waitMs })
         const { read, changed, unreadable } = ofType(ended, 'subject.synced').data
         return { read, changed, unreadable }
       },

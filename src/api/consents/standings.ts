@@ -105,7 +105,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     const reading = readings.readOnce(subject, ageMaxMs).then(({ status }) => {
       isRead = status === 'settled'
     })
-    await commands.wait(reading, ask)
+    await commands.wait(() => reading, ask)
     return { history: await readConsentHistory(store, subject, id), askedAt, hasFailed: !isRead }
   }
 

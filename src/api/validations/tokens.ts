@@ -3,7 +3,7 @@ import { misdirectedCode, type TokenKeeper } from '../../adapters/token/client.t
 import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import type { Engine } from '../../engine/engine.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, cancelReason } from '../../runtime/clock.ts'
 import type { TokenRow } from '../../views/tokens.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
@@ -13,9 +13,8 @@ import type { ApiContext } from '../api-context.ts'
 import { isBy, type LogStore, type Recorded, type RecordedBy } from '../events.ts'
 import type { CheckResult } from '../health-check.ts'
 
-/** How often to poll for the token request of another process. */
-const pollMs = 50
-const pollsMax = 300
+/** How long a call waits for the token request of another process. */
+const othersWaitMs = 15_000
 /** How many steps a renewal may take before the call is deferred; each step follows a new event. */
 const stepsMax = 20
 /** How many refusals of credentials are read; each is of another key or secret. */
@@ -122,7 +121,7 @@ export class Tokens implements TokenSource {
       if (answer.status === 'held') this.#held = answer
       return answer
     }
-    return deferral('other processes keep requesting tokens', pollMs)
+    return deferral('other processes keep requesting tokens', 50)
   }
 
   async #step(latest: TokenState | undefined, rejected: RejectedToken | undefined): Promise<TokenAnswer | undefined> {
@@ -181,17 +180,15 @@ export class Tokens implements TokenSource {
   }
 
   async #awaitRequest(effect: string): Promise<TokenAnswer | undefined> {
-    for (let polls = 0; polls < pollsMax; polls++) {
-      await this.#engine.perform(effect)
-      const pending = await this.#store.effect(effect)
-      if (!pending || pending.settledAt !== undefined) return undefined
-      if (pending.state === 'deferred') {
-        return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
-      }
-      if (pending.state === 'parked') return deferral('the token request is parked: release it with effects.retry')
-      await this.#clock.sleep(pollMs, undefined, 'the token request of another process')
-    }
-    return deferral('another process is requesting a token', 1_000)
+    const over = new AbortController()
+    const late = this.#clock.sleep(othersWaitMs, over.signal, 'the token request of another process')
+    void late.then(() => over.abort(cancelReason))
+    await this.#engine.perform(effect, over.signal).finally(() => over.abort(cancelReason))
+    const pending = await this.#store.effect(effect)
+    if (!pending || pending.settledAt !== undefined) return undefined
+    if (pending.state === 'parked') return deferral('the token request is parked: release it with effects.retry')
+    if (pending.state !== 'deferred') return deferral('another process is requesting a token', 1_000)
+    return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
   }
 
   async #reject(generation: number, { value, code }: RejectedToken): Promise<void> {

@@ -240,7 +240,7 @@ export class EffectRunner {
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: pending.stream, message: fact, since }] }
     const createRequest = async () => (await route?.(pending, fact, since)) ?? toOwner
-    const settles = { effect: pending.id, as, reason }
+    const settles = { effect: pending.id, attempts: pending.attempts, as, reason }
     await this.#recorder.record(createRequest, { isAnswer: true, settles, about })
   }
 

@@ -1,11 +1,11 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import type { Store } from '../../store/store.ts'
-import type { Append, Appended, AskedReceipt, NewReceipt } from '../../store/writing/append.ts'
+import type { Append, Appended, AskedReceipt, AttemptEnd, NewReceipt } from '../../store/writing/append.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Actor, Basis, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import type { Actor, Basis, RecordedEvent } from '../../vocabulary/message.ts'
 import type { DecisionRequest, Decisions } from './decisions.ts'
 
 /** Who makes a request, for what purpose, and under which ids. */
@@ -87,8 +87,8 @@ export class Recorder {
       const made = await (streams.length > 0 ? this.#streamLocks.run(streams, decide) : decide())
       if (made.status !== 'conflict') return made
       reason = made.reason
-      // Another process has ended the effect. What we learned is still true, and is recorded as a late fact.
-      if (settles && !(await this.#store.isEffectOpen(settles.effect))) settles = undefined
+      // Another attempt has begun, or ended the effect. What we learned is still true, and is recorded as a late fact.
+      if (settles && !(await this.#store.canSettle(settles))) settles = undefined
     }
     const hint = 'Other processes append all the time. Try again'
     throw new AverbaError('CONFLICT', `Cannot record: ${reason}`, { hint })
@@ -164,7 +164,7 @@ export interface RecordOptions {
   readonly isAnswer?: boolean
   readonly about?: RequestContext
   readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
-  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
+  readonly settles?: AttemptEnd
 }
 
 type AttemptOptions = Omit<RecordOptions, 'settles'> & {

@@ -249,6 +249,12 @@ export function* isEffectOpen(id: string): Steps<boolean> {
   return row?.is_open === 1
 }
 
+/** Reports whether an attempt can end an effect: no other attempt has begun since, or none knows what became of it. */
+export function* canSettle({ effect, attempts }: { effect: string; attempts: number }): Steps<boolean> {
+  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(effect) })
+  return row?.is_open === 1 && (row.attempts === attempts || row.state === 'unknown')
+}
+
 /** Which effects to list. */
 export interface EffectFilter {
   readonly stream?: string

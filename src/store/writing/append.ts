@@ -42,8 +42,8 @@ export interface Append {
   readonly receipt?: AskedReceipt
   /** The stream that an append without events is about. */
   readonly concerns?: string
-  /** The effect that the last event ends. It must be open. */
-  readonly settles?: { readonly effect: string; readonly as: Settlement; readonly reason: string }
+  /** The effect that the last event ends, and the attempt that ended it: see `canSettle`. */
+  readonly settles?: AttemptEnd
   /** The effect that the last event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
   /** Values to store under keyed digests. Each digest must have the value `replaces` now, or none. */
@@ -57,6 +57,14 @@ export interface Append {
    * default) without parts and index entries. A command is always refused.
    */
   readonly whenErased?: 'conflict' | 'withoutParts'
+}
+
+/** How an attempt at an effect ended. `attempts` counts the attempts up to it. */
+export interface AttemptEnd {
+  readonly effect: string
+  readonly attempts: number
+  readonly as: Settlement
+  readonly reason: string
 }
 
 /** A value to store under a keyed digest. `replaces` is its present value. */

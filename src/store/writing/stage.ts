@@ -6,6 +6,7 @@ import { each, first, type Steps } from '../database/connection.ts'
 import {
   cancelEffect,
   canMove,
+  canSettle,
   type EffectMove,
   effectRows,
   endEffect,
@@ -177,9 +178,14 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
   }
   if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
     return 'the same content was recorded recently'
-  for (const effect of effectsEndedBy(input)) {
-    if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
-      return `the effect "${effect}" has ended meanwhile`
+  const { settles } = input
+  if (settles && (hasEndedInBatch(batch, settles.effect) || !(yield* canSettle(settles))))
+    return `the effect "${settles.effect}" has ended meanwhile, or another attempt has begun`
+  for (const { event } of input.events) {
+    for (const effect of event.cancels ?? []) {
+      if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
+        return `the effect "${effect}" has ended meanwhile`
+    }
   }
   const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
   if (moves && (isMoved || !(yield* canMove(moves)))) {
@@ -305,12 +311,6 @@ function* lookUpReceipt(batch: Batch, commandId: string): Steps<Receipt | undefi
 
 function* findOwner(cache: WriterCache, name: string): Steps<KnownOwner | undefined> {
   return cache.owners.get(name) ?? (yield* cache.readOwner(name))
-}
-
-function effectsEndedBy({ settles, events }: Append): string[] {
-  const ends = settles ? [settles.effect] : []
-  for (const { event } of events) if (event.cancels) ends.push(...event.cancels)
-  return ends
 }
 
 function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {

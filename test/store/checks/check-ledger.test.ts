@@ -16,7 +16,7 @@ function append(store: Store, stream: string, event: object, settles?: { effect:
   return store.append({
     ...{ at, streams: [{ stream, expect: 'any' }] },
     events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, causedBy: 'bench.do', machine }],
-    ...(settles && { settles: { ...settles, reason: '' } }),
+    ...(settles && { settles: { ...settles, attempts: 0, reason: '' } }),
   })
 }
 

@@ -30,7 +30,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       })
       expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
       expect(await store.dueEffects(now)).toEqual([])
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }
+      const settles = { effect: 'token-a/1/0', attempts: 1, as: 'settled' as const, reason: '' }
       expect((await store.append({ ...toStream('token-a', 1), settles })).status).toBe('appended')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', settledAt: 3 })
       expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
@@ -59,7 +59,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       given(async store => {
         await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
         const effect = 'token-a/1/0'
-        const settles = { effect, as: 'settled' as const, reason: '' }
+        const settles = { effect, attempts: 0, as: 'settled' as const, reason: '' }
         const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
         const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
         const cancel = () =>
@@ -85,6 +85,13 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       await store.claimEffect('token-a/1/0', now)
       expect(await store.claimEffect('token-a/1/0', now + 59_000)).toBeUndefined()
       expect(await store.claimEffect('token-a/1/0', now + 61_000)).toMatchObject({ wasStarted: true })
+      const end = (attempts: number, as: 'settled' | 'unknown') =>
+        store.append({ ...toStream('token-a', 'any'), settles: { effect: 'token-a/1/0', attempts, as, reason: '' } })
+      // The earlier attempt ends nothing while the later one is under way, but may find out what became of it.
+      expect(await end(1, 'settled')).toMatchObject({ status: 'conflict' })
+      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'started' })
+      expect(await end(2, 'unknown')).toMatchObject({ status: 'appended' })
+      expect(await end(1, 'settled')).toMatchObject({ status: 'appended' })
     }))
 
   test('an attempt without its lease cannot defer an effect, open or ended', () =>
@@ -93,7 +100,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'without a lease')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'pending', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))
-      const settles = { effect: 'token-a/1/0', as: 'settled' as const, reason: '' }
+      const settles = { effect: 'token-a/1/0', attempts: 1, as: 'settled' as const, reason: '' }
       await store.append({ ...toStream('token-a', 1), settles })
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'too late')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', reason: '' })
