@@ -46,11 +46,11 @@ test.each([301, 302, 307, 308])(
     const options = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
     const requests = [
       consent.writeChangeStatus(base, cpf, 'a', 'REVOGADO'),
-      consent.writeListConsents(base, cpf),
-      consent.writeReadConsent(base, cpf, 'a'),
-      consent.writeListAwareness(base, cpf),
-      consent.writeReadAwareness(base, cpf, 'a'),
-      consent.writeReadLogin(base, cpf),
+      consent.writeReading(base, 'consentimentos', cpf),
+      consent.writeReading(base, 'consentimentos', cpf, 'a'),
+      consent.writeReading(base, 'ciencias', cpf),
+      consent.writeReading(base, 'ciencias', cpf, 'a'),
+      consent.writeReading(base, 'autenticacao', cpf),
       consent.writeReadLoginAddress(base, cpf),
       writeRequestToken(`${base}/token`, 'chave', 'segredo'),
       writeValidatePerson({ baseUrl: base, service: 'demo' }, person),

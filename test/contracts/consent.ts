@@ -10,11 +10,7 @@ import {
   readLogin,
   readLoginAddress,
   writeChangeStatus,
-  writeListAwareness,
-  writeListConsents,
-  writeReadAwareness,
-  writeReadConsent,
-  writeReadLogin,
+  writeReading,
   writeReadLoginAddress,
 } from '../../src/adapters/consent/protocol.ts'
 import {
@@ -42,11 +38,11 @@ const noRecord = '0'.repeat(32)
 function operations(base: string, of: string, id: string): [string, Request][] {
   return [
     ['changeStatus', writeChangeStatus(base, of, id, 'ATIVO')],
-    ['listConsents', writeListConsents(base, of)],
-    ['readConsent', writeReadConsent(base, of, id)],
-    ['listAwareness', writeListAwareness(base, of)],
-    ['readAwareness', writeReadAwareness(base, of, id)],
-    ['readLogin', writeReadLogin(base, of)],
+    ['listConsents', writeReading(base, 'consentimentos', of)],
+    ['readConsent', writeReading(base, 'consentimentos', of, id)],
+    ['listAwareness', writeReading(base, 'ciencias', of)],
+    ['readAwareness', writeReading(base, 'ciencias', of, id)],
+    ['readLogin', writeReading(base, 'autenticacao', of)],
     ['readLoginAddress', writeReadLoginAddress(base, of)],
   ]
 }
@@ -101,7 +97,7 @@ export function consentContract(name: string, open: Open): void {
     test('a consent in a list has the six fields of ConsentimentoResumido, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-      const response = await send(writeListConsents(at.consentService, own))
+      const response = await send(writeReading(at.consentService, 'consentimentos', own))
       const text = await response.clone().text()
       const [only] = await exact(z.array(consentimentoResumidoSchema), response)
       expect(only).toEqual({
@@ -133,7 +129,7 @@ export function consentContract(name: string, open: Open): void {
     test('a consent in full has every field of ConsentimentoDetalhado at any depth, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-      const response = await send(writeReadConsent(at.consentService, own, id))
+      const response = await send(writeReading(at.consentService, 'consentimentos', own, id))
       const text = await response.clone().text()
       const detail = await exact(consentimentoDetalhadoSchema, response)
       const metadado = {
@@ -169,7 +165,7 @@ export function consentContract(name: string, open: Open): void {
     test('an awareness record in a list has the four fields of CienciaResumida, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addAwareness({ cpf: own, cnpj })
-      const response = await send(writeListAwareness(at.consentService, own))
+      const response = await send(writeReading(at.consentService, 'ciencias', own))
       const text = await response.clone().text()
       const [only] = await exact(z.array(cienciaResumidaSchema), response)
       expect(only).toEqual({
@@ -185,7 +181,7 @@ export function consentContract(name: string, open: Open): void {
     test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
       const { at, send, consentService } = await open()
       const id = consentService.addAwareness({ cpf: own, cnpj })
-      const response = await send(writeReadAwareness(at.consentService, own, id))
+      const response = await send(writeReading(at.consentService, 'ciencias', own, id))
       const text = await response.clone().text()
       const detail = await exact(cienciaDetalhadaSchema, response)
       const metadado = {
@@ -230,22 +226,22 @@ export function consentContract(name: string, open: Open): void {
       const base = at.consentService
       const consent = consentService.addConsent({ cpf: own, finalidade: null })
       const record = consentService.addAwareness({ cpf: own, finalidade: null })
-      const consents = await (await send(writeListConsents(base, own))).text()
+      const consents = await (await send(writeReading(base, 'consentimentos', own))).text()
       expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
       expect(readConsents(consents)).toMatchObject({
         unreadable: [],
         items: [{ summary: { controller: null } }],
       })
-      const records = await (await send(writeListAwareness(base, own))).text()
+      const records = await (await send(writeReading(base, 'ciencias', own))).text()
       expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
       expect(readAwarenessList(records)).toMatchObject({
         unreadable: [],
         items: [{ summary: { controller: null } }],
       })
       const inFull = { usuario: null, finalidade: null }
-      const consentText = await (await send(writeReadConsent(base, own, consent))).text()
+      const consentText = await (await send(writeReading(base, 'consentimentos', own, consent))).text()
       expect(readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
-      const recordText = await (await send(writeReadAwareness(base, own, record))).text()
+      const recordText = await (await send(writeReading(base, 'ciencias', own, record))).text()
       expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
     })
 
@@ -263,18 +259,18 @@ export function consentContract(name: string, open: Open): void {
         return body
       }
       const base = at.consentService
-      const consents = consentimentoResumidoSchema.array().parse(await read(writeListConsents(base, cpf)))
-      const records = cienciaResumidaSchema.array().parse(await read(writeListAwareness(base, cpf)))
-      for (const { id } of consents) await read(writeReadConsent(base, cpf, id))
-      for (const { id } of records) await read(writeReadAwareness(base, cpf, id))
-      await read(writeReadLogin(base, cpf))
+      const consents = consentimentoResumidoSchema.array().parse(await read(writeReading(base, 'consentimentos', cpf)))
+      const records = cienciaResumidaSchema.array().parse(await read(writeReading(base, 'ciencias', cpf)))
+      for (const { id } of consents) await read(writeReading(base, 'consentimentos', cpf, id))
+      for (const { id } of records) await read(writeReading(base, 'ciencias', cpf, id))
+      await read(writeReading(base, 'autenticacao', cpf))
       expect(texts.length).toBeGreaterThan(20)
       for (const text of texts) expect(text).toMatch(dateTime)
     })
 
     test('a login state has autenticado and horaExpiracao, and no others', async () => {
       const { at, send, consentService, clock } = await open()
-      const ask = () => send(writeReadLogin(at.consentService, own))
+      const ask = () => send(writeReading(at.consentService, 'autenticacao', own))
       expect(await exact(titularAutenticadoStatusSchema, await ask())).toMatchObject({ autenticado: false })
       consentService.logIn(own, clock.now() + 60 * secondMs)
       const text = await (await ask()).text()
@@ -287,7 +283,7 @@ export function consentContract(name: string, open: Open): void {
 
     test('horaExpiracao of a subject who is not logged in is the time of the answer', async () => {
       const { at, send } = await open()
-      const response = await send(writeReadLogin(at.consentService, own))
+      const response = await send(writeReading(at.consentService, 'autenticacao', own))
       expect(await response.json()).toEqual({
         autenticado: false,
         horaExpiracao: '2026-11-20T12:00:00.000Z',
@@ -322,7 +318,7 @@ export function consentContract(name: string, open: Open): void {
       expect(consentService.statusOf(own, id)).toBe(to)
       const [listed] = await exact(
         consentimentoResumidoSchema.array(),
-        await send(writeListConsents(at.consentService, own)),
+        await send(writeReading(at.consentService, 'consentimentos', own)),
       )
       expect(listed?.status).toBe(to)
     })
@@ -366,7 +362,7 @@ export function consentContract(name: string, open: Open): void {
       const { at, send, consentService, clock } = await open()
       const id = consentService.addConsent({ cpf: own, expiresInMs: dayMs })
       const historico = async () => {
-        const response = await send(writeReadConsent(at.consentService, own, id))
+        const response = await send(writeReading(at.consentService, 'consentimentos', own, id))
         return (await exact(consentimentoDetalhadoSchema, response)).historico
       }
       const dataExpiracao = '2026-11-21T12:00:00.000Z'
@@ -390,7 +386,7 @@ export function consentContract(name: string, open: Open): void {
         consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
       )
       const statuses = async () => {
-        const response = await send(writeListConsents(at.consentService, own))
+        const response = await send(writeReading(at.consentService, 'consentimentos', own))
         return (await exact(consentimentoResumidoSchema.array(), response)).map(each => each.status)
       }
       expect(statusSchema.options).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
@@ -399,7 +395,7 @@ export function consentContract(name: string, open: Open): void {
       await clock.advance(1)
       expect(await statuses()).toEqual(['EXPIRADO', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'EXPIRADO'])
       const [active = ''] = ids
-      const response = await send(writeReadConsent(at.consentService, own, active))
+      const response = await send(writeReading(at.consentService, 'consentimentos', own, active))
       const { historico } = await exact(consentimentoDetalhadoSchema, response)
       expect(historico.map(each => each.status)).toEqual(['ATIVO', 'EXPIRADO'])
       await expectProblem(await send(writeChangeStatus(at.consentService, own, active, 'REVOGADO')), 400)
@@ -425,7 +421,7 @@ export function consentContract(name: string, open: Open): void {
     test('no operation changes an awareness record or a login state', async () => {
       const { at, send, consentService } = await open()
       const record = consentService.addAwareness({ cpf: own })
-      const read = async () => (await send(writeReadAwareness(at.consentService, own, record))).text()
+      const read = async () => (await send(writeReading(at.consentService, 'ciencias', own, record))).text()
       const before = await read()
       for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`]) {
         for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
@@ -444,8 +440,8 @@ export function consentContract(name: string, open: Open): void {
       expect(await listIds(opened, 'consentimentos', cpf)).not.toContain(consent)
       expect(await listIds(opened, 'ciencias', cpf)).not.toContain(record)
       const base = at.consentService
-      expect((await send(writeReadConsent(base, cpf, consent))).status).toBe(404)
-      expect((await send(writeReadAwareness(base, cpf, record))).status).toBe(404)
+      expect((await send(writeReading(base, 'consentimentos', cpf, consent))).status).toBe(404)
+      expect((await send(writeReading(base, 'ciencias', cpf, record))).status).toBe(404)
       expect((await send(writeChangeStatus(base, cpf, consent, 'ATIVO'))).status).toBe(404)
       expect(consentService.statusOf(own, consent)).toBe('PENDENTE')
     })
@@ -522,8 +518,8 @@ export function consentContract(name: string, open: Open): void {
 
     test('an unauthorized caller gets the 403 before the CPF is checked', async () => {
       const { at, send } = await open({ consentService: { authorizedClients: { 2: [] } } })
-      await expectProblem(await send(writeListConsents(at.consentService, '25774435017')), 403)
-      await expectProblem(await send(writeListAwareness(at.consentService, '25774435017')), 400)
+      await expectProblem(await send(writeReading(at.consentService, 'consentimentos', '25774435017')), 403)
+      await expectProblem(await send(writeReading(at.consentService, 'ciencias', '25774435017')), 400)
     })
 
     test('a CPF in a wrong format or with wrong check digits is a 400 in every operation', async () => {
@@ -541,8 +537,8 @@ export function consentContract(name: string, open: Open): void {
       // The service cannot write an unknown status, or an instant that no date can represent.
       consentService.change(own, id, 'SUSPENSO' as never)
       consentService.logIn(own, Number.POSITIVE_INFINITY)
-      await expectProblem(await send(writeListConsents(at.consentService, own)), 500)
-      await expectProblem(await send(writeReadLogin(at.consentService, own)), 500)
+      await expectProblem(await send(writeReading(at.consentService, 'consentimentos', own)), 500)
+      await expectProblem(await send(writeReading(at.consentService, 'autenticacao', own)), 500)
     })
 
     test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {

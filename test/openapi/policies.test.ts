@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { writeChangeStatus, writeListConsents, writeReadAwareness } from '../../src/adapters/consent/protocol.ts'
+import { writeChangeStatus, writeReading } from '../../src/adapters/consent/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { type Policies, samples, seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators } from '../../src/simulation/services/create-simulators.ts'
@@ -32,10 +32,10 @@ test('a 403 of operations 1 to 5 matches the document', async () => {
   const full = `${base}/consentimento/v1/consentimentos/${cpf}/a`
   for (const request of [
     writeChangeStatus(base, cpf, 'a', 'ATIVO'),
-    writeListConsents(base, cpf),
+    writeReading(base, 'consentimentos', cpf),
     new Request(full),
     new Request(`${base}/consentimento/v1/ciencias/${cpf}`),
-    writeReadAwareness(base, cpf, 'a'),
+    writeReading(base, 'ciencias', cpf, 'a'),
   ])
     expect((await consents(request)).status).toBe(403)
   expect(watch.answers.size).toBe(5)

@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Fact, Instant, Json, PendingEffect } from '../../vocabulary/message.ts'
+import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import {
   type EffectClass,
   effectOwner,
@@ -12,6 +13,7 @@ import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, 
 import {
   type AwarenessSummary,
   type ClearHistoryEntry,
+  type ConsentQuery,
   type ListRecord,
   readAwareness,
   readAwarenessList,
@@ -22,15 +24,9 @@ import {
   readLoginAddress,
   type Summary,
   writeChangeStatus,
-  writeListAwareness,
-  writeListConsents,
-  writeReadAwareness,
-  writeReadConsent,
-  writeReadLogin,
+  writeReading,
   writeReadLoginAddress,
 } from './protocol.ts'
-
-type OpenedParts = Readonly<Record<string, Json>>
 
 /** The effects of the consent service: their data, and the facts of their outcomes. */
 export type ConsentEffects = {
@@ -64,14 +60,29 @@ type Unanswered =
   | Fact<'consentService.changeLost', { readonly status?: string; readonly lostAt: Instant }>
   | Fact<'consentService.readGivenUp', object>
 
+/** The parts that a call opens. The id is that of a consent's record, or of an awareness record. */
+const openedSchema = z.object({
+  cpf: z.string(),
+  record: z.object({ id: z.string() }).optional(),
+  id: z.string().optional(),
+  redirect: z.string().optional(),
+})
+
+/** A call: whom and which record it is about, and the owner of what it reads. The id of a list is empty. */
+interface ConsentCall<D> extends ConsentQuery {
+  readonly data: D
+  readonly owner: string
+  readonly redirect: string | undefined
+}
+
 interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fact<string, object> }> {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
   /** The status that a change asks for. */
   readonly asked?: (data: E['data']) => string
-  readonly write: (base: string, opened: OpenedParts, data: E['data']) => Request
+  readonly write: (base: string, call: ConsentCall<E['data']>) => Request
   /** The fact of a success; `undefined` when the answer cannot be read. */
-  readonly read: (text: string, pending: PendingEffect<string, E['data']>, opened: OpenedParts) => E['fact'] | undefined
+  readonly read: (text: string, call: ConsentCall<E['data']>) => E['fact'] | undefined
   /** The fact that retries have ended, if something waits for the answer. */
   readonly givenUp?: () => Unanswered
 }
@@ -80,71 +91,56 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   'consentService.changeStatus': {
     effectClass: 'probed',
     asked: ({ status }) => status,
-    write: (base, opened, { status }) => writeChangeStatus(base, partText(opened, 'cpf'), recordId(opened), status),
-    read(text, { data }, opened) {
-      const changed = readChanged(text, recordId(opened))
+    write: (base, { cpf, id, data }) => writeChangeStatus(base, cpf, id, data.status),
+    read(text, { id, data }) {
+      const changed = readChanged(text, id)
       return changed && consentFact('statusChanged', { ...changed, asked: data.status })
     },
   },
   'consentService.listConsents': {
     effectClass: 'read',
     isRoutine: true,
-    write: (base, opened) => writeListConsents(base, partText(opened, 'cpf')),
+    write: (base, { cpf }) => writeReading(base, 'consentimentos', cpf),
     read: text => consentFact('consentsListed', readConsents(text)),
   },
   'consentService.readConsent': {
     effectClass: 'read',
-    write: (base, opened) => writeReadConsent(base, partText(opened, 'cpf'), recordId(opened)),
-    read(text, pending, opened) {
-      const found = readConsent(text, { cpf: partText(opened, 'cpf'), id: recordId(opened) })
+    write: (base, { cpf, id }) => writeReading(base, 'consentimentos', cpf, id),
+    read(text, call) {
+      const found = readConsent(text, call)
       if (!found) return undefined
       const { summary, history, detail } = found
-      const parts = { detail: { owner: effectOwner(pending), value: detail } }
+      const parts = { detail: { owner: call.owner, value: detail } }
       return { type: 'consentService.consentRead', data: { ...summary, history }, parts }
     },
     givenUp: () => ({ type: 'consentService.readGivenUp', data: {} }),
   },
   'consentService.listAwareness': {
     effectClass: 'read',
-    write: (base, opened) => writeListAwareness(base, partText(opened, 'cpf')),
+    write: (base, { cpf }) => writeReading(base, 'ciencias', cpf),
     read: text => consentFact('awarenessListed', readAwarenessList(text)),
   },
   'consentService.readAwareness': {
     effectClass: 'read',
-    write: (base, opened) => writeReadAwareness(base, partText(opened, 'cpf'), partText(opened, 'id')),
-    read(text, pending, opened) {
-      const detail = readAwareness(text, { cpf: partText(opened, 'cpf'), id: partText(opened, 'id') })
-      return (
-        detail && {
-          type: 'consentService.awarenessRead',
-          data: pending.data,
-          parts: { detail: { owner: effectOwner(pending), value: detail } },
-        }
-      )
+    write: (base, { cpf, id }) => writeReading(base, 'ciencias', cpf, id),
+    read(text, call) {
+      const value = readAwareness(text, call)
+      const { data, owner } = call
+      return value && { type: 'consentService.awarenessRead', data, parts: { detail: { owner, value } } }
     },
   },
   'consentService.readLogin': {
     effectClass: 'read',
-    write: (base, opened) => writeReadLogin(base, partText(opened, 'cpf')),
+    write: (base, { cpf }) => writeReading(base, 'autenticacao', cpf),
     read: text => consentFact('loginRead', readLogin(text)),
   },
   'consentService.readLoginAddress': {
     effectClass: 'read',
-    write: (base, opened) =>
-      writeReadLoginAddress(
-        base,
-        partText(opened, 'cpf'),
-        'redirect' in opened ? partText(opened, 'redirect') : undefined,
-      ),
-    read(text, pending) {
-      const address = readLoginAddress(text)
-      return address === undefined
-        ? undefined
-        : {
-            type: 'consentService.loginAddressRead',
-            data: {},
-            parts: { address: { owner: effectOwner(pending), value: address } },
-          }
+    write: (base, { cpf, redirect }) => writeReadLoginAddress(base, cpf, redirect),
+    read(text, { owner }) {
+      const value = readLoginAddress(text)
+      if (value === undefined) return undefined
+      return { type: 'consentService.loginAddressRead', data: {}, parts: { address: { owner, value } } }
     },
   },
 }
@@ -176,13 +172,16 @@ function toPerformer<E extends ConsentEffect<string, object>>(
     async perform(pending, opened, maySend) {
       // The answer counts as of the time of the request: later changes may not be in it.
       const askedAt = now()
-      const write = () => operation.write(baseUrl, opened, pending.data)
-      const result = await sendRequest(options, effectClass, write, maySend)
+      const { record, id = record?.id ?? '', ...parts } = openedSchema.parse(opened)
+      const call = { cpf: parts.cpf, id, redirect: parts.redirect, data: pending.data, owner: effectOwner(pending) }
+      const result = await sendRequest(options, effectClass, () => operation.write(baseUrl, call), maySend)
       const reader: AnswerReader<E['fact'] | Unanswered> = {
         service: 'consent service',
         settled(text) {
-          const read = operation.read(text, pending, opened)
-          return read && timedFacts.has(read.type) ? { ...read, data: { ...read.data, askedAt } } : read
+          const read = operation.read(text, call)
+          // A login address is of no time.
+          if (!read || read.type === 'consentService.loginAddressRead') return read
+          return { ...read, data: { ...read.data, askedAt } }
         },
         declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
         isSuccess: status => status === 200,
@@ -207,25 +206,4 @@ function consentFact<T extends string, R extends object>(
   data: R | undefined,
 ): Fact<`consentService.${T}`, R> | undefined {
   return data && { type: `consentService.${name}`, data }
-}
-
-/** The facts that record what the service showed at a time: `askedAt` is added to them. */
-const timedFacts: ReadonlySet<string> = new Set(
-  ['statusChanged', 'consentsListed', 'consentRead', 'awarenessListed', 'awarenessRead', 'loginRead'].map(
-    name => `consentService.${name}`,
-  ),
-)
-
-function partText(opened: OpenedParts, name: string): string {
-  const value = opened[name]
-  if (typeof value !== 'string') throw new TypeError(`The part "${name}" is not a text`)
-  return value
-}
-
-/** The service's id of a consent. */
-function recordId(opened: OpenedParts): string {
-  const { record } = opened
-  const id = typeof record === 'object' && record !== null && 'id' in record ? record.id : undefined
-  if (typeof id !== 'string') throw new TypeError('The part "record" holds no id')
-  return id
 }

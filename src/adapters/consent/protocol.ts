@@ -32,10 +32,8 @@ export interface ListRecord<T> {
 /** An awareness record without personal data. */
 export type AwarenessSummary = Pick<Summary, 'createdAt' | 'controller'>
 
-/** The address of the consent service, without `/consentimento` (section 1). */
-export type BaseUrl = string
-
-function consentUrl(base: BaseUrl, ...segments: string[]): URL {
+/** The address of an operation. `base` is that of the service, without `/consentimento` (section 1). */
+function consentUrl(base: string, ...segments: string[]): URL {
   const path = segments.map(encodeURIComponent).join('/')
   return new URL(`${trimEndSlashes(base)}/consentimento/v1/${path}`)
 }
@@ -44,40 +42,17 @@ function consentUrl(base: BaseUrl, ...segments: string[]): URL {
 const init = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
 
 /** Writes operation 1. The status is in the path, and there is no body. */
-export function writeChangeStatus(base: BaseUrl, cpf: string, id: string, status: string): Request {
-  return new Request(consentUrl(base, 'consentimentos', cpf, id, 'status', status), {
-    method: 'PUT',
-    ...init,
-  })
+export function writeChangeStatus(base: string, cpf: string, id: string, status: string): Request {
+  return new Request(consentUrl(base, 'consentimentos', cpf, id, 'status', status), { method: 'PUT', ...init })
 }
 
-/** Writes operation 2, for all controllers. */
-export function writeListConsents(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'consentimentos', cpf), init)
-}
-
-/** Writes operation 3. */
-export function writeReadConsent(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(consentUrl(base, 'consentimentos', cpf, id), init)
-}
-
-/** Writes operation 4, for all controllers. */
-export function writeListAwareness(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'ciencias', cpf), init)
-}
-
-/** Writes operation 5. */
-export function writeReadAwareness(base: BaseUrl, cpf: string, id: string): Request {
-  return new Request(consentUrl(base, 'ciencias', cpf, id), init)
-}
-
-/** Writes operation 6. */
-export function writeReadLogin(base: BaseUrl, cpf: string): Request {
-  return new Request(consentUrl(base, 'autenticacao', cpf), init)
+/** Writes one of the operations 2 to 6 by its path. The lists are those for all controllers. */
+export function writeReading(base: string, ...path: string[]): Request {
+  return new Request(consentUrl(base, ...path), init)
 }
 
 /** Writes operation 7, with the address to return to if given. */
-export function writeReadLoginAddress(base: BaseUrl, cpf: string, redirectUrl?: string): Request {
+export function writeReadLoginAddress(base: string, cpf: string, redirectUrl?: string): Request {
   const url = consentUrl(base, 'autenticacao', cpf, 'url')
   if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
   return new Request(url, init)
@@ -90,15 +65,9 @@ const idSchema = z
   .max(200)
   .refine(id => id.isWellFormed() && id !== '.' && id !== '..')
 const optionalText = z.string().nullish().catch(null)
-const summarySchema = z.looseObject({
-  id: idSchema,
-  status: statusSchema,
-  dataHora: optionalText,
-  dataExpiracao: optionalText,
-  cnpjUsuario: optionalText,
-})
+const statusMembers = { status: statusSchema, dataHora: optionalText, dataExpiracao: optionalText }
+const summarySchema = z.looseObject({ id: idSchema, ...statusMembers, cnpjUsuario: optionalText })
 const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cnpjUsuario: optionalText })
-const controllerSchema = z.looseObject({ cnpj: optionalText }).nullish().catch(null)
 
 /** Reads the answer to operation 2; `undefined` when it is not a list. */
 export function readConsents(text: string): Listing<ListRecord<Summary>> | undefined {
@@ -131,10 +100,12 @@ export interface ConsentQuery {
   readonly id: string
 }
 
-function isAbout(
-  { cpf, id }: ConsentQuery,
-  answer: { id: string; titular?: { cpf?: unknown } | null | undefined },
-): boolean {
+const aboutSchema = z.looseObject({
+  id: idSchema,
+  titular: z.looseObject({ cpf: z.unknown() }).nullish().catch(null),
+})
+
+function isAbout({ cpf, id }: ConsentQuery, answer: z.infer<typeof aboutSchema>): boolean {
   const titular = answer.titular?.cpf
   // A number has lost its leading zeros. A masked or incomplete CPF is not taken for another person's.
   const text = typeof titular === 'number' ? `${titular}`.padStart(11, '0') : titular
@@ -142,15 +113,9 @@ function isAbout(
   return answer.id === id && (digits.length !== 11 || digits === cpf)
 }
 
-const titularSchema = z.looseObject({ cpf: z.unknown() }).nullish().catch(null)
-
-const detailSchema = z.looseObject({
-  id: idSchema,
-  status: statusSchema,
-  dataHora: optionalText,
-  dataExpiracao: optionalText,
-  usuario: controllerSchema,
-  titular: titularSchema,
+const detailSchema = aboutSchema.extend({
+  ...statusMembers,
+  usuario: z.looseObject({ cnpj: optionalText }).nullish().catch(null),
   historico: z.unknown().optional(),
 })
 const entrySchema = z.looseObject({ status: z.string(), dataHora: optionalText, dataExpiracao: optionalText })
@@ -164,12 +129,7 @@ export interface ClearHistoryEntry {
 }
 
 /** Reads the entries of `historico` in the service's order: `undefined` for an entry without a status. */
-export function readHistoryEntries(
-  historico: unknown,
-): readonly (
-  | { readonly status: string; readonly dataHora: Instant | null; readonly dataExpiracao: Instant | null }
-  | undefined
-)[] {
+export function readHistoryEntries(historico: unknown) {
   const entries: readonly unknown[] = Array.isArray(historico) ? historico : []
   return entries.map(entry => {
     const { data } = entrySchema.safeParse(entry)
@@ -228,33 +188,20 @@ function isEnd({ status }: ClearHistoryEntry): boolean {
 }
 
 /** Reads the answer to operation 3; `undefined` when it has no known status, or is about another record. */
-export function readConsent(
-  text: string,
-  query: ConsentQuery,
-):
-  | {
-      summary: Summary
-      history: readonly ClearHistoryEntry[]
-      detail: Partial<ConsentimentoDetalhado> & Json
-    }
-  | undefined {
+export function readConsent(text: string, query: ConsentQuery) {
   const body = parseJson(text)
   const parsed = detailSchema.safeParse(body)
   if (!parsed.success || !isAbout(query, parsed.data)) return undefined
   const { usuario, historico } = parsed.data
   // The whole answer is kept unchanged. The type describes a service that keeps its contract.
   const detail = body as Partial<ConsentimentoDetalhado> & Json
-  return {
-    summary: toSummary(parsed.data, usuario?.cnpj),
-    history: readHistory(historico, parsed.data.status),
-    detail,
-  }
+  return { summary: toSummary(parsed.data, usuario?.cnpj), history: readHistory(historico, parsed.data.status), detail }
 }
 
 /** Reads the answer to operation 5; `undefined` when it is about another record. */
 export function readAwareness(text: string, query: ConsentQuery): (Partial<CienciaDetalhada> & Json) | undefined {
   const body = parseJson(text)
-  const parsed = z.looseObject({ id: idSchema, titular: titularSchema }).safeParse(body)
+  const parsed = aboutSchema.safeParse(body)
   // As above.
   return parsed.success && isAbout(query, parsed.data) ? (body as Partial<CienciaDetalhada> & Json) : undefined
 }
@@ -274,20 +221,10 @@ export function readLoginAddress(text: string): string | undefined {
 }
 
 function toSummary(
-  consent: {
-    status: Summary['status']
-    dataHora?: string | null | undefined
-    dataExpiracao?: string | null | undefined
-  },
+  { status, dataHora, dataExpiracao }: z.infer<z.ZodObject<typeof statusMembers>>,
   cnpj: string | null | undefined,
 ): Summary {
-  const { status, dataHora, dataExpiracao } = consent
-  return {
-    status,
-    createdAt: parseIso(dataHora),
-    expiresAt: parseIso(dataExpiracao),
-    controller: toCnpj(cnpj),
-  }
+  return { status, createdAt: parseIso(dataHora), expiresAt: parseIso(dataExpiracao), controller: toCnpj(cnpj) }
 }
 
 function toCnpj(text: string | null | undefined): string | null {
