@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
-import { cancelReason, systemClock } from '../../runtime/clock.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
+import { AverbaError, LateError } from '../../vocabulary/errors.ts'
 import { isFileError } from '../../vocabulary/file-errors.ts'
 
 /** A value, or a function that returns it and is called again on rotation: vaults need no restart. */
@@ -19,9 +20,10 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
   const prefix = `Cannot get the ${what}: the function that gives it`
   try {
     const given = (source as () => T | PromiseLike<T>)() // A function is never a value here.
-    return isThenable(given) ? await awaitAtMost(Promise.resolve(given), `${prefix} did not answer`, maxMs) : given
+    return isThenable(given) ? await withinTime(systemClock, maxMs, async () => given) : given
   } catch (cause) {
-    if (cause instanceof UnansweredError) throw new AverbaError('MISCONFIGURED', cause.message)
+    if (cause instanceof LateError)
+      throw new AverbaError('MISCONFIGURED', `${prefix} did not answer within ${maxMs / 1_000} seconds`)
     const code = isFileError(cause) ? `: ${cause.code}` : ''
     throw new AverbaError('MISCONFIGURED', `${prefix} failed${code}`, { cause })
   }
@@ -30,21 +32,6 @@ export async function valueFrom<T>(source: Source<T>, what: string, maxMs = sour
 /** Promises of other libraries and realms are not instances of our `Promise`. */
 function isThenable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
   return typeof given === 'object' && given !== null && 'then' in given && typeof given.then === 'function'
-}
-
-class UnansweredError extends Error {}
-
-async function awaitAtMost<T>(given: Promise<T>, otherwise: string, maxMs: number): Promise<T> {
-  const done = new AbortController()
-  const late = systemClock.sleep(maxMs, done.signal).then(() => {
-    throw new UnansweredError(`${otherwise} within ${maxMs / 1_000} seconds`)
-  })
-  try {
-    return await Promise.race([given, late])
-  } finally {
-    late.catch(() => undefined)
-    done.abort(cancelReason)
-  }
 }
 
 const placeholder = '[secret]'

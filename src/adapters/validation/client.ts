@@ -4,7 +4,7 @@ import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
 import { problemPart, readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
-import { environmentId, type ValidationProtocol, v2 } from './protocol.ts'
+import { environmentId, readResult, writeValidatePerson } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
 /** The validation service, and where to get tokens for it. */
@@ -22,10 +22,7 @@ export interface ValidationClientOptions extends ExchangeOptions {
 
 /** The effect of the validation service: its data, and the facts of its outcomes. */
 export type ValidationEffects = {
-  'validationService.validatePerson': {
-    readonly data: ValidationCall
-    readonly fact: ValidationFact
-  }
+  'validationService.validatePerson': { readonly data: ValidationCall; readonly fact: ValidationFact }
 }
 
 interface ValidationCall {
@@ -41,7 +38,6 @@ type ValidationFact =
   | Fact<'validationService.declined', { readonly httpStatus: number; readonly code: string | null }>
   | Fact<'validationService.lost' | 'validationService.undone', object>
 
-const protocol: ValidationProtocol = v2
 /** How many characters of an unreadable answer are kept. */
 const unreadableMax = 16_384
 
@@ -62,19 +58,17 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         return false
       },
       async perform(pending, opened, maySend) {
-        const { validation } = pending.data
         const claims = claimsSchema.parse(opened.claims)
-        const write = (bearer: string) =>
-          protocol.writeValidatePerson(options, {
-            bearer,
-            cpf: String(opened.cpf),
-            claims: opened.claims ?? null,
-            ...(options.traceHeader !== undefined && {
-              trace: { header: options.traceHeader, id: validation },
-            }),
-          })
-        const exchangeOptions = { ...options, sensitive: [String(opened.cpf)] }
-        const send = (bearer: string) => sendRequest(exchangeOptions, 'once', () => write(bearer), maySend)
+        const cpf = String(opened.cpf)
+        const { traceHeader: header } = options
+        const fields = {
+          ...{ cpf, claims: opened.claims ?? null },
+          ...(header !== undefined && { trace: { header, id: pending.data.validation } }),
+        }
+        const send = (bearer: string) => {
+          const write = () => writeValidatePerson(options, { bearer, ...fields })
+          return sendRequest({ ...options, sensitive: [cpf] }, 'once', write, maySend)
+        }
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
         const reader: AnswerReader<ValidationFact> = {
@@ -96,7 +90,7 @@ function answeredFact(
   pending: PendingEffect,
   environment: string,
 ): ValidationFact | undefined {
-  const read = protocol.readResult(text, claims)
+  const read = readResult(text, claims)
   if (!read) return undefined
   const { unreadable, ...result } = read
   const evaluated = Object.values(result.fields).filter(field => field.result !== 'not-evaluated').length

@@ -23,14 +23,15 @@ export interface ValidationResult {
   readonly cpfDisponivel?: boolean
 }
 
+/** The version that document 2 shows, as in the path. V3 exists, and its shape is not shown (section 9). */
+const version = 'v2'
+
 /** Writes the validation of one person. */
 export function writeValidatePerson(
-  address: { baseUrl: string; service: string },
-  request: { bearer: string; cpf: string; claims: Json; trace?: { header: string; id: string } },
+  { baseUrl, service }: { baseUrl: string; service: string },
+  { bearer, cpf, claims, trace }: { bearer: string; cpf: string; claims: Json; trace?: { header: string; id: string } },
 ): Request {
-  const { baseUrl, service } = address
-  const { bearer, cpf, claims, trace } = request
-  return new Request(`${trimEndSlashes(baseUrl)}/${encodeURIComponent(service)}/v2/validate/pf`, {
+  return new Request(`${trimEndSlashes(baseUrl)}/${encodeURIComponent(service)}/${version}/validate/pf`, {
     method: 'POST',
     redirect: 'manual', // A host's own `fetch` would send the personal data elsewhere.
     headers: {
@@ -42,17 +43,6 @@ export function writeValidatePerson(
     body: JSON.stringify({ key: { cpf }, answer: claims }),
   })
 }
-
-/** One version of the operation. This file is V2; another version would be another file. */
-export interface ValidationProtocol {
-  /** The version's name in the path. Answers of two versions are not interchangeable. */
-  readonly version: string
-  readonly writeValidatePerson: typeof writeValidatePerson
-  readonly readResult: typeof readResult
-}
-
-/** The version that document 2 shows. V3 exists, and its shape is not shown (section 9). */
-export const v2: ValidationProtocol = { version: 'v2', writeValidatePerson, readResult }
 
 const similaritySuffix = '_similaridade'
 
@@ -117,16 +107,13 @@ export function flattenMembers(value: object, prefix = ''): Map<string, unknown>
   return flat
 }
 
-/** Where validations are made. `knownAs` is the earlier address, if the same service has moved. */
-interface ValidationEnvironment {
-  readonly baseUrl: string
-  readonly service: string
-  readonly knownAs?: string
-}
-
-/** Identifies the environment of an answer by version, address and service: the demonstration has sample data only. */
-export function environmentId({ baseUrl, service, knownAs = baseUrl }: ValidationEnvironment): string {
+/**
+ * Identifies the environment of an answer by version, address and service: the demonstration has sample data only.
+ * `knownAs` is the earlier address, if the same service has moved.
+ */
+export function environmentId(from: { baseUrl: string; service: string; knownAs?: string }): string {
+  const { baseUrl, service, knownAs = baseUrl } = from
   const { origin, pathname } = new URL(knownAs)
-  const place = [v2.version, origin, trimEndSlashes(pathname), service]
+  const place = [version, origin, trimEndSlashes(pathname), service]
   return hash('sha256', place.join('\0'), 'hex').slice(0, 16)
 }
