@@ -59,18 +59,6 @@ export async function loadCertificate(
   }
 }
 
-/**
- * Checks a certificate that replaces one in use.
- * @throws {AverbaError} `MISCONFIGURED`, also if it is not valid yet
- */
-export async function loadNextCertificate(...given: Parameters<typeof loadCertificate>): Promise<UsableCertificate> {
-  const next = await loadCertificate(...given)
-  if (next.notBefore === undefined) return next
-  const [, , whose = 'client'] = given
-  const why = `Cannot use the ${whose} certificate: it is not valid before ${next.notBefore}`
-  throw new AverbaError('MISCONFIGURED', why, { hint: 'The previous certificate stays in use until then' })
-}
-
 /** Checks what a function or a configuration gave. PEM text may also be the bytes of its file. */
 function isCertificate(certificate: unknown): certificate is Certificate {
   if (typeof certificate !== 'object' || certificate === null) return false

@@ -1,17 +1,11 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { Agent, Dispatcher } from 'undici'
-import { type Clock, cancelReason, systemClock } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import type { AverbaError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf, type StreamingFetch } from '../../vocabulary/fetch.ts'
-import { isWithin } from '../../vocabulary/instant.ts'
-import {
-  type Certificate,
-  loadCertificate,
-  loadNextCertificate,
-  type UsableCertificate,
-} from '../credentials/certificate.ts'
-import { type Source, valueFrom } from '../credentials/secret.ts'
+import type { Certificate, UsableCertificate } from '../credentials/certificate.ts'
+import { RenewedCertificate } from '../credentials/renewed-certificate.ts'
+import type { Source } from '../credentials/secret.ts'
 import { limitBytes, readBounded } from './answer-body.ts'
 
 type Undici = typeof import('undici')
@@ -44,45 +38,43 @@ export interface SocketOptions {
 
 const expiryWarningDays = 30
 
-/** How long a certificate from a function is used before the function is called again. */
-const certificateAgeMaxMs = 60_000
-
 /** While the current certificate is valid, a request waits for a slow vault only for this part of its budget. */
 const renewalWaitShare = 0.1
-
-interface OpenedAgent {
-  readonly agent: Agent
-  readonly certificate: Certificate | undefined
-  readonly endsAt: number
-  readonly fetchedAt: number
-}
-
-interface CertificateRenewal {
-  readonly done: Promise<OpenedAgent>
-  /** Resolves when requests that have a valid certificate stop waiting. */
-  readonly waitOver: Promise<void>
-}
 
 /**
  * Opens an HTTP client over sockets. The certificate is loaded when the first request leaves. A function that returns
  * it is called again every minute, and later requests use the new certificate.
  */
 export function openSocket(options: SocketOptions): HttpSocket {
+  const { clock, certificate: source, onTrouble = () => undefined } = options
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
   // Imported here: most commands open no socket, and the first request of a host should not wait for the import.
   const undici = import('undici')
-  const agents = new RenewedAgent(options, undici)
+  const renewal = { whose: 'client', clock, onTrouble, waitMs: budgetMs * renewalWaitShare } as const
+  const certificate = source === undefined ? undefined : new RenewedCertificate(source, renewal)
+  let opened: { readonly agent: Agent; readonly certificate: UsableCertificate | undefined } | undefined
+  let isClosed = false
+
+  /** Requests in flight finish on the connections of the former certificate. */
+  function agentOfCurrent(module: Undici): Agent {
+    const current = certificate?.current
+    if (opened && opened.certificate === current) return opened.agent
+    if (isClosed) throw new UnsentError('UND_ERR_CLOSED')
+    opened?.agent.close().catch(() => undefined)
+    if (current && current.daysLeft <= expiryWarningDays) options.onExpiring?.(current.daysLeft)
+    const agent = createAgent(module, options, current)
+    opened = { agent, certificate: current }
+    return agent
+  }
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
     const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
-    const { request: undiciRequest } = await undici
+    const module = await undici
     const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
     // The vault has its own time limit: waiting for it does not use up the time of the request.
-    const found = await agents.findUsable()
+    await certificate?.prepare()
     const signal = AbortSignal.any([AbortSignal.timeout(withinMs), request.signal])
-    // It may have been replaced meanwhile, and its connections closed.
-    const { agent } = agents.newest ?? found
-    return dispatchRequest(undiciRequest, { request, body, agent, signal }, onConnected)
+    return dispatchRequest(module.request, { request, body, agent: agentOfCurrent(module), signal }, onConnected)
   }
 
   return {
@@ -95,91 +87,10 @@ export function openSocket(options: SocketOptions): HttpSocket {
       const answer = await send(request, onConnected)
       return toResponse(answer, toStream(answer.body, bodyBytesMax))
     },
-    close: () => agents.close(),
-  }
-}
-
-/** An agent with the current certificate. */
-class RenewedAgent {
-  readonly #options: SocketOptions
-  readonly #undici: Promise<Undici>
-  #newest: OpenedAgent | undefined
-  #renewal: CertificateRenewal | undefined
-
-  constructor(options: SocketOptions, undici: Promise<Undici>) {
-    this.#options = options
-    this.#undici = undici
-  }
-
-  get newest(): OpenedAgent | undefined {
-    return this.#newest
-  }
-
-  /** Never returns an expired certificate: some services then answer as if they refused the operation. */
-  async findUsable(): Promise<OpenedAgent> {
-    const { certificate, clock } = this.#options
-    const usable = this.#newest && !this.#hasExpired(this.#newest) ? this.#newest : undefined
-    const isOld = usable && !isWithin(certificateAgeMaxMs, usable.fetchedAt, clock.now())
-    if (usable && !(isOld && typeof certificate === 'function')) return usable
-    this.#renewal ??= this.#startRenewal()
-    const { done, waitOver } = this.#renewal
-    if (!usable) return done
-    await Promise.race([done, waitOver])
-    return usable
-  }
-
-  async close(): Promise<void> {
-    const last = (await this.#renewal?.done.catch(() => undefined)) ?? this.#newest
-    await last?.agent.close()
-  }
-
-  /** One renewal at a time: a burst of requests must not open an agent each. */
-  #startRenewal(): CertificateRenewal {
-    const finished = new AbortController()
-    const before = this.#newest
-    const done = this.#renewOrKeep(before)
-      .then(next => {
-        this.#newest = next
-        // Requests in flight finish on the old connections.
-        if (before && before.agent !== next.agent) before.agent.close().catch(() => undefined)
-        return next
-      })
-      .finally(() => {
-        this.#renewal = undefined
-        finished.abort(cancelReason)
-      })
-    done.catch(() => undefined) // Callers that await `done` get the error.
-    const { budgetMs = defaultBudgetMs } = this.#options
-    return { done, waitOver: systemClock.sleep(budgetMs * renewalWaitShare, finished.signal) }
-  }
-
-  /** While the current certificate is valid, an unavailable vault or a half-written file stops no request. */
-  async #renewOrKeep(before: OpenedAgent | undefined): Promise<OpenedAgent> {
-    try {
-      return await this.#renew(before)
-    } catch (error) {
-      if (!before || this.#hasExpired(before) || !(error instanceof AverbaError)) throw error
-      this.#options.onTrouble?.(error)
-      return { ...before, fetchedAt: this.#options.clock.now() }
-    }
-  }
-
-  async #renew(before: OpenedAgent | undefined): Promise<OpenedAgent> {
-    const { certificate: source, clock, onExpiring } = this.#options
-    const certificate = source === undefined ? undefined : await valueFrom(source, 'client certificate')
-    const fetchedAt = clock.now()
-    const isSame = before !== undefined && isDeepStrictEqual(certificate, before.certificate)
-    if (isSame && !this.#hasExpired(before)) return { ...before, fetchedAt }
-    // If the function returned nothing, we must fail rather than connect without a certificate.
-    const load = before ? loadNextCertificate : loadCertificate
-    const usable = source === undefined ? undefined : await load(certificate as Certificate, fetchedAt) // Checked.
-    if (usable && usable.daysLeft <= expiryWarningDays) onExpiring?.(usable.daysLeft)
-    const agent = createAgent(await this.#undici, this.#options, usable)
-    return { agent, certificate, endsAt: usable?.endsAt ?? Number.POSITIVE_INFINITY, fetchedAt }
-  }
-
-  #hasExpired({ endsAt }: OpenedAgent): boolean {
-    return endsAt < this.#options.clock.now()
+    async close() {
+      isClosed = true
+      await opened?.agent.close()
+    },
   }
 }
 
