@@ -41,7 +41,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'operations/audit.ts': 'a tool of operators, without an engine',
       'operations/with-store.ts': 'a tool of operators, without an engine',
       'adapters/credentials/secret.ts': 'the time limit of a vault is in real time',
-      'adapters/http/transport.ts': 'the time limit of a vault that supplies certificates is in real time',
+      'adapters/credentials/renewed-certificate.ts': 'the time limit of a vault is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/sqlite-connection.ts': 'waits for the lock of another process in real time',
       'simulation/served/shifted-clock.ts': 'a clock that runs ahead of the system clock',

@@ -13,7 +13,7 @@ interface RenewalOptions {
   readonly clock: Clock
   /** Called when a function no longer returns a usable certificate: the previous one stays in use. */
   readonly onTrouble: (error: AverbaError) => void
-  /** While the current certificate is valid, `prepare` waits for a renewal only so long after it began, in real time. */
+  /** While the current certificate is valid, `prepare` waits for a renewal only so long, in real time. */
   readonly waitMs?: number
 }
 
@@ -73,7 +73,7 @@ export class RenewedCertificate {
   #startRenewal(): Renewal {
     if (this.#renewal) return this.#renewal
     const finished = new AbortController()
-    const done = this.#fetch().finally(() => {
+    const done = this.#load().finally(() => {
       this.#renewal = undefined
       finished.abort(cancelReason)
     })
@@ -82,7 +82,7 @@ export class RenewedCertificate {
     return this.#renewal
   }
 
-  async #fetch(): Promise<void> {
+  async #load(): Promise<void> {
     const { whose, clock, onTrouble } = this.#options
     try {
       const given = await valueFrom(this.#source, `${whose} certificate`)
