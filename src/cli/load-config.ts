@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type LogLine, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type Keys, type LogLine, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
-import { parseRootKey, type RootKeyOption } from './options.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -98,11 +97,10 @@ export async function withConfigured<T>(
  */
 export async function withStore<T>(
   store: string,
-  options: RootKeyOption,
+  keys: Keys | undefined,
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
 ): Promise<T> {
-  const { rootKey: keys } = parseRootKey(options)
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
   return withOpen({ store, schedules: false, ...(keys && { keys }), ...more }, work)
 }

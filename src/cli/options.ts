@@ -3,22 +3,11 @@ import type { Terminal } from './terminal.ts'
 
 /** The option of every command that opens a log. */
 export const rootKeyOption = {
-  '--root-key-from <variable>': 'the environment variable that holds the root key, when the keyring does not',
+  '--root-key-from <variable>': {
+    text: 'the environment variable that holds the root key, when the keyring does not',
+    read: (variable: string): Keys => environmentKeys({ variable }),
+  },
 } as const
-
-/** The value of that option. */
-export interface RootKeyOption {
-  readonly rootKeyFrom?: string | undefined
-}
-
-/**
- * Reads the root key that the option names; an empty object without the option.
- *
- * @throws {AverbaError} as `environmentKeys`
- */
-export function parseRootKey({ rootKeyFrom }: RootKeyOption): { rootKey?: Keys } {
-  return rootKeyFrom === undefined ? {} : { rootKey: environmentKeys({ variable: rootKeyFrom }) }
-}
 
 /** The option of every command that is about a data subject. */
 export const subjectOption = {

@@ -1,6 +1,6 @@
 import { type BackupResult, backupStore, type RestoreResult, restoreStore } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { parseRootKey, rootKeyOption } from '../options.ts'
+import { rootKeyOption } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 
@@ -42,9 +42,9 @@ export const restoreCommand = defineCommand({
   notes:
     'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before\n' +
     'an engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { keys, acceptRollback, ...options }, backup, store) {
+  async run(terminal, { keys, acceptRollback, rootKeyFrom: rootKey }, backup, store) {
     const onProgress = createStoppableProgress(terminal)
-    const more = { ...(keys !== undefined && { keys }), ...parseRootKey(options) }
+    const more = { ...(keys !== undefined && { keys }), ...(rootKey && { rootKey }) }
     const result = await restoreStore({ backup, store, acceptRollback, onProgress, ...more })
     return { result, lines: formatRestored(result, store) }
   },

@@ -30,13 +30,13 @@ export const eraseCommand = defineCommand({
     '--keep, it erases what was kept. The services are not informed: revoke consents first.\n' +
     'After an interruption, run this command or an engine again: it continues.\n' +
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
-  async run(terminal, { requester, legalBasis, backupsKept, subject, ...options }, store) {
+  async run(terminal, { requester, legalBasis, backupsKept, subject, rootKeyFrom, ...options }, store) {
     const selector = await readSubject(terminal, subject)
     if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
     const keep = options.keep as readonly PartKind[] | undefined // Checked by the API.
     const request = { requester, legalBasis, ...(keep && { keep }) }
     const retention = { backupRetentionDays: backupsKept }
-    const result = await withStore(store, options, ({ subjects }) => subjects.erase(selector, request), retention)
+    const result = await withStore(store, rootKeyFrom, ({ subjects }) => subjects.erase(selector, request), retention)
     return { result, lines: formatReceipt(result), code: result.completed ? exitCodes.done : exitCodes.error }
   },
 })

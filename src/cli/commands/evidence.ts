@@ -1,8 +1,8 @@
-import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
+import { AverbaError, exportBundle, type Keys, proveRecorded } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { withStore } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { parseRootKey, type RootKeyOption, rootKeyOption } from '../options.ts'
+import { rootKeyOption } from '../options.ts'
 import { formatCount, printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -18,10 +18,10 @@ export const exportCommand = defineCommand({
     '--json': 'print one JSON object',
   },
   notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { dir, ...options }, store) {
+  async run(terminal, { dir, rootKeyFrom: rootKey }, store) {
     const progress = createProgress(terminal)
     const onProgress = (done: number, end: number) => progress('export', done, end)
-    const result = await exportBundle({ store, dir, ...parseRootKey(options), onProgress })
+    const result = await exportBundle({ store, dir, ...(rootKey && { rootKey }), onProgress })
     const { origin, events, parts } = result
     const lines = [
       `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
@@ -47,10 +47,12 @@ export const proveCommand = defineCommand({
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, json, ...options }, store, which) {
+  async run(terminal, { out, disclose, json, rootKeyFrom: rootKey, ...options }, store, which) {
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
     const make = async () =>
-      disclose ? discloseRecorded(store, event, options) : proveRecorded({ store, event, ...parseRootKey(options) })
+      disclose
+        ? discloseRecorded(store, event, rootKey, options)
+        : proveRecorded({ store, event, ...(rootKey && { rootKey }) })
     // The log must not record a disclosure that then cannot be written.
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
     const what = disclose ? 'disclosure' : 'proof'
@@ -65,12 +67,12 @@ export const proveCommand = defineCommand({
 async function discloseRecorded(
   store: string,
   event: number | string,
-  options: RootKeyOption & Readonly<Record<'actor' | 'purpose', string | undefined>>,
+  rootKey: Keys | undefined,
+  { actor: ref, purpose }: Readonly<Record<'actor' | 'purpose', string | undefined>>,
 ): Promise<string> {
-  const { actor: ref, purpose } = options
   if (ref === undefined || purpose === undefined) {
     const missing = ref === undefined ? '--actor' : '--purpose'
     throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
   }
-  return withStore(store, options, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
+  return withStore(store, rootKey, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
 }

@@ -1,6 +1,6 @@
 import { type RebuildResult, rebuildStore } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { parseRootKey, rootKeyOption } from '../options.ts'
+import { rootKeyOption } from '../options.ts'
 import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -14,11 +14,11 @@ export const rebuildCommand = defineCommand({
   notes:
     'Ctrl-C interrupts it; the next rebuild continues from there.\n' +
     'Exit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
-  async run(terminal, { view: names, ...options }, store) {
+  async run(terminal, { view: names, rootKeyFrom: rootKey }, store) {
     const signal = terminal.stopSignal()
     const onProgress = createProgress(terminal)
-    const rootKey = parseRootKey(options)
-    const views = await rebuildStore({ store, ...(names && { views: names }), ...rootKey, signal, onProgress })
+    const more = { ...(names && { views: names }), ...(rootKey && { rootKey }) }
+    const views = await rebuildStore({ store, ...more, signal, onProgress })
     const isWhole = !signal.aborted
     const isDone = isWhole && views.every(each => each.differences === 0)
     const code = isDone ? exitCodes.done : exitCodes.error

@@ -10,7 +10,7 @@ import {
   verifyTlogProof,
 } from '../../verify.ts'
 import { type CommandEnd, defineCommand } from '../command.ts'
-import { parseRootKey, rootKeyOption } from '../options.ts'
+import { rootKeyOption } from '../options.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
 
@@ -36,17 +36,17 @@ export const verifyCommand = defineCommand({
   notes:
     'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n' +
     '3 only self-consistent: nothing from outside confirms it.',
-  async run(terminal, { key, mark, witness, ...options }, store) {
+  async run(terminal, { key, mark, witness, rootKeyFrom: rootKey }, store) {
     const proof = readProof(store)
     if (proof !== undefined) {
-      rejectLogOptions({ '--mark': mark, '--root-key-from': options.rootKeyFrom })
+      rejectLogOptions({ '--mark': mark, '--root-key-from': rootKey })
       return verifyProof(proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
     const result = await verifyLog({
       store,
       onProgress: createProgress(terminal),
       ...(key && { keys: readKeyLines(key) }),
-      ...parseRootKey(options),
+      ...(rootKey && { rootKey }),
       ...(mark !== undefined && { mark }),
       ...(witness && { witnesses: readKeyLines(witness) }),
     })
@@ -62,7 +62,7 @@ function readProof(path: string): string | undefined {
 }
 
 /** Rejects options that a proof does not use: the user would believe that they were checked. */
-function rejectLogOptions(options: Readonly<Record<`--${string}`, string | undefined>>): void {
+function rejectLogOptions(options: Readonly<Record<`--${string}`, unknown>>): void {
   const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
   if (given === undefined) return
   const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
