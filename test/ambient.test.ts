@@ -69,7 +69,6 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/receiver/sender.ts': 'only compares addresses',
       'simulation/served/start-services.ts': 'only compares addresses',
       'cli/commands/dev.ts': 'the control server on loopback',
-      'cli/local-server.ts': 'a real receiver for demonstrations and development',
       'cli/status-server.ts': 'a real server for probes and metrics',
       'pages/page-script.ts': 'uses the crypto of the browser',
       'proof/encoding.ts': 'detects the runtime, for its fastest hash',

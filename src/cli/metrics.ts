@@ -5,7 +5,6 @@ import type { Averba, Clock, Figures, Health } from '../index.ts'
 export interface Metrics {
   readonly contentType: string
   scrape(): Promise<string>
-  close(): void
 }
 
 /** A durable commit takes less than a millisecond on a good disk; on a slow one it blocks everything else. */
@@ -20,7 +19,7 @@ export function createMetrics(averba: Averba, clock: Clock): Metrics {
   collectDefaultMetrics({ register })
   const gauge: CreateGauge = (name, help, labelNames = []) =>
     new Gauge({ name: `averba_${name}`, help, labelNames, registers: [register] })
-  const stops = [...countWork(averba, [register])]
+  countWork(averba, [register])
   const setFigures = createFigureGauges(gauge)
   const setHealth = createHealthGauges(gauge)
   return {
@@ -30,30 +29,26 @@ export function createMetrics(averba: Averba, clock: Clock): Metrics {
       setHealth(await averba.health())
       return register.metrics()
     },
-    close() {
-      for (const stop of stops) stop()
-      register.clear()
-    },
   }
 }
 
 /** Label values are only names from our own code: states, classes, operations, machines, statuses. */
-function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void> {
+function countWork(averba: Averba, registers: Registry[]): void {
   const counter = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
     new Counter({ name: `averba_${name}_total`, help, labelNames, registers })
   const seconds = <L extends string>(name: string, help: string, buckets: number[], labelNames: readonly L[] = []) =>
     new Histogram({ name: `averba_${name}_seconds`, help, buckets, labelNames, registers })
 
   const commits = seconds('commit', 'Time of a durable commit, which blocks the event loop.', commitBuckets)
-  yield averba.on('committed', ({ ms }) => commits.observe(ms / 1_000))
+  averba.on('committed', ({ ms }) => commits.observe(ms / 1_000))
 
   const events = counter('events', 'Events that this process appended, by machine.', ['machine'])
-  yield averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
+  averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
 
   const attempts = counter('attempts', 'Ended attempts at calls, by operation and outcome.', ['operation', 'outcome'])
   const took = seconds('attempt', 'Time of an attempt at a call, by service.', attemptBuckets, ['service'])
   const tokens = counter('token_requests', 'Token requests that this process sent or tried to send.')
-  yield averba.on('attempted', ({ operation, outcome, ms }) => {
+  averba.on('attempted', ({ operation, outcome, ms }) => {
     attempts.inc({ operation, outcome })
     if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
     if (operation === 'tokenService.requestToken') tokens.inc()
@@ -62,11 +57,11 @@ function* countWork(averba: Averba, registers: Registry[]): Iterable<() => void>
   const receivedHelp = 'Notifications stored by this process: new, copies, and recovered from failure records.'
   const received = counter('notifications_received', receivedHelp, ['how'])
   for (const how of ['received', 'copied', 'recovered'] as const)
-    yield averba.on(`notification.${how}`, () => received.inc({ how }))
+    averba.on(`notification.${how}`, () => received.inc({ how }))
 
   const answersHelp = 'Time until a request to the receiver was answered, by HTTP status.'
   const answers = seconds('notification_answer', answersHelp, answerBuckets, ['status'])
-  yield averba.on('answered', ({ status, ms }) => answers.observe({ status }, ms / 1_000))
+  averba.on('answered', ({ status, ms }) => answers.observe({ status }, ms / 1_000))
 }
 
 type CreateGauge = <L extends string>(name: string, help: string, labelNames?: readonly L[]) => Gauge<L>

@@ -1,10 +1,18 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { type Averba, AverbaError } from '../index.ts'
-import { type RunningServer, startListening } from './local-server.ts'
 import type { Metrics } from './metrics.ts'
 
+/** A running server. */
+export interface StatusServer {
+  readonly port: number
+  /** Stops the server and ends its open connections. */
+  close(): Promise<void>
+}
+
 /** The answer of a path. */
-export interface StatusAnswer {
+interface StatusAnswer {
   readonly status: number
   /** An object is sent as JSON. */
   readonly body: object | string
@@ -19,7 +27,7 @@ export interface StatusAnswer {
 export async function serveStatus(
   { host, port }: { readonly host: string; readonly port: number },
   answers: Readonly<Record<string, () => Promise<StatusAnswer>>>,
-): Promise<RunningServer> {
+): Promise<StatusServer> {
   const server = createServer({ requestTimeout: 5_000, maxHeaderSize: 8_192 }, (incoming, outgoing) => {
     const send = ({ status, body, contentType = 'application/json' }: StatusAnswer) => {
       const text = typeof body === 'string' ? body : `${JSON.stringify(body)}\n`
@@ -35,12 +43,17 @@ export async function serveStatus(
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })
   server.maxConnections = 100
-  return startListening(server, host, port).catch((cause: NodeJS.ErrnoException) => {
+  server.listen(port, host)
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
     throw new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${port} (${cause.code})`, {
       cause,
       hint: 'Set run.host and run.port to a free address',
     })
   })
+  return {
+    port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
+    close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),
+  }
 }
 
 /** Creates the answers for probes and scrapers: whether the process is alive, whether it is ready, and its metrics. */

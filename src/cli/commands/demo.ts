@@ -1,11 +1,10 @@
 import { existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { type Averba, AverbaError, openAverba, type SubjectRef, valueOf } from '../../index.ts'
+import { type Averba, AverbaError, openAverba, type SubjectRef, serveReceivers, valueOf } from '../../index.ts'
 import type { RunningServices, VirtualClock } from '../../simulation/index.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
 import { defineCommand } from '../command.ts'
-import { serveReceiver } from '../local-server.ts'
 import { printLine } from '../output.ts'
 import { exitCodes } from '../terminal.ts'
 import { formatTimelineLine } from '../timeline.ts'
@@ -160,7 +159,8 @@ async function walkSubscriptions({ averba, services, clock, say }: Demo): Promis
   say(`The portal was subscribed to ${outcomes.map(outcome => valueOf(outcome).evento).join(' and ')}.`)
 
   const { portal, samples, receiver } = services
-  const server = await serveReceiver(averba, receiver)
+  const receivers = { '/averba': averba.receiver }
+  const server = await serveReceivers({ receivers, certificate: receiver, host: '127.0.0.1', port: 0 })
   services.connect(host, server.port)
   const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const

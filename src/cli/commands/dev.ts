@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { AverbaError, openAverba, valueOf } from '../../index.ts'
+import { AverbaError, openAverba, serveReceivers, valueOf } from '../../index.ts'
 import type { RunningServices } from '../../simulation/index.ts'
 import { defineCommand } from '../command.ts'
-import { serveReceiver } from '../local-server.ts'
 import { parseJson } from '../options.ts'
 import { printLine } from '../output.ts'
 import { exitCodes, waitForStop } from '../terminal.ts'
@@ -116,7 +115,8 @@ async function startReceiver(
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
   averba.on('notification.received', ({ data }) => say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`))
   averba.on('notification.copied', () => say('received a copy of it'))
-  const server = await serveReceiver(averba, services.receiver)
+  const receivers = { [new URL(publicUrl).pathname]: averba.receiver }
+  const server = await serveReceivers({ receivers, certificate: services.receiver, host: '127.0.0.1', port: 0 })
   services.connect(host, server.port)
   return async () => {
     await server.close()

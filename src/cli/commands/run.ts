@@ -2,11 +2,10 @@ import { once } from 'node:events'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import type { RunningServer } from '../local-server.ts'
 import type { Metrics } from '../metrics.ts'
 import { printOrDrop } from '../output.ts'
 import { serveTenants, type Tenant } from '../serve-tenants.ts'
-import { createProbes, serveStatus } from '../status-server.ts'
+import { createProbes, type StatusServer, serveStatus } from '../status-server.ts'
 import { exitCodes, type Terminal } from '../terminal.ts'
 
 /** The default port of the OpenTelemetry exporter of Prometheus. */
@@ -38,7 +37,6 @@ export const runCommand = defineCommand({
       }
       if (!stopping.aborted) await serveAndRun(running, stopping)
     } finally {
-      for (const { metrics } of running) metrics.close()
       await Promise.all(running.map(({ averba }) => averba.close()))
     }
     for (const { logger } of running) logger({ message: 'stopped' })
@@ -69,7 +67,7 @@ async function openTenant(terminal: Terminal, config: string, isNamed: boolean):
 async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSignal): Promise<void> {
   const servers: { close(): Promise<void> }[] = []
   const closeAll = () => Promise.all(servers.splice(0).map(server => server.close()))
-  const statusServers: RunningServer[] = []
+  const statusServers: StatusServer[] = []
   try {
     for (const { averba, metrics, options, logger } of running) {
       const { host = '127.0.0.1', port = defaultPort } = options.run ?? {}

@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { newestReading, oldestReading, overdueReadings } from '../../../src/api/consents/freshness.ts'
-import { createMetrics, type Metrics } from '../../../src/cli/metrics.ts'
+import { createMetrics } from '../../../src/cli/metrics.ts'
 import type { AverbaOptions, LogLine } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
@@ -29,14 +29,6 @@ const canaries = {
 /** Names from the host's code that are in the log: log lines may contain them, labels may not. */
 const hostNames = ['evento', 'handler', 'follower']
 
-const open: { world: World; metrics: Metrics }[] = []
-afterEach(async () => {
-  for (const { world, metrics } of open.splice(0)) {
-    metrics.close()
-    await world.close()
-  }
-})
-
 async function given(averba: Partial<AverbaOptions> = {}) {
   const lines: LogLine[] = []
   const subscriptions = [{ evento: canaries.evento, chaveSecreta: canaries.chaveSecreta }]
@@ -44,7 +36,6 @@ async function given(averba: Partial<AverbaOptions> = {}) {
     averba: { logger: line => void lines.push(line), subscriptions, ...averba },
   })
   const metrics = createMetrics(world.averba, world.clock)
-  open.push({ world, metrics })
   /** The value of each sample, by its name with its labels. */
   const samplesOf = async () => {
     const text = await metrics.scrape()

@@ -70,7 +70,6 @@ test('health reports a subscription that will be deleted, with its days left', a
   })
   const metrics = createMetrics(world.averba, world.clock)
   const scraped = await metrics.scrape()
-  metrics.close()
   expect(scraped).toContain('\naverba_subscription_days_left 15\n')
   expect(scraped).not.toContain('certificate="subscriptions"')
   expect((await days(14)).map(each => each.daysLeft)).toEqual([7, 3])
