@@ -45,8 +45,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/sqlite-connection.ts': 'waits for the lock of another process in real time',
       'simulation/served/shifted-clock.ts': 'a clock that runs ahead of the system clock',
-      'simulation/served/start-services.ts': 'the default of real servers',
-      'simulation/served/deliver-over-sockets.ts': 'a delivery over a real socket takes real time',
+      'simulation/served/start-services.ts': 'the default of real servers, and the time of real deliveries',
     },
   },
   'randomness of the machine': {

@@ -7,8 +7,6 @@ import type { StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { toInstant } from '../vocabulary/instant.ts'
-import type { Instant } from '../vocabulary/message.ts'
 
 /** A store, and what it is opened with. */
 export interface OpenedWith {
@@ -19,10 +17,10 @@ export interface OpenedWith {
   readonly entropy?: Entropy
 }
 
-/** Opens a store, runs work with it and the current time, and closes it. */
+/** Opens a store, runs work with it, and closes it. */
 export async function withStore<T>(
   { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
-  work: (store: Store, at: Instant) => Promise<T>,
+  work: (store: Store) => Promise<T>,
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
 ): Promise<T> {
   // Otherwise `Store.open` would create it.
@@ -31,7 +29,7 @@ export async function withStore<T>(
   const keys = rootKey && { keys: rootKey }
   const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
   try {
-    return await work(store, toInstant(clock.now()))
+    return await work(store)
   } finally {
     await store.close()
   }

@@ -3,11 +3,10 @@ import { OversizedError } from '../../vocabulary/connection-errors.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
 
+type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
+
 /** Yields a body in chunks. Throws `OversizedError` when it is larger than allowed. */
-export async function* limitBytes(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  bytesMax: number,
-): AsyncGenerator<Uint8Array, undefined> {
+export async function* limitBytes(chunks: Chunks, bytesMax: number): AsyncGenerator<Uint8Array, undefined> {
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.length
@@ -17,10 +16,7 @@ export async function* limitBytes(
 }
 
 /** Reads a whole body. Throws `OversizedError` when it is larger than allowed. */
-export async function readBounded(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  bytesMax: number,
-): Promise<Buffer<ArrayBuffer>> {
+export async function readBounded(chunks: Chunks, bytesMax: number): Promise<Buffer<ArrayBuffer>> {
   const read: Uint8Array[] = []
   for await (const chunk of limitBytes(chunks, bytesMax)) read.push(chunk)
   return Buffer.concat(read)
@@ -30,11 +26,7 @@ export async function readBounded(
  * Reads a whole body as text. Throws `OversizedError` when it is larger than allowed. Tries UTF-8 before the charset of
  * the content type: servers often label UTF-8 JSON wrongly.
  */
-export async function readBoundedText(
-  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  bytesMax: number,
-  contentType: string | null,
-): Promise<string> {
+export async function readBoundedText(chunks: Chunks, bytesMax: number, contentType: string | null): Promise<string> {
   const bytes = await readBounded(chunks, bytesMax)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)

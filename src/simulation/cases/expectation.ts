@@ -24,17 +24,11 @@ export function checkExpectation(
   throw new TypeError(`"expected" of ${owner} is empty: add an expectation, or leave it out`)
 }
 
-/** Throws a `TypeError` for an event type that no machine records. */
-export function checkEventTypes(types: Iterable<unknown>): void {
+/** Throws a `TypeError` for an event whose type no machine records. An expected event need not have a type. */
+export function checkEventTypes(events: readonly unknown[] = []): void {
   const known: ReadonlySet<unknown> = listEventTypes(machines)
-  for (const type of types)
-    if (!known.has(type)) throw new TypeError(`No machine records an event of the type "${type}"`)
-}
-
-/** Yields the event types in a list of expected events. A function has none. */
-export function* eventTypesIn(events: unknown): Iterable<unknown> {
-  if (!Array.isArray(events)) return
-  for (const event of events) if (typeof event?.type === 'string') yield event.type
+  for (const type of events.map(event => Object(event).type))
+    if (type !== undefined && !known.has(type)) throw new TypeError(`No machine records an event of the type "${type}"`)
 }
 
 /**

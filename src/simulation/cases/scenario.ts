@@ -12,7 +12,6 @@ import {
   checkEventTypes,
   checkExpectation,
   type ExpectedValue,
-  eventTypesIn,
   type MemberNames,
 } from './expectation.ts'
 
@@ -99,8 +98,8 @@ function checkScenario<G, R>(definition: Scenario<G, R>): void {
   const { expected } = definition
   if (expected === undefined) return
   checkExpectation('a scenario', expected, endingMembers, isEmptyExpectation)
-  checkEventTypes(eventTypesIn(expected.events))
-  checkEventTypes(expected.without ?? [])
+  checkEventTypes(expected.events)
+  checkEventTypes(expected.without?.map(type => ({ type })))
 }
 
 /** An empty list of events expects nothing, as other events are always allowed. */

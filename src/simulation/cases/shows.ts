@@ -3,7 +3,7 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { GivenEvent } from './decides.ts'
-import { assertExpected, checkEventTypes, type ExpectedValue, eventTypesIn, type MemberNames } from './expectation.ts'
+import { assertExpected, checkEventTypes, type ExpectedValue, type MemberNames } from './expectation.ts'
 
 /** An event for a view; `shows` fills in an absent stream and time. */
 export type ShownEvent = GivenEvent & Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
@@ -44,7 +44,7 @@ export function shows<N extends keyof Views>(viewCase: ViewCase<N>): Views[N][] 
   const { view: name, given, expected } = viewCase
   const view = views.find(each => each.name === name)
   if (!view) throw new TypeError(`Unknown view ${name}`)
-  checkEventTypes(eventTypesIn(given))
+  checkEventTypes(given)
   const rows = new Map<string, object | undefined>()
   for (const event of toRecordedEvents(given)) {
     const key = view.key(event)

@@ -19,8 +19,6 @@ export interface ServeOptions extends IssuedCertificate {
   readonly replaceCertificate?: () => IssuedCertificate | undefined
   /** Asks the client for a certificate of this authority. Requests without one are still handled. */
   readonly clientCa?: string | undefined
-  readonly host?: string
-  readonly port?: number
 }
 
 /** A running server on loopback. */
@@ -37,7 +35,7 @@ export async function serveHttps(
   handle: (request: Request, peer: Peer) => Response | Promise<Response>,
   options: ServeOptions,
 ): Promise<Server> {
-  const { cert, key, clientCa, replaceCertificate, host = '127.0.0.1', port = 0 } = options
+  const { cert, key, clientCa, replaceCertificate } = options
   const listener = getRequestListener(
     (request, { incoming }) => {
       const { socket } = incoming
@@ -61,7 +59,7 @@ export async function serveHttps(
   if (replaceCertificate) {
     chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
   }
-  return listenOn(server, host, port)
+  return listenOnLoopback(server)
 }
 
 function chooseCertificatePerConnection(
@@ -83,11 +81,11 @@ function chooseCertificatePerConnection(
 export async function serveControl(handle: (request: Request) => Promise<Response>): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
   const server = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing))
-  return listenOn(server, '127.0.0.1', 0)
+  return listenOnLoopback(server)
 }
 
-async function listenOn(server: HttpServer | HttpsServer, host: string, port: number): Promise<Server> {
-  server.listen(port, host)
+async function listenOnLoopback(server: HttpServer | HttpsServer): Promise<Server> {
+  server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.

@@ -5,12 +5,13 @@ import { staticHeaders } from '../../index.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
+import type { Deliver } from '../services/portal/deliveries.ts'
 import { createAuthority, type IssuedCertificate } from './authority.ts'
-import { deliverOverSockets } from './deliver-over-sockets.ts'
 import { type Peer, serveHttps } from './serve.ts'
 
 /** The simulated services, running behind real TLS on loopback. */
@@ -134,6 +135,38 @@ async function bufferRequest(request: Request): Promise<Request> {
   if (request.body === null) return request
   const { url, method, headers } = request
   return new Request(url, { method, headers, body: await request.arrayBuffer() })
+}
+
+/**
+ * Delivers over real sockets. The system clock times each delivery until the end of its answer: advancing another clock
+ * does not change how fast a receiver is.
+ */
+function deliverOverSockets(stream: StreamingFetch): Deliver {
+  return async (request, { onConnected, countBy }) => {
+    const end = countBy(systemClock)
+    try {
+      const { body, status, headers } = await stream(request, onConnected)
+      if (body === null) end()
+      return new Response(body && callWhenRead(body, end), { status, headers })
+    } catch (error) {
+      end()
+      throw error
+    }
+  }
+}
+
+/** Returns the same body, and calls `end` when it has been read. */
+function callWhenRead(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
+  const reader = body.getReader()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await reader.read()
+      if (!done) return controller.enqueue(value)
+      end()
+      controller.close()
+    },
+    cancel: reason => reader.cancel(reason),
+  })
 }
 
 /** Only loopback addresses belong to this machine on every system that lets a client choose its address. */
