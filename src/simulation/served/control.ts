@@ -11,7 +11,6 @@ import { serveControl } from './serve.ts'
 import type { ShiftedClock } from './shifted-clock.ts'
 import type { RunningServices } from './start-services.ts'
 
-const notJson = Symbol('not JSON')
 const shortText = z.string().min(1).max(500)
 /** A record with an invalid CPF could never be read, because the services reject its address. */
 const cpfSchema = shortText.refine(isCpf, 'must be a CPF: eleven digits, the last two are check digits')
@@ -63,8 +62,8 @@ export function createControl(
 
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {
-      const body = await context.req.json().catch(() => notJson)
-      if (body === notJson) return context.json({ error: 'the body is not JSON' }, 400)
+      const body = await context.req.json().catch(() => undefined)
+      if (body === undefined) return context.json({ error: 'the body is not JSON' }, 400)
       const parsed = schema.safeParse(body)
       if (!parsed.success) return context.json({ error: describeIssues(parsed.error, 'body') }, 400)
       return context.json(((await act(parsed.data)) ?? {}) as object) // What each act returns is JSON.

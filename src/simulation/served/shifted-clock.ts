@@ -52,8 +52,6 @@ export class ShiftedClock implements Clock {
   }
 
   #next(): RealSleeper | undefined {
-    let first: RealSleeper | undefined
-    for (const each of this.#sleepers) if (!first || each.dueAt < first.dueAt) first = each
-    return first
+    return [...this.#sleepers].toSorted((a, b) => a.dueAt - b.dueAt)[0]
   }
 }

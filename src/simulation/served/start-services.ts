@@ -147,26 +147,12 @@ function deliverOverSockets(stream: StreamingFetch): Deliver {
     try {
       const { body, status, headers } = await stream(request, onConnected)
       if (body === null) end()
-      return new Response(body && callWhenRead(body, end), { status, headers })
+      return new Response(body?.pipeThrough(new TransformStream({ flush: end })), { status, headers })
     } catch (error) {
       end()
       throw error
     }
   }
-}
-
-/** Returns the same body, and calls `end` when it has been read. */
-function callWhenRead(body: ReadableStream<Uint8Array>, end: () => void): ReadableStream<Uint8Array> {
-  const reader = body.getReader()
-  return new ReadableStream({
-    async pull(controller) {
-      const { done, value } = await reader.read()
-      if (!done) return controller.enqueue(value)
-      end()
-      controller.close()
-    },
-    cancel: reason => reader.cancel(reason),
-  })
 }
 
 /** Only loopback addresses belong to this machine on every system that lets a client choose its address. */

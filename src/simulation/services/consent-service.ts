@@ -135,9 +135,9 @@ export function simulateConsentService(options: ConsentServiceOptions): ConsentS
     addConsent: consent => records.addConsent(consent),
     addAwareness: awareness => records.addAwareness(awareness),
     logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
-    statusOf: (cpf, id) => records.consents.find(parseCpf(cpf), id)?.status,
+    statusOf: (cpf, id) => records.consentsOf(parseCpf(cpf)).get(id)?.status,
     change(cpf, id, status) {
-      const consent = records.consents.find(parseCpf(cpf), id)
+      const consent = records.consentsOf(parseCpf(cpf)).get(id)
       if (!consent) throw new TypeError(`Cannot change the consent "${id}": it does not exist`)
       records.changeStatus(consent, status)
     },
@@ -170,20 +170,21 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
     problemResponse(context, missingRecord === 'notFound' ? 404 : 400, title)
 
   /** A list shows summaries, with the address of each record. */
-  const addReadings = <T extends AnyRecord>(
+  const addReadings = <T extends ConsentimentoDetalhado | CienciaDetalhada>(
     name: string,
-    found: RecordsByCpf<T>,
+    recordsOf: (cpf: string) => ReadonlyMap<string, T>,
     summarize: (record: T, href: string) => object,
     missingTitle: string,
   ) => {
     app.get(`${base}/${name}/:cpf`, context => {
       const { cpf } = context.req.param()
       const path = `${new URL(context.req.url).origin}${base}/${name}/${cpf}`
-      const own = found.list(cpf, context.req.query('cnpj'))
+      const cnpj = context.req.query('cnpj')
+      const own = [...recordsOf(cpf).values()].filter(each => cnpj === undefined || each.usuario?.cnpj === cnpj)
       return context.json(own.map(each => summarize(each, `${path}/${each.id}`)))
     })
     app.get(`${base}/${name}/:cpf/:id`, context => {
-      const record = found.find(context.req.param('cpf'), context.req.param('id'))
+      const record = recordsOf(context.req.param('cpf')).get(context.req.param('id'))
       return record ? context.json(record) : missing(context, missingTitle)
     })
   }
@@ -196,7 +197,7 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
     const { cpf, id, status } = context.req.param()
     if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO')
       return problemResponse(context, 400, 'Status inválido')
-    const consent = records.consents.find(cpf, id)
+    const consent = records.consentsOf(cpf).get(id)
     if (!consent) return missing(context, 'Consentimento não encontrado')
     const isAllowed = statusTable[consent.status]?.includes(status)
     if (isAllowed || moveOutsideTable === 'accept') records.changeStatus(consent, status)
@@ -205,18 +206,29 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
     const { origin } = new URL(context.req.url)
     return context.json(summarizeConsent(consent, `${origin}${base}/consentimentos/${cpf}/${id}`))
   })
-  addReadings('consentimentos', records.consents, summarizeConsent, 'Consentimento não encontrado')
-  addReadings('ciencias', records.awareness, summarizeAwareness, 'Ciência não encontrada')
+  addReadings('consentimentos', cpf => records.consentsOf(cpf), summarizeConsent, 'Consentimento não encontrado')
+  addReadings('ciencias', cpf => records.awarenessOf(cpf), summarizeAwareness, 'Ciência não encontrada')
 }
 
-/** The consents and awareness records. A consent that is read expires first if it is overdue. */
+/** The consents and awareness records, by CPF and id. */
 class ConsentRecords {
   readonly #options: ConsentServiceOptions
-  readonly consents = new RecordsByCpf<ConsentimentoDetalhado>(consent => this.#expire(consent))
-  readonly awareness = new RecordsByCpf<CienciaDetalhada>()
+  readonly #consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
+  readonly #awareness = new Map<string, Map<string, CienciaDetalhada>>()
 
   constructor(options: ConsentServiceOptions) {
     this.#options = options
+  }
+
+  /** The consents of a person, of which the overdue ones have expired. */
+  consentsOf(cpf: string): ReadonlyMap<string, ConsentimentoDetalhado> {
+    const own = this.#consents.get(cpf) ?? new Map<string, ConsentimentoDetalhado>()
+    for (const each of own.values()) this.#expire(each)
+    return own
+  }
+
+  awarenessOf(cpf: string): ReadonlyMap<string, CienciaDetalhada> {
+    return this.#awareness.get(cpf) ?? new Map()
   }
 
   changeStatus(consent: ConsentimentoDetalhado, status: ConsentStatus, dataHora = this.formatTime()): void {
@@ -236,7 +248,7 @@ class ConsentRecords {
       historico: [{ status, dataHora: common.dataHora, dataExpiracao }],
       ...given,
     })
-    return this.consents.add(common.titular.cpf, consent)
+    return addRecord(this.#consents, common.titular.cpf, consent)
   }
 
   addAwareness({ cpf: text, cnpj, ...given }: NewAwareness): string {
@@ -249,7 +261,7 @@ class ConsentRecords {
       hipoteses: [{ complemento: 'Art. 7º, V', hipoteseTratamento: sampleBasis }],
       ...given,
     })
-    return this.awareness.add(titular.cpf, record)
+    return addRecord(this.#awareness, titular.cpf, record)
   }
 
   formatTime(ms = this.#options.clock.now()): string {
@@ -271,33 +283,9 @@ class ConsentRecords {
   }
 }
 
-type AnyRecord = ConsentimentoDetalhado | CienciaDetalhada
-
-class RecordsByCpf<T extends AnyRecord> {
-  readonly #byCpf = new Map<string, Map<string, T>>()
-  readonly #beforeRead: (record: T) => void
-
-  constructor(beforeRead: (record: T) => void = () => undefined) {
-    this.#beforeRead = beforeRead
-  }
-
-  find(cpf: string, id: string): T | undefined {
-    const record = this.#byCpf.get(cpf)?.get(id)
-    if (record) this.#beforeRead(record)
-    return record
-  }
-
-  list(cpf: string, cnpj: string | undefined): T[] {
-    const all = [...(this.#byCpf.get(cpf)?.values() ?? [])]
-    const own = all.filter(each => cnpj === undefined || each.usuario?.cnpj === cnpj)
-    for (const each of own) this.#beforeRead(each)
-    return own
-  }
-
-  add(cpf: string, record: T): string {
-    this.#byCpf.set(cpf, (this.#byCpf.get(cpf) ?? new Map()).set(record.id, record))
-    return record.id
-  }
+function addRecord<T extends { id: string }>(byCpf: Map<string, Map<string, T>>, cpf: string, record: T): string {
+  byCpf.set(cpf, (byCpf.get(cpf) ?? new Map()).set(record.id, record))
+  return record.id
 }
 
 /** Brasilia has been three hours behind UTC, all year, since 2019. */
