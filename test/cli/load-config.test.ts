@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { averba } from '../support/command-line.ts'
+import { averba, failedWith } from '../support/command-line.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const secret = 'um-segredo-que-nao-se-mostra'
@@ -24,5 +24,5 @@ test.each([
 ])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
   const file = join(temporaryFolder(), name)
   if (text !== undefined) writeFileSync(file, text)
-  expect(await averba('plan', '--config', file)).toMatchObject({ code: 1, err: expect.stringMatching(error) })
+  expect(await averba('plan', '--config', file)).toMatchObject(failedWith(error))
 })

@@ -1,4 +1,5 @@
 import { PassThrough, Writable } from 'node:stream'
+import { expect } from 'vitest'
 import { runProgram } from '../../src/cli/program.ts'
 
 /** How a command ended, and all that it wrote. */
@@ -97,4 +98,9 @@ export function averba(...args: readonly string[]): Promise<Ended> {
 /** Runs a command of averba in this process, with a text at its standard input. */
 export function averbaWith(input: string, ...args: readonly string[]): Promise<Ended> {
   return startCommand(args, { input }).ended
+}
+
+/** What to match a command with that failed, and printed this among its errors. */
+export function failedWith(err: string | RegExp): object {
+  return { code: 1, err: typeof err === 'string' ? expect.stringContaining(err) : expect.stringMatching(err) }
 }

@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { staticHeaders } from '../../../src/index.ts'
 import { startServices } from '../../../src/simulation/index.ts'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 const folder = temporaryFolder()
@@ -53,10 +53,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
 
   // Somebody else comes in between: this very plan is no longer it.
   await subscribeElsewhere('alheio')
-  expect(await averba('apply', '--hash', hash, ...both)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('STALE_PLAN'),
-  })
+  expect(await averba('apply', '--hash', hash, ...both)).toMatchObject(failedWith('STALE_PLAN'))
   const again = await averba('plan', '--json', ...both)
   expect(again.code).toBe(2)
   const file = join(folder, 'plan.json')
@@ -70,7 +67,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const other = declare(['um', 'alheio'])
   const fewer = await averba('plan', ...other)
   expect(fewer.out).toMatch(/taken alheio .*\ndelete dois /)
-  expect(await averba('apply', ...other)).toMatchObject({ code: 1, err: expect.stringContaining('PLAN_DELETES') })
+  expect(await averba('apply', ...other)).toMatchObject(failedWith('PLAN_DELETES'))
   expect(await averba('apply', '--allow-deletions', ...other)).toMatchObject({
     code: 0,
     out: expect.stringMatching(/\nsettled: delete dois \S+\n$/),
@@ -100,10 +97,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   // Brasilia is three hours behind: a day ago by UTC is a day of hers that has begun.
   const yesterday = new Date(Date.now() - 27 * 3_600_000).toISOString().slice(0, 10)
   expect(await averba('failures', '--day', yesterday, ...other)).toMatchObject({ out: 'No delivery failed.\n' })
-  expect(await averba('failures', '--day', '2020-01-01', ...other)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('INVALID_INPUT'),
-  })
+  expect(await averba('failures', '--day', '2020-01-01', ...other)).toMatchObject(failedWith('INVALID_INPUT'))
 
   for (const each of [planned, again, applied, fewer, taken, read]) expect(each.out + each.err).not.toContain(secret)
 })
@@ -118,28 +112,15 @@ test('an event that the portal declines gives exit code 1, and the other events 
 
 /** A portal in whose texts stands what a terminal would obey, and what turns text around or cannot be seen. */
 async function startHostilePortal(hostile: string): Promise<string> {
-  const failure = {
-    id: 1,
-    data: '2026-11-20T09:00:00',
-    descricao: hostile,
-    evento: `e${hostile}`,
-    conteudo: '{}',
-  }
-  const listed = {
-    id: 2,
-    evento: `a${hostile}`,
-    endpoint: `https://outro.exemplo.br/${hostile}`,
-    secrets: {},
-  }
+  const failure = { id: 1, data: '2026-11-20T09:00:00', descricao: hostile, evento: `e${hostile}`, conteudo: '{}' }
+  const listed = { id: 2, evento: `a${hostile}`, endpoint: `https://outro.exemplo.br/${hostile}`, secrets: {} }
   const server = createServer({ ...services.receiver }, ({ method, url = '' }, response) => {
     const isDeclined = method === 'POST'
     response.writeHead(isDeclined ? 422 : 200, { 'content-type': 'application/json' })
     const rows = url.includes('/falhas') ? [failure] : [listed]
     response.end(JSON.stringify(isDeclined ? { title: hostile } : rows))
   })
-  await new Promise<void>(done => server.listen(0, 'localhost', done))
-  onTestFinished(() => new Promise(done => server.close(() => done())))
-  return `https://localhost:${(server.address() as AddressInfo).port}` // Of a server on a port.
+  return `https://localhost:${await listenUntilEnd(server)}`
 }
 
 test('control characters in texts of the portal are printed as codes, and start no new line', async () => {
@@ -162,13 +143,9 @@ test('an invalid plan, or two plans, are refused', async () => {
   const config = declare(['um'])
   const none = join(folder, 'none.json')
   writeFileSync(none, '{}')
-  expect(await averba('apply', '--plan', none, ...config)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('it has no hash'),
-  })
-  expect(await averba('apply', '--plan', `${none}.json`, ...config)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/it is missing or not JSON\nWrite one with: averba plan --json/),
-  })
+  expect(await averba('apply', '--plan', none, ...config)).toMatchObject(failedWith('it has no hash'))
+  expect(await averba('apply', '--plan', `${none}.json`, ...config)).toMatchObject(
+    failedWith(/it is missing or not JSON\nWrite one with: averba plan --json/),
+  )
   expect(await averba('apply', '--plan', none, '--hash', 'a', ...config)).toMatchObject({ code: 1 })
 })

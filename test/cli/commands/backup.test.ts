@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
@@ -36,20 +36,15 @@ test('the commands report what an operator has to know, as text and as JSON', as
     code: 1,
     out: expect.stringMatching(/WRONG:\n {2}keys: /),
   })
-  expect(await averba('doctor', '--keys', `${store}.keys`)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^INVALID_INPUT: .*Cannot use --keys without a store/),
-  })
-  expect(await averba('doctor', 'no-such-file')).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^NOT_FOUND: .*\nName the file of a log/),
-  })
+  expect(await averba('doctor', '--keys', `${store}.keys`)).toMatchObject(
+    failedWith(/^INVALID_INPUT: .*Cannot use --keys without a store/),
+  )
+  expect(await averba('doctor', 'no-such-file')).toMatchObject(failedWith(/^NOT_FOUND: .*\nName the file of a log/))
   const gone = temporaryStore()
   copyFileSync(`${store}.keys`, `${gone}.keys`)
-  expect(await averba('doctor', gone)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
-  })
+  expect(await averba('doctor', gone)).toMatchObject(
+    failedWith(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
+  )
 })
 
 test('a restore prints who was erased since the backup, and the command to repeat it', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { openPage } from '../../support/open-page.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -41,8 +41,5 @@ test('a demonstration that cannot write reports it, and exits with 1', async () 
 test('a folder that holds a log is not used again', async () => {
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'averba.sqlite'), '')
-  expect(await averba('demo', '--dir', folder)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('Name another folder'),
-  })
+  expect(await averba('demo', '--dir', folder)).toMatchObject(failedWith('Name another folder'))
 })

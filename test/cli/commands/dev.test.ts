@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { openAverba } from '../../../src/index.ts'
-import { averba, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 // Both commands use the folder that they are called in.
 const before = process.cwd()
@@ -37,22 +39,18 @@ const delivered = { code: 0, out: 'delivered\n', err: '' }
 test('averba dev and averba trigger deliver a first notification', async () => {
   const { line, cwd } = await start()
   expect(await trigger('dimp-situacao-import')).toEqual(delivered)
-  expect(await trigger('')).toMatchObject({ code: 1, err: expect.stringContaining('INVALID_INPUT') })
+  expect(await trigger('')).toMatchObject(failedWith('INVALID_INPUT'))
   expect(await line('received')).toBe('received dimp-situacao-import: 27 bytes, stored')
-  expect(await trigger('outro')).toMatchObject({ code: 1, err: expect.stringContaining('NOT_FOUND') })
-  expect(await trigger('dimp-situacao-import', '--body', '{')).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/the body is not JSON\nQuote it/),
-  })
+  expect(await trigger('outro')).toMatchObject(failedWith('NOT_FOUND'))
+  expect(await trigger('dimp-situacao-import', '--body', '{')).toMatchObject(
+    failedWith(/the body is not JSON\nQuote it/),
+  )
   const second = await averba('dev')
-  expect(second).toMatchObject({ code: 1, err: expect.stringMatching(/^REFUSED: .*already\n/) })
+  expect(second).toMatchObject(failedWith(/^REFUSED: .*already\n/))
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
   await stop()
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(false)
-  expect(await trigger('dimp-situacao-import')).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('averba dev does not run in this folder'),
-  })
+  expect(await trigger('dimp-situacao-import')).toMatchObject(failedWith('averba dev does not run in this folder'))
 })
 
 test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
@@ -66,63 +64,48 @@ test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
   },
 )
 
+/** A receiver on this machine. Returns a function that lets `averba dev` notify it. */
+async function openReceiver(listener: RequestListener): Promise<(...args: string[]) => Promise<void>> {
+  const server = createServer(listener)
+  const to = `127.0.0.1:${await listenUntilEnd(server)}`
+  return async (...args) => {
+    const { cwd } = await start({ args: ['--to', to, '--evento', 'duex-historico', ...args] })
+    const read = (name: string) => readFileSync(join(cwd, '.averba', name))
+    server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+  }
+}
+
 test('a given receiver is notified, on any port', async () => {
   const bodies: string[] = []
-  const server = createServer((incoming, outgoing) => {
-    let body = ''
-    incoming.on('data', chunk => {
-      body += chunk
-    })
-    incoming.on('end', () => {
-      bodies.push(body)
-      outgoing.writeHead(bodies.length === 1 ? 200 : 500).end()
-    })
+  const notifyIt = await openReceiver(async (incoming, outgoing) => {
+    bodies.push(await text(incoming))
+    outgoing.writeHead(bodies.length === 1 ? 200 : 500).end()
   })
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  const { cwd } = await start({ args: ['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico'] })
-  const read = (name: string) => readFileSync(join(cwd, '.averba', name))
-  server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+  await notifyIt()
   expect(await trigger('duex-historico', '--body', '{"tipo":"DESEMBARACADA"}')).toEqual(delivered)
   expect(bodies).toEqual(['{"tipo":"DESEMBARACADA"}'])
   expect(await trigger('duex-historico')).toMatchObject({ code: 1, out: 'not delivered: HTTP 500\n' })
-  server.closeAllConnections()
-  server.close()
 })
 
 test('a receiver of averba gets its secret, and a refused delivery is printed with advice', async () => {
-  const averba = await openAverba({
-    store: ':memory:',
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
-    subscriptions: [{ evento: 'duex-historico', chaveSecreta: 'segredo' }],
-  })
-  const away = await openAverba({
-    store: ':memory:',
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    subscriptions: [{ evento: 'duex-historico', chaveSecreta: 'segredo' }],
-  })
-  let receiver = averba.receiver
-  const server = createServer((incoming, outgoing) => receiver.listener(incoming, outgoing))
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  const notify = async (...more: string[]) => {
-    const { cwd } = await start({
-      args: ['--to', `127.0.0.1:${port}`, '--evento', 'duex-historico', ...more],
-    })
-    const read = (name: string) => readFileSync(join(cwd, '.averba', name))
-    server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
+  const subscriptions = [{ evento: 'duex-historico', chaveSecreta: 'segredo' }]
+  const open = (given: object) => {
+    const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', ...given }
+    return openEngine({ store: ':memory:', receiver, subscriptions })
+  }
+  const [near, away] = [await open({ sources: ['127.0.0.0/8'] }), await open({})]
+  let { receiver } = near
+  const notifyIt = await openReceiver((incoming, outgoing) => receiver.listener(incoming, outgoing))
+  const triggered = async (...args: string[]) => {
+    await notifyIt(...args)
     const { out } = await trigger('duex-historico')
     await stop()
     return out
   }
-  expect(await notify('--secret', 'segredo')).toBe('delivered\n')
-  expect(await notify()).toMatch(/^not delivered: HTTP 401\n.*--secret\n$/)
+  expect(await triggered('--secret', 'segredo')).toBe('delivered\n')
+  expect(await triggered()).toMatch(/^not delivered: HTTP 401\n.*--secret\n$/)
   receiver = away.receiver
-  expect(await notify('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
-  server.closeAllConnections()
-  server.close()
-  await averba.close()
-  await away.close()
+  expect(await triggered('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
 })
 
 test('an address of another machine is refused', async () => {

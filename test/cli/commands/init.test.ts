@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { configTemplate } from '../../../src/api/config-template.ts'
 import { type ListedOption, listOptions } from '../../../src/api/option.ts'
 import { optionsSchema } from '../../../src/api/options.ts'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('averba init writes to --dir, prints the next steps, and overwrites only with --force', async () => {
@@ -17,17 +17,11 @@ test('averba init writes to --dir, prints the next steps, and overwrites only wi
   expect(out).toContain('openAverba(config)')
 
   writeFileSync(written, 'mine')
-  expect(await averba('init', '--dir', dir)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^REFUSED: .*it exists already\n.*--force/),
-  })
+  expect(await averba('init', '--dir', dir)).toMatchObject(failedWith(/^REFUSED: .*it exists already\n.*--force/))
   expect(readFileSync(written, 'utf8')).toBe('mine')
   expect(JSON.parse((await averba('init', '--dir', dir, '--force', '--json')).out)).toMatchObject({ file: written })
   expect(readFileSync(written, 'utf8')).toBe(configTemplate())
-  expect(await averba('init', '--dir', written)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('INVALID_INPUT: Cannot make the folder'),
-  })
+  expect(await averba('init', '--dir', written)).toMatchObject(failedWith('INVALID_INPUT: Cannot make the folder'))
 })
 
 test('the configuration has every option, and reads every secret from the environment', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
-import { averba, startCommand } from '../../support/command-line.ts'
+import { averba, failedWith, startCommand } from '../../support/command-line.ts'
 import { append, open } from '../../support/counting.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
@@ -48,12 +48,8 @@ test('Ctrl-C interrupts averba rebuild between two pages, and the next run conti
 })
 
 test('averba rebuild refuses a missing file and an unknown view', async () => {
-  expect(await averba('rebuild', join(tmpdir(), 'nowhere.sqlite'))).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^NOT_FOUND/),
-  })
-  expect(await averba('rebuild', await givenLog(), '--view', 'nothing')).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^INVALID_INPUT: .*no such view\nThe views are .*\bconsents\b/),
-  })
+  expect(await averba('rebuild', join(tmpdir(), 'nowhere.sqlite'))).toMatchObject(failedWith(/^NOT_FOUND/))
+  expect(await averba('rebuild', await givenLog(), '--view', 'nothing')).toMatchObject(
+    failedWith(/^INVALID_INPUT: .*no such view\nThe views are .*\bconsents\b/),
+  )
 })

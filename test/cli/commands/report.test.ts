@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../../src/index.ts'
-import { averbaWith, type Ended } from '../../support/command-line.ts'
+import { averbaWith, type Ended, failedWith } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { openPage } from '../../support/open-page.ts'
 import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
@@ -43,7 +43,7 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
   const { className } = await openPage(readFileSync(file, 'utf8')).run(globalThis.crypto.subtle)
   expect(className).toBe('card yes')
   const again = await report('', ...args, '--out', file)
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write') })
+  expect(again).toMatchObject(failedWith('Cannot write'))
   const { out } = await report('', ...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
   expect(answer).toMatchObject({ reason: 'active', position: 9 })
@@ -66,7 +66,7 @@ test('the operations of a period are reported, with the period given in days', a
   expect(from).toBe('2026-11-20T00:00:00.000Z')
   expect(operations.length).toBeGreaterThan(10)
   const wrong = await report('', '--processing', '--from', '2026-11-20')
-  expect(wrong).toMatchObject({ code: 1, err: expect.stringMatching(/--until is missing\n.*--until 2026/) })
+  expect(wrong).toMatchObject(failedWith(/--until is missing\n.*--until 2026/))
 })
 
 test('a report fails without leaving files when it cannot be written or the log is missing', async () => {

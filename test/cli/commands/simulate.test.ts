@@ -1,15 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { parseEnv } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { type HttpSocket, openSocket } from '../../../src/adapters/http/transport.ts'
 import type { SimulationAddresses } from '../../../src/cli/commands/simulate.ts'
 import { requiredVariables } from '../../../src/cli/load-config.ts'
-import { configTemplate, openAverba, staticHeaders, valueOf } from '../../../src/index.ts'
+import { configTemplate, staticHeaders, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { averba, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { openEngine } from '../../support/world.ts'
 
 let running: { command: RunningCommand; socket: HttpSocket } | undefined
 
@@ -61,7 +62,7 @@ test('the first line has all addresses, and a host works with them', async () =>
     env: expect.stringMatching(/averba\.env$/),
   })
   const { consentService, tokenService, validationService, portal } = addresses
-  const averba = await openAverba({
+  const averba = await openEngine({
     store: ':memory:',
     consentService: { baseUrl: consentService.baseUrl, ca, certificate },
     tokenService: { ...tokenService, ca },
@@ -73,7 +74,6 @@ test('the first line has all addresses, and a host works with them', async () =>
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
   expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe('answered')
   expect((await averba.subscriptions.plan()).changes).toEqual([])
-  await averba.close()
 })
 
 test('averba simulate writes every variable for the configuration of averba init', async () => {
@@ -139,8 +139,7 @@ test('a notification reaches a given receiver on any port, from the --deliver-fr
     received.push(`${incoming.headers['event-type']} from ${incoming.socket.remoteAddress}`)
     incoming.resume().on('end', () => outgoing.writeHead(204).end())
   })
-  await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
-  const to = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const to = `127.0.0.1:${await listenUntilEnd(server)}`
   expect(await control('/connect-to', { from: 'receptor.exemplo.br:443', to })).toMatchObject({ status: 200 })
   const url = `${addresses.portal.baseUrl}/portal/api/ext/webhook`
   const subscribe = new Request(url, {
@@ -186,13 +185,6 @@ test.each([
   expect(await averba('simulate', option, value)).toEqual(stopped)
 })
 
-/** A server that is still there would answer. */
-const isServing = (baseUrl: string) =>
-  fetch(`${baseUrl}/requests`).then(
-    () => true,
-    () => false,
-  )
-
 test.each([
   ['a signal', (command: RunningCommand) => command.stop('SIGINT')],
   ['the end of its standard input', (command: RunningCommand) => command.endInput()],
@@ -201,7 +193,7 @@ test.each([
   expect(existsSync(addresses.consentService.key)).toBe(true)
   end(command)
   expect(await command.ended).toMatchObject({ code: 0, err: '' })
-  expect(await isServing(addresses.control.baseUrl)).toBe(false)
+  await expect(fetch(`${addresses.control.baseUrl}/requests`)).rejects.toThrow('fetch failed')
   expect(existsSync(addresses.consentService.key)).toBe(false)
 })
 

@@ -2,7 +2,7 @@ import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { type Verdict, verifyLog } from '../../../src/index.ts'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { changeBundle, exportOther, exportSample, forgeries } from '../../support/exported-logs.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
@@ -52,10 +52,7 @@ test.each(['parts.ndjson', 'key'])('a bundle whose %s cannot be read gives an er
   mkdirSync(join(dir, file))
   const error = { code: 'STORE_UNSAFE', message: expect.stringContaining(`${file}": EISDIR`) }
   await expect(verifyLog({ store: dir })).rejects.toMatchObject(error)
-  expect(await averba('verify', dir)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^STORE_UNSAFE: /),
-  })
+  expect(await averba('verify', dir)).toMatchObject(failedWith(/^STORE_UNSAFE: /))
 })
 
 test('a bundle is reported as missing in another folder', async () => {
@@ -65,7 +62,7 @@ test('a bundle is reported as missing in another folder', async () => {
 
 test('a bundle does not overwrite another one', async () => {
   const again = await averba('export', store, '--dir', bundle)
-  expect(again).toMatchObject({ code: 1, err: expect.stringContaining('INVALID_INPUT') })
+  expect(again).toMatchObject(failedWith('INVALID_INPUT'))
 })
 
 test('averba verify reports the level of a store, with its exit code', async () => {
@@ -80,10 +77,9 @@ test('averba verify reports the level of a store, with its exit code', async () 
   expect(cut.code).toBe(2)
   expect(cut.out).toContain('FAULT        mark')
   expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
-  expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject({
-    code: 1,
-    err: expect.stringContaining('NOT_FOUND: Cannot compare the log with'),
-  })
+  expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject(
+    failedWith('NOT_FOUND: Cannot compare the log with'),
+  )
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
 })
 
