@@ -44,86 +44,80 @@ function endless(): ReadableStream<Uint8Array> {
 
 afterAll(() => server.close())
 
-async function send(path: string, options: Partial<SocketOptions>, init: RequestInit = {}) {
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, ...options })
-  try {
-    const response = await socket.fetch(new Request(`https://localhost:${server.port}${path}`, init))
-    return { status: response.status, text: await response.text() }
-  } finally {
-    await socket.close()
+/** A client of the server, which closes with the test. */
+function openClient(options: Partial<SocketOptions> = {}) {
+  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, ...options }))
+  const requestTo = (path = '/', init?: RequestInit) => new Request(`https://localhost:${server.port}${path}`, init)
+  return {
+    socket,
+    send: (path?: string, init?: RequestInit) => socket.fetch(requestTo(path, init)),
+    stream: (path?: string, onConnected?: () => void) => socket.stream(requestTo(path), onConnected),
+    /** Sends a request, and returns the name in the certificate that it presented. */
+    async name() {
+      await socket.fetch(requestTo())
+      return seen.at(-1)?.clientName
+    },
   }
 }
 
+/** A clock at the time of the certificates, which a test can advance. */
+const virtualClock = (aheadMs = 0) => new VirtualClock(toInstant(Date.now() + aheadMs))
+
+/** A request that may cost money, so that it must be known whether it was sent. */
+const paidRequest = (port: number | string) => new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
+
 test('the server reads the client name from its certificate', async () => {
-  expect(await send('/', { certificate: client }, { method: 'PUT', body: 'x' })).toEqual({
-    status: 200,
-    text: 'PUT x',
-  })
+  const response = await openClient({ certificate: client }).send('/', { method: 'PUT', body: 'x' })
+  expect([response.status, await response.text()]).toEqual([200, 'PUT x'])
   expect(seen.at(-1)).toEqual({ remoteAddress: '127.0.0.1', clientName: 'gestora' })
 })
 
 test('the name in a certificate of another authority is ignored', async () => {
-  await send('/', { certificate: await stranger.issueClient('gestora') })
-  expect(seen.at(-1)?.clientName).toBeUndefined()
-  await send('/', {})
-  expect(seen.at(-1)?.clientName).toBeUndefined()
+  expect(await openClient({ certificate: await stranger.issueClient('gestora') }).name()).toBeUndefined()
+  expect(await openClient().name()).toBeUndefined()
 })
 
 test('requests leave from localAddress', async () => {
-  await send('/', { localAddress: '127.16.5.9' })
+  await openClient({ localAddress: '127.16.5.9' }).send()
   expect(seen.at(-1)?.remoteAddress).toBe('127.16.5.9')
 })
 
 test('connectTo sends to another port, and the server name is still checked', async () => {
   const to = { host: '127.0.0.1', port: server.port }
-  const connectTo = (target: string) => (target.endsWith(':443') ? to : undefined)
-  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, connectTo }))
+  const { socket } = openClient({ connectTo: target => (target.endsWith(':443') ? to : undefined) })
   expect((await socket.fetch(new Request('https://receptor.exemplo.br/'))).status).toBe(200)
-  await expect(socket.fetch(new Request('https://receptor.outro.br/'))).rejects.toMatchObject({
-    name: 'UnsentError',
-  })
+  const elsewhere = socket.fetch(new Request('https://receptor.outro.br/'))
+  await expect(elsewhere).rejects.toMatchObject({ name: 'UnsentError' })
 })
 
 describe('each unusable certificate has its own message', () => {
   test.each([
-    [
-      'a key of another certificate',
-      async () => ({ ...client, key: (await authority.issueClient('x')).key }),
-      'its key belongs',
-    ],
+    ['another key', async () => ({ ...client, key: (await authority.issueClient('x')).key }), 'its key belongs'],
     ['a certificate that is not PEM', async () => ({ ...client, cert: 'x' }), 'its certificate cannot be read'],
     ['a key that is not PEM', async () => ({ ...client, key: 'x' }), 'its key cannot be read'],
     ['an expired certificate', async () => (await createAuthority(0)).issueClient('x'), 'it expired on 1971-01-01'],
   ])('%s', async (_, given, words) => {
-    const sending = send('/', { certificate: await given() })
-    await expect(sending).rejects.toMatchObject({
-      code: 'MISCONFIGURED',
-      message: expect.stringContaining(words),
-    })
+    const error = { code: 'MISCONFIGURED', message: expect.stringContaining(words) }
+    await expect(openClient({ certificate: await given() }).send()).rejects.toMatchObject(error)
   })
 })
 
 test('an answer that is too large or too late fails', async () => {
-  await expect(send('/large', { bodyBytesMax: 99_999 })).rejects.toMatchObject({ name: 'OversizedError' })
-  expect((await send('/large', { bodyBytesMax: 100_000 })).text).toHaveLength(100_000)
-  await expect(send('/never', { budgetMs: 200 })).rejects.toMatchObject({ name: 'TimeoutError' })
+  const oversized = openClient({ bodyBytesMax: 99_999 }).send('/large')
+  await expect(oversized).rejects.toMatchObject({ name: 'OversizedError' })
+  expect(await (await openClient({ bodyBytesMax: 100_000 }).send('/large')).text()).toHaveLength(100_000)
+  await expect(openClient({ budgetMs: 200 }).send('/never')).rejects.toMatchObject({ name: 'TimeoutError' })
 })
 
 describe('an answer as a stream', () => {
-  const stream = async (path: string, options: Partial<SocketOptions>, onConnected?: () => void) => {
-    const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, ...options }))
-    const url = `https://localhost:${server.port}${path}`
-    return socket.stream(new Request(url, { method: 'POST', body: 'x' }), onConnected)
-  }
-
   test('is complete, and fails while it is read if it is too large', async () => {
-    const bounded = { bodyBytesMax: 99_999 }
-    expect(await (await stream('/large', {})).text()).toHaveLength(100_000)
-    await expect((await stream('/large', bounded)).text()).rejects.toMatchObject({ name: 'OversizedError' })
+    expect(await (await openClient().stream('/large')).text()).toHaveLength(100_000)
+    const answer = await openClient({ bodyBytesMax: 99_999 }).stream('/large')
+    await expect(answer.text()).rejects.toMatchObject({ name: 'OversizedError' })
   })
 
   test('can be cancelled while waiting for a chunk', async () => {
-    const response = await stream('/endless', { budgetMs: 120_000 })
+    const response = await openClient({ budgetMs: 120_000 }).stream('/endless')
     const reader = response.body?.getReader()
     expect((await reader?.read())?.value).toHaveLength(1)
     const more = reader?.read()
@@ -133,29 +127,23 @@ describe('an answer as a stream', () => {
   })
 
   test('calls back when it is connected, and not when the connection fails', async () => {
-    const reported: number[] = []
-    const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca }))
-    for (const port of [server.port, server.port]) {
-      const url = `https://localhost:${port}/`
-      await (await socket.stream(new Request(url), () => reported.push(port))).text()
+    const { socket, stream } = openClient()
+    let connections = 0
+    const onConnected = () => {
+      connections += 1
     }
-    expect(reported).toEqual([server.port, server.port])
-    const unreachable = new Request('https://localhost:1/')
-    await expect(socket.stream(unreachable, () => reported.push(1))).rejects.toMatchObject({
-      name: 'UnsentError',
-    })
-    expect(reported).toHaveLength(2)
+    for (let i = 0; i < 2; i++) await (await stream('/', onConnected)).text()
+    expect(connections).toBe(2)
+    const unreachable = socket.stream(new Request('https://localhost:1/'), onConnected)
+    await expect(unreachable).rejects.toMatchObject({ name: 'UnsentError' })
+    expect(connections).toBe(2)
   })
 })
 
 test('a rotated certificate is used without a restart, and a wrong one can be corrected', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   let certificate = { ...client, key: 'x' }
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => certificate }))
-  const name = async () => {
-    await socket.fetch(new Request(`https://localhost:${server.port}/`))
-    return seen.at(-1)?.clientName
-  }
+  const { name } = openClient({ clock, certificate: () => certificate })
   await expect(name()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
   certificate = client
   expect(await name()).toBe('gestora')
@@ -166,15 +154,11 @@ test('a rotated certificate is used without a restart, and a wrong one can be co
 })
 
 test('the old certificate stays in use when the vault is down or a file is half-written', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   const reported: string[] = []
   let give = (): typeof client => client
   const onTrouble = ({ message }: Error) => void reported.push(message)
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => give(), onTrouble }))
-  const name = async () => {
-    await socket.fetch(new Request(`https://localhost:${server.port}/`))
-    return seen.at(-1)?.clientName
-  }
+  const { name } = openClient({ clock, certificate: () => give(), onTrouble })
   expect(await name()).toBe('gestora')
   const next = await authority.issueClient('gestora-nova')
   const halves: (typeof give)[] = [
@@ -204,15 +188,14 @@ test('the old certificate stays in use when the vault is down or a file is half-
 })
 
 test('a burst of first requests, or after a rotation, loads the certificate once', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   let asked = 0
   const certificate = async () => {
     asked += 1
     return asked === 1 ? client : authority.issueClient('gestora-nova')
   }
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate }))
-  const burst = () =>
-    Promise.all(Array.from({ length: 20 }, () => socket.fetch(new Request(`https://localhost:${server.port}/`))))
+  const { send } = openClient({ clock, certificate })
+  const burst = () => Promise.all(Array.from({ length: 20 }, () => send()))
   await burst()
   expect(asked).toBe(1)
   await clock.advance(60_000)
@@ -222,15 +205,11 @@ test('a burst of first requests, or after a rotation, loads the certificate once
 
 test('a certificate that is not valid yet does not replace the current one', async () => {
   // Certificates issued now are valid from a day ago, by the clock of this machine.
-  const clock = new VirtualClock(toInstant(Date.now() - 3 * 86_400_000))
+  const clock = virtualClock(-3 * 86_400_000)
   const reported: string[] = []
   let certificate = client
   const onTrouble = ({ message }: Error) => void reported.push(message)
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate: () => certificate, onTrouble }))
-  const name = async () => {
-    await socket.fetch(new Request(`https://localhost:${server.port}/`))
-    return seen.at(-1)?.clientName
-  }
+  const { name } = openClient({ clock, certificate: () => certificate, onTrouble })
   expect(await name()).toBe('gestora')
   certificate = await authority.issueClient('gestora-nova')
   await clock.advance(60_000)
@@ -242,21 +221,17 @@ test('a certificate that is not valid yet does not replace the current one', asy
 
 test('PEM as bytes is used like PEM as text', async () => {
   const bytes = { cert: Buffer.from(client.cert), key: Buffer.from(client.key) }
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: bytes as never }) // As files are read.
-  await socket.fetch(new Request(`https://localhost:${server.port}/`))
-  expect(seen.at(-1)?.clientName).toBe('gestora')
-  await socket.close()
+  expect(await openClient({ certificate: bytes as never }).name()).toBe('gestora') // As files are read.
 })
 
 test('the time that a vault takes does not count as time of the request', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   let isSlow = false
   const certificate = async () => {
     if (isSlow) await systemClock.sleep(400)
     return client
   }
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, budgetMs: 300 }))
-  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  const { send } = openClient({ clock, certificate, budgetMs: 300 })
   await send()
   isSlow = true
   await clock.advance(60_000)
@@ -264,32 +239,28 @@ test('the time that a vault takes does not count as time of the request', async 
 })
 
 test('an expired certificate is never presented, and its replacement is used at once', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   const next = await (await createAuthority(systemClock.now() + 366 * 86_400_000)).issueClient('gestora-nova')
   let certificate = client
-  const sockets = [client, () => certificate].map(given => openSocket({ clock, ca: authority.ca, certificate: given }))
-  const [fixed, asked] = sockets.map(socket => () => {
-    return socket.fetch(new Request(`https://localhost:${server.port}/`))
-  })
-  await Promise.all([fixed?.(), asked?.()])
+  const fixed = openClient({ clock, certificate: client })
+  const asked = openClient({ clock, certificate: () => certificate })
+  await Promise.all([fixed.send(), asked.send()])
   await clock.advance(366 * 86_400_000)
   const before = seen.length
   const ended = { code: 'MISCONFIGURED', message: expect.stringContaining('it expired on 20') }
-  for (const send of [fixed, asked]) await expect(send?.()).rejects.toMatchObject(ended)
+  for (const { send } of [fixed, asked]) await expect(send()).rejects.toMatchObject(ended)
   expect(seen).toHaveLength(before)
   certificate = next
-  expect((await asked?.())?.status).toBe(200)
-  await expect(fixed?.()).rejects.toMatchObject(ended)
-  await Promise.all(sockets.map(socket => socket.close()))
+  expect((await asked.send()).status).toBe(200)
+  await expect(fixed.send()).rejects.toMatchObject(ended)
 })
 
 test('a vault that hangs delays a request only briefly while the certificate is valid', async () => {
-  const clock = new VirtualClock(toInstant(Date.now()))
+  const clock = virtualClock()
   const vault = Promise.withResolvers<typeof client>()
   let isHanging = false
   const certificate = () => (isHanging ? vault.promise : client)
-  const socket = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, budgetMs: 500 }))
-  const send = () => socket.fetch(new Request(`https://localhost:${server.port}/`))
+  const { send, name } = openClient({ clock, certificate, budgetMs: 500 })
   await send()
   isHanging = true
   await clock.advance(60_000)
@@ -297,7 +268,7 @@ test('a vault that hangs delays a request only briefly while the certificate is 
   expect((await send()).status).toBe(200)
   expect((await send()).status).toBe(200)
   vault.resolve(await authority.issueClient('gestora-nova'))
-  await expect.poll(async () => (await send()) && seen.at(-1)?.clientName).toBe('gestora-nova')
+  await expect.poll(name).toBe('gestora-nova')
 })
 
 test('a request whose connection is made after its time limit was not sent', async () => {
@@ -309,13 +280,17 @@ test('a request whose connection is made after its time limit was not sent', asy
   })
   const port = await listenUntilEnd(slow)
   const before = seen.length
-  const socket = openSocket({ clock: systemClock, ca: authority.ca, budgetMs })
-  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
-  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  const { socket } = openClient({ budgetMs })
+  await expect(socket.fetch(paidRequest(port))).rejects.toMatchObject({ name: 'UnsentError' })
+  expect(seen).toHaveLength(before)
+})
+
+test.each([true, false])('a closed client sends nothing (used before: %s)', async isUsed => {
+  const socket = openSocket({ clock: systemClock, ca: authority.ca })
+  if (isUsed) await socket.fetch(paidRequest(server.port))
   await socket.close()
-  await expect(socket.fetch(new Request(`https://localhost:${server.port}/`))).rejects.toMatchObject({
-    name: 'UnsentError',
-  })
+  const before = seen.length
+  await expect(socket.fetch(paidRequest(server.port))).rejects.toMatchObject({ name: 'UnsentError' })
   expect(seen).toHaveLength(before)
 })
 
@@ -323,7 +298,7 @@ test('the server certificate is checked despite NODE_TLS_REJECT_UNAUTHORIZED=0',
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
   onTestFinished(() => void vi.unstubAllEnvs())
   const before = seen.length
-  await expect(send('/', { ca: stranger.ca })).rejects.toMatchObject({ name: 'UnsentError' })
+  await expect(openClient({ ca: stranger.ca }).send()).rejects.toMatchObject({ name: 'UnsentError' })
   expect(seen).toHaveLength(before)
 })
 
@@ -332,13 +307,9 @@ describe('openssl refuses a certificate for another purpose before it reads a re
     const issued = await authority.issueServer(['localhost'])
     const { port, end } = await serveByOpenssl(version, issued)
     // A server certificate used by a client: a common mistake.
-    const socket = openSocket({ clock: systemClock, ca: authority.ca, certificate: issued })
-    const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
-    await expect(socket.fetch(paid)).rejects.toMatchObject({
-      name: 'UnsentError',
-      message: expect.stringContaining('the service refused the handshake'),
-    })
-    await socket.close()
+    const { socket } = openClient({ certificate: issued })
+    const error = { name: 'UnsentError', message: expect.stringContaining('the service refused the handshake') }
+    await expect(socket.fetch(paidRequest(port))).rejects.toMatchObject(error)
     end()
   })
 })
@@ -367,7 +338,5 @@ async function serveByOpenssl(version: string, { cert, key }: IssuedCertificate)
 test('a request whose connection ends before the TLS handshake was not sent', async () => {
   const rude = createServer(socket => void socket.once('data', () => socket.resetAndDestroy()))
   const port = await listenUntilEnd(rude)
-  const socket = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca }))
-  const paid = new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x' })
-  await expect(socket.fetch(paid)).rejects.toMatchObject({ name: 'UnsentError' })
+  await expect(openClient().socket.fetch(paidRequest(port))).rejects.toMatchObject({ name: 'UnsentError' })
 })
