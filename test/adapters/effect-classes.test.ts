@@ -1,30 +1,10 @@
 import { expect, test } from 'vitest'
-import { createConsentClient } from '../../src/adapters/consent/client.ts'
-import { createPortalClient } from '../../src/adapters/portal/client.ts'
-import { createTokenClient } from '../../src/adapters/token/client.ts'
-import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { hostToken } from '../../src/api/validations/tokens.ts'
 import { machines } from '../../src/machines/machines.ts'
 import { getLanguageWords } from '../../src/pages/words.ts'
-import { VirtualClock } from '../../src/simulation/index.ts'
 import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import type { Performers } from '../../src/vocabulary/performer.ts'
-import { noKeeper } from '../support/no-keeper.ts'
+import { createPerformers } from '../support/performers.ts'
 
-const common = { clock: new VirtualClock(), fetch: async () => new Response('', { status: 500 }) }
-const keeper = noKeeper
-const baseUrl = 'https://servico.exemplo.br'
-const performers: Performers = {
-  ...createConsentClient(baseUrl, common),
-  ...createTokenClient({ ...common, url: `${baseUrl}/token`, consumerKey: 'k', consumerSecret: 's', keeper }),
-  ...createValidationClient({
-    ...common,
-    baseUrl,
-    service: 'pf',
-    tokens: hostToken('t'),
-  }),
-  ...createPortalClient({ ...common, baseUrl, authenticate: async () => ({}), secretsOf: async () => ({}) }),
-}
+const performers = createPerformers(async () => new Response('', { status: 500 }))
 
 /** The effects that each event may request. */
 const effects = new Map(machines.flatMap(({ messages }) => Object.entries(messages.effects ?? {})))

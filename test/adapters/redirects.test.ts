@@ -5,12 +5,10 @@ import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { portalAccessKeys } from '../../src/adapters/portal/login.ts'
 import * as portal from '../../src/adapters/portal/protocol.ts'
 import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
-import { createValidationClient } from '../../src/adapters/validation/client.ts'
 import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
-import type { PendingOf } from '../../src/api/effect-types.ts'
-import { hostToken } from '../../src/api/validations/tokens.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { listenUntilEnd } from '../support/listen-until-end.ts'
+import { createPerformers, performOnce } from '../support/performers.ts'
 
 const cpf = '25774435016'
 
@@ -67,23 +65,8 @@ test.each([301, 302, 307, 308])(
 
 test('a redirected validation is unknown, and the redirect is not followed', async () => {
   const { base, arrived } = await openRedirects(307)
-  const { 'validationService.validatePerson': performer } = createValidationClient({
-    ...{ fetch: request => fetch(request), clock: systemClock, baseUrl: base, service: 'demo' },
-    tokens: hostToken('t'),
-  })
-  const pending: PendingOf<'validationService.validatePerson'> = {
-    ...{
-      type: 'validationService.validatePerson',
-      id: 's/1/1',
-      stream: 's',
-      position: 1,
-      state: 'pending',
-      attempts: 0,
-      reason: '',
-    },
-    ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { validation: 'v' } },
-  }
-  const outcome = await performer?.perform(pending, { cpf, claims: { nome: 'X' } })
+  const performers = createPerformers(request => fetch(request), { validation: { baseUrl: base } })
+  const outcome = await performOnce(performers, 'validationService.validatePerson')
   expect(outcome).toMatchObject({ status: 'unknown', reason: 'the validation service answered 307' })
   expect(arrived).toEqual([])
 })

@@ -1,47 +1,25 @@
 import { expect, test } from 'vitest'
-import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import { readConsents } from '../../src/adapters/consent/protocol.ts'
 import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
-import { createPortalClient } from '../../src/adapters/portal/client.ts'
 import { readList } from '../../src/adapters/portal/protocol.ts'
 import { limits, sourceRanges } from '../../src/adapters/portal/wire.ts'
 import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
-import { createTokenClient } from '../../src/adapters/token/client.ts'
 import { readToken } from '../../src/adapters/token/protocol.ts'
-import { createValidationClient } from '../../src/adapters/validation/client.ts'
-import { hostToken } from '../../src/api/validations/tokens.ts'
 import { VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
-import type { PendingEffect } from '../../src/vocabulary/message.ts'
 import { storableCode } from '../../src/vocabulary/outcome.ts'
-import type { Performers } from '../../src/vocabulary/performer.ts'
-import { noKeeper } from '../support/no-keeper.ts'
+import { createPerformers, performOnce } from '../support/performers.ts'
 
 /** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
 
-const clock = new VirtualClock()
-const record = { id: 'a' }
-const pending: PendingEffect = {
-  ...{ type: 'x', id: 's/1/1', stream: 's', position: 1, state: 'pending', attempts: 0, reason: '' },
-  ...{ dueAt: '2026-11-20T12:00:00.000Z', data: { status: 'ATIVO', validation: 'p1', day: null } },
-}
-const opened = { cpf: '25774435016', id: 'a', record, claims: { nome: 'X' } }
-
 function consentOutcomes(fetch: Fetch) {
-  const performers: Performers = createConsentClient('https://consentimento.exemplo.br', { fetch, clock })
-  return Promise.all(
-    Object.entries(performers).map(async ([verb, { perform }]) => [verb, await perform(pending, opened)] as const),
-  )
+  const performers = createPerformers(fetch)
+  const types = Object.keys(performers).filter(type => type.startsWith('consentService.'))
+  return Promise.all(types.map(async type => [type, await performOnce(performers, type)] as const))
 }
 
-const validate = (fetch: Fetch) => {
-  const performers: Performers = createValidationClient({
-    ...{ fetch, clock, baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    tokens: hostToken('t'),
-  })
-  return performers['validationService.validatePerson']?.perform(pending, opened)
-}
+const validate = (fetch: Fetch) => performOnce(createPerformers(fetch), 'validationService.validatePerson')
 
 test('a 403 is declined in operations 1 to 5, with its problem', async () => {
   const outcomes = await consentOutcomes(async () =>
@@ -117,12 +95,8 @@ test('a token of any length is read, with a lifetime in seconds or without one',
 
 test('a refusal of a token request is declined only if it is about the credentials', async () => {
   const statusOf = async (status: number, body = '') => {
-    const client: Performers = createTokenClient({
-      ...{ clock, url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret: 's' },
-      fetch: async () => new Response(body, { status }),
-      keeper: noKeeper,
-    })
-    return (await client['tokenService.requestToken']?.perform(pending, {}))?.status
+    const performers = createPerformers(async () => new Response(body, { status }))
+    return (await performOnce(performers, 'tokenService.requestToken')).status
   }
   const wrong = JSON.stringify({ error: 'invalid_client' })
   expect(await statusOf(401)).toBe('declined')
@@ -132,12 +106,12 @@ test('a refusal of a token request is declined only if it is about the credentia
 
 test('a validation that is answered 5xx or not at all is unknown', async () => {
   for (const status of [500, 502, 503, 504]) {
-    expect((await validate(async () => new Response('', { status })))?.status).toBe('unknown')
+    expect((await validate(async () => new Response('', { status }))).status).toBe('unknown')
   }
   const lost = validate(async () => {
     throw new Error('reset')
   })
-  expect((await lost)?.status).toBe('unknown')
+  expect((await lost).status).toBe('unknown')
 })
 
 test('a 429, and a 503 with Retry-After, defer a call', async () => {
@@ -151,33 +125,23 @@ test('a 429, and a 503 with Retry-After, defer a call', async () => {
 test('the headers of the portal are renewed when they are refused', async () => {
   let asked = 0
   const seen: (string | null)[] = []
-  const client: Performers = createPortalClient({
-    clock,
-    baseUrl: 'https://portal.exemplo.br',
-    fetch: async request => {
-      seen.push(request.headers.get('authorization'))
-      return seen.length === 1 ? new Response('', { status: 401 }) : Response.json([])
-    },
-    authenticate: staticHeaders(() => {
-      asked += 1
-      return { authorization: `sessao-${asked}` }
-    }),
-    secretsOf: async () => ({}),
+  const fetch: Fetch = async request => {
+    seen.push(request.headers.get('authorization'))
+    return seen.length === 1 ? new Response('', { status: 401 }) : Response.json([])
+  }
+  const authenticate = staticHeaders(() => {
+    asked += 1
+    return { authorization: `sessao-${asked}` }
   })
-  const list = client['portal.listSubscriptions']
-  expect((await list?.perform(pending, {}))?.status).toBe('settled')
-  expect((await list?.perform(pending, {}))?.status).toBe('settled')
+  const performers = createPerformers(fetch, { portal: { authenticate } })
+  for (let i = 0; i < 2; i++) expect((await performOnce(performers, 'portal.listSubscriptions')).status).toBe('settled')
   expect(seen).toEqual(['sessao-1', 'sessao-2', 'sessao-2'])
 })
 
 test('any other 4xx of the portal is declined', async () => {
   for (const status of [400, 403, 404, 409, 422]) {
-    const client: Performers = createPortalClient({
-      ...{ clock, baseUrl: 'https://portal.exemplo.br', authenticate: async () => ({}) },
-      fetch: async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }),
-      secretsOf: async () => ({}),
-    })
-    expect(await client['portal.subscribe']?.perform(pending, {})).toMatchObject({
+    const performers = createPerformers(async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }))
+    expect(await performOnce(performers, 'portal.subscribe')).toMatchObject({
       status: 'declined',
       fact: { data: { httpStatus: status, code: 'PLAT-ER9100' } },
     })
@@ -199,7 +163,7 @@ test('a subscription with dataExclusao or motivoExclusao is deleted', () => {
 test('notifications are accepted from the three ranges only, first and last address included', async () => {
   expect(sourceRanges).toEqual(['161.148.0.0/16', '189.9.0.0/16', '200.198.192.0/18'])
   const receiver = createReceiver({
-    clock,
+    clock: new VirtualClock(),
     secretsOf: async () => [],
     store: async () => undefined,
     onRefused: () => undefined,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import {
   readAwareness,
   readAwarenessList,
@@ -25,8 +24,8 @@ import {
 } from '../../src/adapters/consent/wire.ts'
 import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
-import type { PendingEffect } from '../../src/vocabulary/message.ts'
-import type { Performers } from '../../src/vocabulary/performer.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
+import { createPerformers, performOnce } from '../support/performers.ts'
 import { cnpj, cpf, dayMs, exact, type Open, type OpenedServices, otherCnpj, secondMs } from './opened-services.ts'
 
 /** The subject whose records a test creates. The sample records belong to another. */
@@ -447,12 +446,12 @@ export function consentContract(name: string, open: Open): void {
     })
 
     test('a missing record is a 404, and declined by the client', async () => {
-      const { at, send, clock } = await open()
+      const { at, send } = await open()
       for (const [operation, request] of operations(at.consentService, own, noRecord)) {
         if (operation === 'changeStatus' || operation === 'readConsent' || operation === 'readAwareness')
           await expectProblem(await send(request), 404)
       }
-      const outcome = await perform({ fetch: send, clock }, at.consentService, 'readConsent')
+      const outcome = await perform(send, at.consentService, 'readConsent')
       expect(outcome).toMatchObject({ status: 'declined', fact: { data: { httpStatus: 404 } } })
     })
 
@@ -542,9 +541,9 @@ export function consentContract(name: string, open: Open): void {
     })
 
     test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {
-      const { at, send, sendWithoutCertificate, clock } = await open()
+      const { at, send, sendWithoutCertificate } = await open()
       for (const [operation] of operations(at.consentService, own, noRecord)) {
-        const unknown = await perform({ fetch: sendWithoutCertificate, clock }, at.consentService, operation)
+        const unknown = await perform(sendWithoutCertificate, at.consentService, operation)
         expect(unknown, operation).toMatchObject({
           status: 'declined',
           fact: {
@@ -552,7 +551,7 @@ export function consentContract(name: string, open: Open): void {
             parts: { problem: { value: { status: 401, title: 'Chamador não autenticado' } } },
           },
         })
-        const malformed = await perform({ fetch: send, clock }, at.consentService, operation, '25774435017')
+        const malformed = await perform(send, at.consentService, operation, '25774435017')
         expect(malformed, operation).toMatchObject({
           status: 'declined',
           fact: { data: { httpStatus: 400 }, parts: { problem: { value: { status: 400 } } } },
@@ -586,11 +585,7 @@ const controller = {
 }
 
 /** Performs an operation as the engine does, for a missing record. */
-function perform(options: Parameters<typeof createConsentClient>[1], baseUrl: string, operation: string, of = own) {
-  const performers: Performers = createConsentClient(baseUrl, options)
-  const pending: PendingEffect = {
-    ...{ type: `consentService.${operation}`, id: 's/1/1', stream: 's', position: 1, state: 'pending' },
-    ...{ dueAt: '2026-11-20T12:00:00.000Z', attempts: 0, reason: '', data: { status: 'ATIVO' } },
-  }
-  return performers[pending.type]?.perform(pending, { cpf: of, id: noRecord, record: { id: noRecord } })
+function perform(fetch: Fetch, consentUrl: string, operation: string, of = own) {
+  const parts = { cpf: of, id: noRecord, record: { id: noRecord } }
+  return performOnce(createPerformers(fetch, { consentUrl }), `consentService.${operation}`, { parts })
 }

@@ -1,0 +1,66 @@
+import { createConsentClient } from '../../src/adapters/consent/client.ts'
+import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
+import { createPortalClient, type PortalClientOptions } from '../../src/adapters/portal/client.ts'
+import { createTokenClient, type TokenKeeper } from '../../src/adapters/token/client.ts'
+import { createValidationClient, type ValidationClientOptions } from '../../src/adapters/validation/client.ts'
+import { hostToken } from '../../src/api/validations/tokens.ts'
+import { samples, VirtualClock } from '../../src/simulation/index.ts'
+import type { Fetch } from '../../src/vocabulary/fetch.ts'
+import type { AttemptOutcome, Json } from '../../src/vocabulary/message.ts'
+import type { Performers } from '../../src/vocabulary/performer.ts'
+
+/** Stores no token. */
+const noKeeper: TokenKeeper = {
+  stream: 'token-default',
+  find: async () => undefined,
+  keep: async () => undefined,
+  drop: async () => undefined,
+  nameCredential: () => ({ contract: 'c1', credential: 'k1' }),
+}
+
+/** What a test needs otherwise than by default. */
+interface Given {
+  readonly consentUrl?: string
+  readonly validation?: Partial<ValidationClientOptions>
+  readonly portal?: Partial<PortalClientOptions>
+}
+
+/** Creates the performers of all services, which send with one `fetch`. */
+export function createPerformers(fetch: Fetch, { consentUrl, validation, portal }: Given = {}): Performers {
+  const common = { fetch, clock: new VirtualClock() }
+  const token = { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' }
+  const service = { baseUrl: 'https://validacao.exemplo.br', service: 'demo', tokens: hostToken('t') }
+  const authenticate = staticHeaders({ authorization: 'sessao' })
+  const webhooks = { baseUrl: 'https://portal.exemplo.br', authenticate, secretsOf: async () => ({}) }
+  return {
+    ...createConsentClient(consentUrl ?? 'https://consentimento.exemplo.br', common),
+    ...createTokenClient({ ...common, ...token, keeper: noKeeper }),
+    ...createValidationClient({ ...common, ...service, ...validation }),
+    ...createPortalClient({ ...common, ...webhooks, ...portal }),
+  }
+}
+
+/** The data and the parts that are enough for every operation. */
+const anyData = { status: 'ATIVO', validation: 'p1', day: null }
+const anyParts = { cpf: samples.cpf, id: 'a', record: { id: 'a' }, claims: {} }
+
+/** Makes one attempt at an operation, as the engine does. */
+export async function performOnce(
+  performers: Performers,
+  type: string,
+  { data = anyData, parts = anyParts }: { data?: Json; parts?: Readonly<Record<string, Json>> } = {},
+): Promise<AttemptOutcome> {
+  const performer = performers[type]
+  if (!performer) throw new TypeError(`There is no performer of ${type}`)
+  const pending = {
+    type,
+    id: 's/1/1',
+    stream: 's',
+    position: 1,
+    state: 'pending',
+    attempts: 0,
+    reason: '',
+    data,
+  } as const
+  return performer.perform({ ...pending, dueAt: '2026-11-20T12:00:00.000Z' }, parts)
+}
