@@ -1,16 +1,11 @@
 import { createServer, type RequestListener } from 'node:http'
 import { expect, test } from 'vitest'
-import * as consent from '../../src/adapters/consent/protocol.ts'
 import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { portalAccessKeys } from '../../src/adapters/portal/login.ts'
-import * as portal from '../../src/adapters/portal/protocol.ts'
-import { writeRequestToken } from '../../src/adapters/token/protocol.ts'
-import { writeValidatePerson } from '../../src/adapters/validation/protocol.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { listenUntilEnd } from '../support/listen-until-end.ts'
 import { createPerformers, performOnce } from '../support/performers.ts'
-
-const cpf = '25774435016'
+import { requestsAt } from './fourteen-requests.ts'
 
 async function listen(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listenUntilEnd(createServer(listener))}`
@@ -33,29 +28,8 @@ test.each([301, 302, 307, 308])(
   "a %i is not followed, also with a host's own fetch that follows redirects",
   async status => {
     const { base, arrived } = await openRedirects(status)
-    const headers = { authorization: 'sessao' }
-    const wanted = {
-      evento: 'e',
-      endpoint: 'https://a.exemplo.br/',
-      chaveSecreta: 's',
-      chaveAutenticacao: '',
-    }
-    const person = { bearer: 't', cpf, claims: { nome: 'X' } }
-    const options = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
-    const requests = [
-      consent.writeChangeStatus(base, cpf, 'a', 'REVOGADO'),
-      consent.writeReading(base, 'consentimentos', cpf),
-      consent.writeReading(base, 'consentimentos', cpf, 'a'),
-      consent.writeReading(base, 'ciencias', cpf),
-      consent.writeReading(base, 'ciencias', cpf, 'a'),
-      consent.writeReading(base, 'autenticacao', cpf),
-      consent.writeReadLoginAddress(base, cpf),
-      writeRequestToken(`${base}/token`, 'chave', 'segredo'),
-      writeValidatePerson({ baseUrl: base, service: 'demo' }, person),
-      portal.writeSubscribe(base, headers, wanted),
-      portal.writeList(base, headers),
-      await portalAccessKeys(options).write(base),
-    ]
+    const keys = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
+    const requests = [...Object.values(requestsAt(base)), await portalAccessKeys(keys).write(base)]
     for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
     const reached = await tryReach(base, { fetch: request => fetch(request), clock: systemClock })
     expect(reached.isReached).toBe(true)
