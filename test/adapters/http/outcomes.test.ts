@@ -1,15 +1,17 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { createServer as createHttpServer } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
-import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
+import { createServer as createHttpServer, type IncomingMessage } from 'node:http'
+import { createServer as createHttpsServer, type Server, type ServerOptions } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
-import { type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
+import { type Server as RunningServer, serveHttps } from '../../../src/simulation/served/serve.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
 /** What the clients conclude from everything that can happen to a call, by the phase in which it happens. */
@@ -26,11 +28,10 @@ const now = systemClock.now()
 let authority: Authority
 let stranger: Authority
 let own: IssuedCertificate
-let server: Server
+let server: RunningServer
 /** How the server answers, and how many requests it received. */
 let answer: (request: Request) => Response | Promise<Response>
 let received = 0
-const others: { port: number; close(): Promise<void> }[] = []
 
 beforeAll(async () => {
   authority = await createAuthority(now)
@@ -42,10 +43,7 @@ beforeAll(async () => {
   }, own)
 })
 
-afterAll(async () => {
-  await server.close()
-  await Promise.all(others.map(each => each.close()))
-})
+afterAll(() => server.close())
 
 /** Performs a call of a kind at an address. */
 async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'clock'> = {}) {
@@ -64,27 +62,13 @@ async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'c
   }
 }
 
-async function listen(other: NetServer & { closeAllConnections(): void }): Promise<string> {
-  await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
-  const { port } = other.address() as AddressInfo // It listens on a port, not on a pipe.
-  others.push({
-    port,
-    close: () =>
-      new Promise(resolve => {
-        other.close(() => resolve())
-        other.closeAllConnections()
-      }),
-  })
-  return `https://localhost:${port}`
-}
-
 const localhost = (port: number) => `https://localhost:${port}`
+const listen = async (other: Parameters<typeof listenUntilEnd>[0]) => localhost(await listenUntilEnd(other))
 
 /** A server with a given certificate that would answer. */
 async function openServer(issued: IssuedCertificate): Promise<string> {
-  const other = await serveHttps(request => answer(request), issued)
-  others.push(other)
-  return localhost(other.port)
+  const { port } = closeAtEnd(await serveHttps(request => answer(request), issued))
+  return localhost(port)
 }
 
 /** A server that refuses clients without a certificate. */
@@ -158,75 +142,56 @@ describe('sent: the call may have been done', () => {
   })
 })
 
-test.each(['EHOSTUNREACH', 'ENETUNREACH'])(
-  'sent: a network error (%s) after the request arrived leaves the outcome unknown',
-  async code => {
-    const sockets: Socket[] = []
-    const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // From undici.
-    subscribe('undici:client:connected', see)
-    let requests = 0
-    const baseUrl = await listen(
-      createHttpsServer(own, request => {
-        request.resume().on('end', () => {
-          requests += 1
-          sockets.at(-1)?.destroy(Object.assign(new Error(code), { code }))
-        })
-      }),
-    )
-    for (const kind of kinds) {
-      requests = 0
-      const reason = expect.stringContaining(code)
-      expect(await call(kind, baseUrl), kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
-      expect(requests, kind).toBe(sentOnce[kind])
-    }
-    unsubscribe('undici:client:connected', see)
-  },
-)
+/** Breaks our own end of the newest connection with an error of the network, when a request has arrived. */
+function breakNewest(code: string): (request: IncomingMessage) => void {
+  const sockets: Socket[] = []
+  const see = (message: unknown) => void sockets.push((message as { socket: Socket }).socket) // From undici.
+  subscribe('undici:client:connected', see)
+  onTestFinished(() => void unsubscribe('undici:client:connected', see))
+  return request => request.resume().on('end', () => sockets.at(-1)?.destroy(Object.assign(new Error(code), { code })))
+}
 
-test('sent: a proxy that answers without TLS after the request arrived leaves the outcome unknown', async () => {
+/** Answers without TLS on the connections of a server, when a request has arrived. */
+function answerInClear(server: Server): void {
   const sockets: Duplex[] = []
-  let requests = 0
-  const server = createHttpsServer({ ...own, maxVersion: 'TLSv1.2' }, request => {
-    request.resume().on('end', () => {
-      requests += 1
-      sockets.at(-1)?.write('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n')
-    })
-  })
   server.on('connection', socket => sockets.push(socket))
-  const baseUrl = await listen(server)
+  const text = 'HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n'
+  server.on('request', request => request.resume().on('end', () => sockets.at(-1)?.write(text)))
+}
+
+const answerWith = (bytes: string) => (server: Server) => server.on('request', ({ socket }) => socket.end(bytes))
+
+test.each<[string, string | RegExp, (server: Server) => void, ServerOptions?]>([
+  ['EHOSTUNREACH', 'EHOSTUNREACH', server => server.on('request', breakNewest('EHOSTUNREACH'))],
+  ['ENETUNREACH', 'ENETUNREACH', server => server.on('request', breakNewest('ENETUNREACH'))],
+  ['a proxy answers without TLS', 'ERR_SSL_WRONG_VERSION_NUMBER', answerInClear, { maxVersion: 'TLSv1.2' }],
+  [
+    'the connection breaks within the answer',
+    '',
+    server =>
+      server.on('request', (_, response) => {
+        response.writeHead(200, { 'content-length': '100' })
+        response.write('[', () => response.destroy())
+      }),
+  ],
+  ['another protocol', /^the answer is not HTTP \(\w+\)$/, answerWith('\x16\x03\x01 cpf=25774435016')],
+  [
+    'a header with an invalid byte',
+    /^the answer is not HTTP \(\w+\)$/,
+    answerWith('HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'),
+  ],
+])('sent: %s after the request arrived leaves the outcome unknown, with a reason', async (_, words, fail, options) => {
+  let requests = 0
+  const other = createHttpsServer({ ...own, ...options }).on('request', () => {
+    requests += 1
+  })
+  fail(other)
+  const baseUrl = await listen(other)
   for (const kind of kinds) {
     requests = 0
-    const reason = expect.stringContaining('ERR_SSL_WRONG_VERSION_NUMBER')
+    const reason = expect.stringMatching(words)
     expect(await call(kind, baseUrl), kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
     expect(requests, kind).toBe(sentOnce[kind])
-  }
-})
-
-test('sent: a connection that breaks within the answer leaves the outcome unknown', async () => {
-  let requests = 0
-  const baseUrl = await listen(
-    createHttpsServer(own, (_, response) => {
-      requests += 1
-      response.writeHead(200, { 'content-length': '100' })
-      response.write('[', () => response.destroy())
-    }),
-  )
-  for (const kind of kinds) {
-    requests = 0
-    expect((await call(kind, baseUrl)).status, kind).toBe(unknownUnlessRead[kind])
-    expect(requests, kind).toBe(sentOnce[kind])
-  }
-})
-
-test.each([
-  ['another protocol', '\x16\x03\x01 cpf=25774435016'],
-  ['a header with an invalid byte', 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'],
-])('sent: an answer that is not HTTP (%s) leaves the outcome unknown, with a reason', async (_, bytes) => {
-  const baseUrl = await listen(createHttpsServer(own, ({ socket }) => socket.end(bytes)))
-  for (const kind of kinds) {
-    const outcome = await call(kind, baseUrl)
-    const reason = expect.stringMatching(/^the answer is not HTTP \(\w+\)$/)
-    expect(outcome, kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
   }
 })
 
