@@ -45,6 +45,12 @@ export class Host {
     return undefined
   }
 
+  /** Calls the engine as `ask` does. Returns the value only. */
+  async askFor<T>(work: (averba: Averba) => Promise<T>, expected?: readonly ErrorCode[]): Promise<T | undefined> {
+    const asked = await this.ask(work, expected)
+    return asked && 'value' in asked ? asked.value : undefined
+  }
+
   /** Registers the follower and the handlers in a new process. */
   register(engineProcess: EngineProcess): void {
     const { averba } = engineProcess

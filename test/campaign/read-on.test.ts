@@ -1,5 +1,5 @@
-import Sqlite from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
+import { useDatabase } from '../support/use-database.ts'
 import { perform } from './perform.ts'
 import { LogReader } from './read-on.ts'
 import { RunRecord } from './run-record.ts'
@@ -31,11 +31,8 @@ test('a restored log is read from the backup on, and must be unchanged up to the
 
   await all({ do: 'restore' })
   await simulated.close()
-  const database = new Sqlite(simulated.disk.path)
-  database.exec(
-    'drop trigger event_no_update; update event set header = replace(header, \'"at":"2026\', \'"at":"2025\') where position = 2',
-  )
-  database.close()
+  const change = `update event set header = replace(header, '"at":"2026', '"at":"2025') where position = 2`
+  useDatabase(simulated.disk.path, database => database.exec(`drop trigger event_no_update; ${change}`))
   reader.read()
   const what = `up to ${end} a restored log differs from the original`
   expect(runRecord.failures).toEqual([{ check: 'same-beginning', what }])

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import Sqlite, { type Database } from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { readHeader } from '../../src/store/log/header.ts'
+import { useDatabase } from '../support/use-database.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 
 /** Reads the log from the file, without the engine, and reports each event once to the checks. */
@@ -27,13 +28,11 @@ export class LogReader {
 
   /** Reports new events. After a restore, checks that the log up to the backup is unchanged, and continues from there. */
   read(): void {
-    const database = new Sqlite(this.#simulated.disk.path, { readonly: true })
-    try {
+    const readAll = (database: Database) => {
       this.#goBack(database)
       this.#readOn(database)
-    } finally {
-      database.close()
     }
+    useDatabase(this.#simulated.disk.path, readAll, { readonly: true })
   }
 
   #goBack(database: Database): void {

@@ -1,4 +1,5 @@
-import Sqlite from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
+import { useDatabase } from '../support/use-database.ts'
 
 /** How many bytes of the end of a sealed part are searched for. */
 const endingBytes = 24
@@ -10,18 +11,10 @@ export class SealedParts {
 
   /** Adds the parts since the last call, and returns all. */
   readNew(path: string): ReadonlyMap<string, Buffer> {
-    const database = new Sqlite(path, { readonly: true })
-    try {
-      const found = database.prepare(selectEndings).all(endingBytes, this.#position) as {
-        position: number
-        name: string
-        ending: Buffer
-      }[] // The selected columns.
-      for (const { position, name, ending } of found) this.#endings.set(`${position}/${name}`, ending)
-      this.#position = found.at(-1)?.position ?? this.#position
-    } finally {
-      database.close()
-    }
+    const select = (database: Database) => database.prepare(selectEndings).all(endingBytes, this.#position)
+    const found = useDatabase(path, select, { readonly: true }) as SealedEnding[]
+    for (const { position, name, ending } of found) this.#endings.set(`${position}/${name}`, ending)
+    this.#position = found.at(-1)?.position ?? this.#position
     return this.#endings
   }
 
@@ -30,6 +23,13 @@ export class SealedParts {
     this.#endings.clear()
     this.#position = 0
   }
+}
+
+/** The selected columns. */
+interface SealedEnding {
+  readonly position: number
+  readonly name: string
+  readonly ending: Buffer
 }
 
 const selectEndings = `select position, name, substr(sealed, -?) as ending from part

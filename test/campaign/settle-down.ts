@@ -43,9 +43,11 @@ export async function dueEffects(
   simulated: SimulatedHost,
 ): Promise<readonly { readonly id: string; readonly what: string }[]> {
   const now = new Date(simulated.clock.now()).toISOString()
-  const asked = await simulated.host.ask(averba => Promise.all(openStates.map(state => averba.effects.list({ state }))))
-  if (!asked || !('value' in asked)) return [{ id: '-', what: 'the engine does not answer' }]
-  return asked.value
+  const lists = await simulated.host.askFor(averba =>
+    Promise.all(openStates.map(state => averba.effects.list({ state }))),
+  )
+  if (!lists) return [{ id: '-', what: 'the engine does not answer' }]
+  return lists
     .flat()
     .filter(({ dueAt }) => dueAt <= now)
     .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))

@@ -124,8 +124,7 @@ export class SimulatedHost {
   }
 
   get averba(): Averba {
-    if (!this.#engineProcess) throw new TypeError('No engine was opened')
-    return this.#engineProcess.averba
+    return this.engineProcess.averba
   }
 
   /** Opens the engine if it is not running, again and again if it crashes while it opens. */
@@ -211,13 +210,9 @@ export class SimulatedHost {
       value => ended.push({ value }),
       error => ended.push({ error }),
     )
-    const limit = this.clock.now() + waitMaxMs
-    while (!(await this.#isQuiet(() => ended.length > 0))) {
-      const next = this.clock.nextDue()
-      if (next === undefined) throw new TypeError('Cannot continue: the work waits for something other than the clock')
-      if (next > limit) return undefined
-      await this.clock.advanceTo(next)
-    }
+    const hasEnded = await this.#advance(() => ended.length > 0, this.clock.now() + waitMaxMs)
+    if (!hasEnded && this.clock.nextDue() === undefined)
+      throw new TypeError('Cannot continue: the work waits for something other than the clock')
     const [first] = ended
     if (first && 'error' in first) throw first.error
     return first
@@ -225,23 +220,13 @@ export class SimulatedHost {
 
   /** Advances from one due time to the next. */
   async advanceUntil(at: number): Promise<void> {
-    for (;;) {
-      await this.#isQuiet(() => false)
-      const next = this.clock.nextDue()
-      if (next === undefined || next > at) break
-      await this.clock.advanceTo(next)
-    }
+    await this.#advance(() => false, at)
     await this.clock.advanceTo(at)
   }
 
   /** Advances from one due time to the next while a condition holds. */
   async advanceWhile(condition: () => boolean): Promise<void> {
-    const limit = this.clock.now() + waitMaxMs
-    while (!(await this.#isQuiet(() => !condition()))) {
-      const next = this.clock.nextDue()
-      if (next === undefined || next > limit) return
-      await this.clock.advanceTo(next)
-    }
+    await this.#advance(() => !condition(), this.clock.now() + waitMaxMs)
   }
 
   pass(point: CrashPoint): void {
@@ -251,6 +236,16 @@ export class SimulatedHost {
   dispose(): void {
     this.#engineProcess?.end()
     this.disk.remove()
+  }
+
+  /** Advances from one due time to the next, none of them after a limit. Reports whether the condition holds then. */
+  async #advance(isDone: () => boolean, limit: number): Promise<boolean> {
+    while (!(await this.#isQuiet(isDone))) {
+      const next = this.clock.nextDue()
+      if (next === undefined || next > limit) return false
+      await this.clock.advanceTo(next)
+    }
+    return true
   }
 
   /** Waits until no work is active, and reports whether the condition holds; returns early when it does. */

@@ -21,8 +21,8 @@ export const perform: Performers<
     const commandId = `enrol-${id}`
     const every = everyHours > 0 && { syncEveryMs: everyHours * hourMs }
     const ask = { commandId, ...every, ...(simulated.actor && { actor: simulated.actor }) }
-    const asked = await simulated.host.ask(averba => averba.consents.enrol({ cpf }, ask))
-    if (asked && 'value' in asked) simulated.actor = { kind: 'subject', ref: asked.value }
+    const ref = await simulated.host.askFor(averba => averba.consents.enrol({ cpf }, ask))
+    if (ref !== undefined) simulated.actor = { kind: 'subject', ref }
   },
   async offer(simulated, { person, company, hours, isActive }) {
     const cnpj = companies[company]
@@ -36,8 +36,8 @@ export const perform: Performers<
   async sync(simulated, { person }) {
     const { cpf } = personOf(person)
     const since = simulated.clock.now()
-    const asked = await simulated.host.ask(averba => averba.consents.sync({ cpf }), ['NOT_FOUND'])
-    if (asked && 'value' in asked && asked.value.status === 'settled') simulated.runRecord.notify('read', cpf, since)
+    const outcome = await simulated.host.askFor(averba => averba.consents.sync({ cpf }), ['NOT_FOUND'])
+    if (outcome?.status === 'settled') simulated.runRecord.notify('read', cpf, since)
   },
   async change(simulated, { id, person, consent, verb }) {
     const which = simulated.people.consentOf(person, consent)

@@ -150,9 +150,9 @@ export async function erase(
 async function eraseRest(simulated: SimulatedHost, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
   const sealed = simulated.sealedParts.readNew(simulated.disk.path)
-  const asked = await simulated.host.ask(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
-  if (!asked || !('value' in asked)) return
-  const pieces = [...found.pieces, ...destroyedPieces(asked.value, sealed)]
+  const receipt = await simulated.host.askFor(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
+  if (!receipt) return
+  const pieces = [...found.pieces, ...destroyedPieces(receipt, sealed)]
   simulated.erased.set(subject, { ...found, keeps: false, pieces })
   simulated.runRecord.markReached('rest erased')
 }

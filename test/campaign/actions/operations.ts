@@ -13,27 +13,24 @@ export const perform: Performers<'settle' | 'run' | 'operate' | 'rebuild' | 'reo
     await simulated.host.ask(averba => whileRunning(averba, () => simulated.clock.sleep(seconds * 1_000)))
   },
   async operate(simulated) {
-    const listed = await simulated.host.ask(averba => averba.effects.list({ state: 'parked' }))
-    for (const { id } of listed && 'value' in listed ? listed.value : []) {
-      await simulated.host.ask(averba => averba.effects.retry(id), ['REFUSED'])
-    }
+    const parked = await simulated.host.askFor(averba => averba.effects.list({ state: 'parked' }))
+    for (const { id } of parked ?? []) await simulated.host.ask(averba => averba.effects.retry(id), ['REFUSED'])
     await simulated.host.ask(averba => averba.notifications.replay({ parked: true }))
-    const followers = await simulated.host.ask(averba => averba.log.followers())
-    for (const { name, isParked } of followers && 'value' in followers ? followers.value : []) {
+    const followers = await simulated.host.askFor(averba => averba.log.followers())
+    for (const { name, isParked } of followers ?? []) {
       if (isParked) await simulated.host.ask(averba => averba.log.retry(name), ['NOT_FOUND'])
     }
   },
   async hold(simulated, { which }) {
-    const listed = await simulated.host.ask(averba => averba.effects.list({ state: 'deferred' }))
-    const all = listed && 'value' in listed ? listed.value : []
+    const all = (await simulated.host.askFor(averba => averba.effects.list({ state: 'deferred' }))) ?? []
     const found = all[which % all.length]
     if (found) await simulated.host.ask(averba => averba.effects.park(found.id), ['REFUSED'])
   },
   async rebuild(simulated) {
-    const rebuilt = await simulated.host.ask(averba => averba.rebuild())
-    if (!rebuilt || !('value' in rebuilt)) return
+    const rebuilt = await simulated.host.askFor(averba => averba.rebuild())
+    if (!rebuilt) return
     simulated.runRecord.markReached(viewsRebuilt)
-    for (const { view, differences, examples } of rebuilt.value) {
+    for (const { view, differences, examples } of rebuilt) {
       if (differences === 0) continue
       const what = `${differences} rows of ${view} differ, such as ${JSON.stringify(examples[0])}`
       simulated.runRecord.fail('views-equal-replay', what)

@@ -1,3 +1,4 @@
+import type { Averba } from '../../../src/averba/averba.ts'
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import { companies, derivedEvento, eventos, personOf, receiverUrl, subscriptions } from '../people.ts'
 import type { Performers } from '../perform.ts'
@@ -9,12 +10,12 @@ const headers = { ...credentials.portalHeaders, 'content-type': 'application/jso
 /** Deeds about subscriptions, at the host and at the portal, and about notifications. */
 export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 'rotate'> = {
   async apply(simulated, { deletions }) {
-    const planned = await simulated.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
-    if (!planned || !('value' in planned)) return
+    const plan = await simulated.host.askFor(averba => averba.subscriptions.plan(), ['OUTCOME'])
+    if (!plan) return
     // After a restore our own newer subscriptions are unknown to us, so they may be taken over.
     const options = { deletions: deletions ? 'allow' : 'refuse', takeOver: simulated.rollbacks > 0 } as const
     await simulated.host.ask(
-      averba => averba.subscriptions.apply(planned.value, options),
+      averba => averba.subscriptions.apply(plan, options),
       ['OUTCOME', 'STALE_PLAN', 'PLAN_DELETES'],
     )
   },
@@ -25,12 +26,10 @@ export const perform: Performers<'apply' | 'changeMind' | 'meddle' | 'notify' | 
       await simulated.close()
       await simulated.open()
       if (fault) await simulated.services.faults.add(fault)
-      const planned = await simulated.host.ask(averba => averba.subscriptions.plan(), ['OUTCOME'])
-      if (!planned || !('value' in planned)) continue
-      await simulated.host.ask(
-        averba => averba.subscriptions.apply(planned.value, { deletions: 'allow' }),
-        ['OUTCOME', 'STALE_PLAN'],
-      )
+      const plan = await simulated.host.askFor(averba => averba.subscriptions.plan(), ['OUTCOME'])
+      if (!plan) continue
+      const apply = (averba: Averba) => averba.subscriptions.apply(plan, { deletions: 'allow' })
+      await simulated.host.ask(apply, ['OUTCOME', 'STALE_PLAN'])
     }
   },
   async meddle(simulated, { evento, how }) {

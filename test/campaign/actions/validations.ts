@@ -38,24 +38,24 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
   async validateAgain(simulated, { which, isOther }) {
     const input = simulated.validations[which % simulated.validations.length]
     if (!input) return
-    const isKnown = await simulated.host.ask(averba => averba.validations.get(input.id))
-    if (!isOther || !(isKnown && 'value' in isKnown && isKnown.value)) {
+    const known = await simulated.host.askFor(averba => averba.validations.get(input.id))
+    if (!isOther || !known) {
       await validate(simulated, input)
       return
     }
     const other = { ...input, claims: { nome: 'CANARIO OUTRO' } }
-    const asked = await simulated.host.ask(averba => averba.validations.validate(other), ['COMMAND_REUSED'])
-    if (asked && 'value' in asked) simulated.runRecord.fail('one-input', `${input.id} was accepted with other claims`)
+    const outcome = await simulated.host.askFor(averba => averba.validations.validate(other), ['COMMAND_REUSED'])
+    if (outcome) simulated.runRecord.fail('one-input', `${input.id} was accepted with other claims`)
   },
   async resolve(simulated, { id, isCharged }) {
     const codes = ['REFUSED', 'NOT_FOUND'] as const
     // Includes those whose answer the host never got because the engine crashed.
-    const open = await simulated.host.ask(async averba => {
+    const open = await simulated.host.askFor(async averba => {
       const ids: string[] = []
       for await (const each of averba.validations.list({ state: 'inconclusive' })) if (!each.resolved) ids.push(each.id)
       return ids
     })
-    for (const each of open && 'value' in open ? open.value : []) {
+    for (const each of open ?? []) {
       const verdict = { charged: isCharged, note: 'CANARIO NOTA' }
       const ask = { commandId: `resolve-${id}-${each}` }
       await simulated.host.ask(averba => averba.validations.resolve(each, verdict, ask), codes)

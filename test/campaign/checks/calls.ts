@@ -123,7 +123,7 @@ const unfinishedStates = ['pending', 'started', 'deferred', 'unknown', 'parked']
 export const nothingPending: CreateCheck = (simulated, report) => ({
   async end() {
     for (const { id, what } of await dueEffects(simulated)) report(`${id}: ${what}`)
-    const open = await simulated.host.ask(async averba => {
+    const open = await simulated.host.askFor(async averba => {
       const lists = await Promise.all(unfinishedStates.map(state => averba.effects.list({ state })))
       const { views } = averba
       const scheduled = await views
@@ -133,7 +133,7 @@ export const nothingPending: CreateCheck = (simulated, report) => ({
         .execute()
       return { effects: lists.flat(), scheduled }
     })
-    const { effects = [], scheduled = [] } = open && 'value' in open ? open.value : {}
+    const { effects = [], scheduled = [] } = open ?? {}
     const far = new Date(simulated.clock.now() + aheadMaxMs).toISOString()
     for (const { id, type, dueAt, state } of effects)
       if (dueAt > far && !type.startsWith('keys.')) report(`${id}: ${type} is ${state} until ${dueAt}`)
@@ -144,8 +144,8 @@ export const nothingPending: CreateCheck = (simulated, report) => ({
       })
       if (!isPending) report(`the schedule of ${subject} has no pending reading`)
     }
-    const asked = await simulated.host.ask(averba => averba.log.followers())
-    for (const { name, isParked, dueAt } of asked && 'value' in asked ? asked.value : []) {
+    const followers = await simulated.host.askFor(averba => averba.log.followers())
+    for (const { name, isParked, dueAt } of followers ?? []) {
       if (isParked || dueAt !== null) report(`the follower ${name} still waits for a retry`)
     }
   },

@@ -116,9 +116,8 @@ export const viewsEqualServices: CreateCheck = (simulated, report) => ({
       }
     }
     const there = (await activeAtPortal(simulated)).map(each => `${each.id} ${each.evento} ${each.endpoint}`)
-    const asked = await simulated.host.ask(averba => averba.views.selectFrom('subscriptions').selectAll().execute())
-    const shown = asked && 'value' in asked ? asked.value : []
-    const here = shown
+    const rows = await simulated.host.askFor(averba => averba.views.selectFrom('subscriptions').selectAll().execute())
+    const here = (rows ?? [])
       .filter(each => each.state !== 'deleted')
       .map(each => `${each.remote_id} ${each.evento} ${each.endpoint}`)
     if (there.sort().join() !== here.sort().join())

@@ -1,8 +1,9 @@
-import Sqlite from 'better-sqlite3'
+import type { Database } from 'better-sqlite3'
 import { Faults } from '../../../src/proof/faults.ts'
 import { checkViews } from '../../../src/store/checks/check-views.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import { readViewProgress } from '../../../src/store/views/projector.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import type { AcknowledgedCommand, CreateCheck } from '../check.ts'
 import { followedTypes } from '../host.ts'
 import { RewindableMap } from '../rewindable-map.ts'
@@ -100,8 +101,8 @@ export const nothingLost: CreateCheck = (simulated, report) => {
       const erasureErrors = simulated.erased.size > 0 ? (['NOT_FOUND', 'INVALID_INPUT'] as const) : []
       const chosen = new Set([...all.slice(-repeatedCount), ...all.filter((_, i) => i % stride === 0)])
       for (const each of chosen) {
-        const asked = await simulated.host.ask(each.again, erasureErrors)
-        if (asked && 'value' in asked) compare(each, asked.value)
+        const now = await simulated.host.askFor(each.again, erasureErrors)
+        if (now) compare(each, now)
       }
     },
   }
@@ -141,18 +142,16 @@ export const unknownAfterRestore: CreateCheck = (simulated, report) => {
 
 /** The ids of the pending effects of a log. */
 function pendingEffects(path: string): Set<string> {
-  const database = new Sqlite(path, { readonly: true })
-  try {
-    const select = database.prepare(
-      `select stream.name || '/' || event.version || '/' || effect.n from effect
-        join event on event.position = effect.position join stream on stream.key = effect.stream
-        where effect.is_open = 1 and effect.state <> 'unknown'
-        and effect.type in (${externalEffects.map(() => '?').join()})`,
-    )
-    return new Set(select.pluck().all(...externalEffects) as string[]) // The selected column.
-  } finally {
-    database.close()
-  }
+  const sql = `select stream.name || '/' || event.version || '/' || effect.n from effect
+    join event on event.position = effect.position join stream on stream.key = effect.stream
+    where effect.is_open = 1 and effect.state <> 'unknown'
+    and effect.type in (${externalEffects.map(() => '?').join()})`
+  const select = (database: Database) =>
+    database
+      .prepare(sql)
+      .pluck()
+      .all(...externalEffects)
+  return new Set(useDatabase(path, select, { readonly: true }) as string[]) // The selected column.
 }
 
 /**
