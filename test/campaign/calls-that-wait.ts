@@ -1,12 +1,8 @@
 import { Chance } from './chance.ts'
 import type { Deed } from './step.ts'
+import { drawFrom, newest, type Story } from './stories.ts'
 
-type Story = readonly (readonly [afterMs: number, deed: Deed])[]
-
-const dayMs = 86_400_000
 const hourMs = 3_600_000
-/** The newest of a person's consents. */
-const newest = -1
 /** One of these stories is drawn for every so many days. */
 const daysPerStory = 4
 
@@ -83,9 +79,6 @@ const offerAndReadConsent = (person: number, isActive: boolean): Story => [
 /** Draws stories about deferred calls. They have their own seed, so other deeds do not change. */
 export function drawDelayedCalls(seed: number, days: number): { deed: Deed; at: number }[] {
   const random = new Chance(seed + 3_000_003)
-  return Array.from({ length: Math.ceil(days / daysPerStory) }, () => {
-    const began = random.below(days * dayMs)
-    const story = random.of([validationUnderConsent, changedDecision, rejectedToken, lateUse, lateUse])(random)
-    return story.map(([afterMs, deed]) => ({ deed, at: began + afterMs }))
-  }).flat()
+  const stories = [validationUnderConsent, changedDecision, rejectedToken, lateUse, lateUse]
+  return drawFrom(stories, random, days, Math.ceil(days / daysPerStory))
 }

@@ -1,19 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest'
-import { perform } from './perform.ts'
-import { RunRecord } from './run-record.ts'
-import { SimulatedHost } from './simulated-host.ts'
+import { expect, test } from 'vitest'
+import { openHost } from './open-host.ts'
 import type { Deed } from './step.ts'
-
-function createBox() {
-  const runRecord = new RunRecord()
-  const simulated = new SimulatedHost(1, runRecord)
-  onTestFinished(() => simulated.dispose())
-  let id = 0
-  const all = async (...deeds: Deed[]) => {
-    for (const deed of deeds) await perform(simulated, { ...deed, id: ++id, at: 0 })
-  }
-  return { runRecord, simulated, all }
-}
 
 const pays: Deed[] = [
   { do: 'fault', fault: { kind: 'lose', service: 'validationService', times: 1 } },
@@ -23,7 +10,7 @@ const pays: Deed[] = [
 const again: Deed = { do: 'validateAgain', which: 1, isOther: false }
 
 test('a repeated payment may be requested again after a restore lost both validations', async () => {
-  const { runRecord, simulated, all } = createBox()
+  const { runRecord, simulated, performAll: all } = openHost()
   await all({ do: 'backUp' }, ...pays)
   const { id = '', again: paid } = simulated.validations[1] ?? {}
   expect(paid).toEqual({ of: simulated.validations[0]?.id, reason: expect.any(String) })
@@ -37,7 +24,7 @@ test('a repeated payment may be requested again after a restore lost both valida
 })
 
 test('NOT_FOUND for a repeated payment is an error when it was accepted and not lost', async () => {
-  const { simulated, all } = createBox()
+  const { simulated, performAll: all } = openHost()
   await all(...pays)
   const [first] = simulated.validations
   const input = { cpf: '', claims: {}, ...first, id: 'never', again: { of: 'nobody', reason: 'CANARIO' } }

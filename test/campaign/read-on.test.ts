@@ -1,35 +1,28 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { useDatabase } from '../support/use-database.ts'
-import { perform } from './perform.ts'
+import { openHost } from './open-host.ts'
 import { LogReader } from './read-on.ts'
-import { RunRecord } from './run-record.ts'
-import { SimulatedHost } from './simulated-host.ts'
 import type { Deed } from './step.ts'
 
 test('a restored log is read from the backup on, and must be unchanged up to there', async () => {
-  const runRecord = new RunRecord()
-  const simulated = new SimulatedHost(1, runRecord)
-  onTestFinished(() => simulated.dispose())
+  const { runRecord, simulated, performAll } = openHost()
   const recorded: number[] = []
   runRecord.addChecks(simulated, { recorder: () => ({ recorded: ({ position }) => void recorded.push(position) }) })
   const reader = new LogReader(simulated)
-  const all = async (...deeds: Deed[]) => {
-    for (const [id, deed] of deeds.entries()) await perform(simulated, { ...deed, id: recorded.length + id, at: 0 })
-  }
   const enrol = (person: number): Deed => ({ do: 'enrol', person, everyHours: 0 })
 
-  await all(enrol(0), { do: 'backUp' }, enrol(1))
+  await performAll(enrol(0), { do: 'backUp' }, enrol(1))
   reader.read()
   const before = recorded.length
   const end = simulated.backup?.position ?? 0
   expect(before).toBeGreaterThan(end)
-  await all({ do: 'restore' })
+  await performAll({ do: 'restore' })
   reader.read()
   expect(runRecord.failures).toEqual([])
   expect(recorded[before]).toBe(end + 1)
   expect(reader.events).toBe(recorded.length)
 
-  await all({ do: 'restore' })
+  await performAll({ do: 'restore' })
   await simulated.close()
   const change = `update event set header = replace(header, '"at":"2026', '"at":"2025') where position = 2`
   useDatabase(simulated.disk.path, database => database.exec(`drop trigger event_no_update; ${change}`))

@@ -6,7 +6,7 @@ import type { Deed } from './step.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 /** The newest of a person's consents. */
-const newest = -1
+export const newest = -1
 /** The event whose secret can be rotated. */
 const rotated = 3
 /** The number of events, from the first on, whose secrets another client could know. */
@@ -16,7 +16,7 @@ const storiesPerTenDays = 5
 const appendPoints = ['append.before', 'append.unfinished', 'append.unfinished', 'append.after'] as const
 
 /** A sequence of deeds, each with its time after the start of the story. */
-type Story = readonly (readonly [afterMs: number, deed: Deed])[]
+export type Story = readonly (readonly [afterMs: number, deed: Deed])[]
 
 /** Deeds with an answer that must stay the same, wherever the engine crashes. */
 const awaitedDeeds: readonly ((random: Chance) => Deed)[] = [
@@ -161,7 +161,16 @@ const stories: readonly ((random: Chance) => Story)[] = [
 /** Draws the stories of a seed, with the times of their deeds. They have their own seed, so other deeds do not change. */
 export function drawStories(seed: number, days: number): { deed: Deed; at: number }[] {
   const random = new Chance(seed + 2_000_003)
-  const count = Math.ceil((days * storiesPerTenDays) / 10)
+  return drawFrom(stories, random, days, Math.ceil((days * storiesPerTenDays) / 10))
+}
+
+/** Draws a number of stories, each with its beginning within some days. */
+export function drawFrom(
+  stories: readonly ((random: Chance) => Story)[],
+  random: Chance,
+  days: number,
+  count: number,
+): { deed: Deed; at: number }[] {
   return Array.from({ length: count }, () => {
     const began = random.below(days * dayMs)
     return random
