@@ -131,11 +131,6 @@ export function consentContract(name: string, open: Open): void {
       const response = await send(writeReading(at.consentService, 'consentimentos', own, id))
       const text = await response.clone().text()
       const detail = await exact(consentimentoDetalhadoSchema, response)
-      const metadado = {
-        identificador: expect.any(String),
-        descricao: expect.any(String),
-        rotulo: expect.any(String),
-      }
       const dataExpiracao = '2026-11-21T12:00:00.000Z'
       const dataHora = '2026-11-20T12:00:00.000Z'
       expect(detail).toEqual({
@@ -144,17 +139,9 @@ export function consentContract(name: string, open: Open): void {
         status: 'PENDENTE',
         dataHora,
         dataExpiracao,
-        categoria: {
-          identificador: expect.any(String),
-          descricao: expect.any(String),
-          rotulo: expect.any(String),
-          metadados: [
-            { ...metadado, sensivel: false },
-            { ...metadado, sensivel: true },
-          ],
-        },
+        categoria: { ...labelled, metadados },
         usuario: controller,
-        finalidade: purpose,
+        finalidade: labelled,
         titular,
         historico: [{ status: 'PENDENTE', dataHora, dataExpiracao }],
       })
@@ -183,27 +170,19 @@ export function consentContract(name: string, open: Open): void {
       const response = await send(writeReading(at.consentService, 'ciencias', own, id))
       const text = await response.clone().text()
       const detail = await exact(cienciaDetalhadaSchema, response)
-      const metadado = {
-        identificador: expect.any(String),
-        descricao: expect.any(String),
-        rotulo: expect.any(String),
-      }
       const dataHora = '2026-11-20T12:00:00.000Z'
       expect(detail).toEqual({
         id,
         dataHora,
         titular,
         usuario: controller,
-        finalidade: purpose,
+        finalidade: labelled,
         historico: [
           {
             info: expect.any(String),
             dataHora,
             dataInicio: dataHora,
-            metadados: [
-              { ...metadado, sensivel: false },
-              { ...metadado, sensivel: true },
-            ],
+            metadados,
           },
         ],
         hipoteses: [
@@ -571,11 +550,12 @@ export function consentContract(name: string, open: Open): void {
 }
 
 const titular = { cpf: own, nome: expect.any(String), email: expect.any(String) }
-const purpose = {
-  identificador: expect.any(String),
-  descricao: expect.any(String),
-  rotulo: expect.any(String),
-}
+/** The members that purposes, categories and their items have in common. */
+const labelled = { identificador: expect.any(String), descricao: expect.any(String), rotulo: expect.any(String) }
+const metadados = [
+  { ...labelled, sensivel: false },
+  { ...labelled, sensivel: true },
+]
 const controller = {
   cnpj,
   nome: expect.any(String),

@@ -103,9 +103,8 @@ export const openInProcess: Open = watched(async (policies = {}) => {
 export const openOverTls: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
   const services = await startServices({ clock, entropy: seededEntropy(1), policies })
-  const { ca } = services
-  const { consentService, tokenService, validationService, portal } = services.options
-  const socket = openSocket({ clock: systemClock, ca, certificate: consentService.certificate })
+  const { ca, client, options, consentService, tokenService, validationService, portal } = services
+  const socket = openSocket({ clock: systemClock, ca, certificate: client })
   const anonymous = openSocket({ clock: systemClock, ca })
   const servers: { close(): Promise<void> }[] = []
   onTestFinished(async () => {
@@ -113,16 +112,12 @@ export const openOverTls: Open = watched(async (policies = {}) => {
     await Promise.all([services.close(), ...servers.map(each => each.close())])
   })
   return {
-    clock,
-    consentService: services.consentService,
-    tokenService: services.tokenService,
-    validationService: services.validationService,
-    portal: services.portal,
+    ...{ clock, consentService, tokenService, validationService, portal },
     at: {
-      consentService: consentService.baseUrl,
-      tokenService: tokenService.url,
-      validationService: validationService.baseUrl,
-      portal: portal.baseUrl,
+      consentService: options.consentService.baseUrl,
+      tokenService: options.tokenService.url,
+      validationService: options.validationService.baseUrl,
+      portal: options.portal.baseUrl,
     },
     send: socket.fetch,
     sendWithoutCertificate: anonymous.fetch,

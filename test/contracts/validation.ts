@@ -68,10 +68,10 @@ export function validationContract(name: string, open: Open): void {
       const address = { baseUrl: at.validationService, service }
       const validate = (claims: Json, of = person, bearer = access_token) =>
         send(writeValidatePerson(address, { bearer, cpf: of, claims }))
-      /** Sends a body, optionally with headers other than documented. */
-      const post = (body: object, headers: Record<string, string> = {}) =>
+      /** Sends a body, optionally with headers other than documented, or to another path. */
+      const post = (body: object, headers: Record<string, string> = {}, path = `${service}/v2/validate/pf`) =>
         send(
-          new Request(`${at.validationService}/${service}/v2/validate/pf`, {
+          new Request(`${at.validationService}/${path}`, {
             method: 'POST',
             headers: {
               accept: 'application/json',
@@ -82,27 +82,16 @@ export function validationContract(name: string, open: Open): void {
             body: JSON.stringify(body),
           }),
         )
-      return { ...opened, validate, post, bearer: access_token }
+      return { ...opened, validate, post }
     }
 
     test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf with a JSON answer', async () => {
-      const { at, send, bearer } = await given()
-      const post = (path: string) =>
-        send(
-          new Request(`${at.validationService}/${path}`, {
-            method: 'POST',
-            headers: {
-              accept: 'application/json',
-              authorization: `Bearer ${bearer}`,
-              'content-type': 'application/json',
-            },
-            body: JSON.stringify({ key: { cpf }, answer: { sexo: 'F' } }),
-          }),
-        )
-      const answered = await exact(validationResponseSchema, await post(`${service}/v2/validate/pf`))
+      const { post } = await given()
+      const body = { key: { cpf }, answer: { sexo: 'F' } }
+      const answered = await exact(validationResponseSchema, await post(body))
       expect(answered).toEqual({ sexo: true, cpf_disponivel: true })
-      expect((await post(`${service}/v3/validate/pf`)).status).toBe(404)
-      expect((await post('outro/v2/validate/pf')).status).toBe(404)
+      for (const path of [`${service}/v3/validate/pf`, 'outro/v2/validate/pf'])
+        expect((await post(body, {}, path)).status).toBe(404)
     })
 
     test('a request may have each of the 26 fields', async () => {

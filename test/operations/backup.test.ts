@@ -10,13 +10,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type AverbaError, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/cryptography.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
+import { useDatabase } from '../support/use-database.ts'
 
 test('neither backup nor restore overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)
@@ -27,17 +27,13 @@ test('neither backup nor restore overwrites a file, or leaves one when it fails'
   expect(readFileSync(backup, 'utf8')).toBe('mine')
   rmSync(backup)
   await backupStore({ store, to: backup })
-  await expect(restoreStore({ backup, store, keys: `${store}.keys` })).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-  })
-  await expect(backupStore({ store, to: join(folder, 'no', 'b') })).rejects.toMatchObject({
-    code: 'STORE_UNSAFE',
-  })
+  const keys = `${store}.keys`
+  await expect(restoreStore({ backup, store, keys })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const nowhere = backupStore({ store, to: join(folder, 'no', 'b') })
+  await expect(nowhere).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
   for (const end of ['', '-wal', '-journal']) {
     writeFileSync(`${other}${end}`, 'mine')
-    await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-    })
+    await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     rmSync(`${other}${end}`)
   }
   expect(readdirSync(folder).filter(name => !name.startsWith('log.sqlite'))).toEqual(['b'])
@@ -57,10 +53,10 @@ test('a lost log is reported, opening it creates no file, and an empty file allo
   })
   expect(readdirSync(folder).sort()).toEqual(left)
   // What is left of a log that stood in its journal alone: a file of averba without a table.
-  const stub = new Sqlite(store)
-  stub.pragma('journal_mode = wal')
-  stub.pragma('application_id = 0x61766572')
-  stub.close()
+  useDatabase(store, stub => {
+    stub.pragma('journal_mode = wal')
+    stub.pragma('application_id = 0x61766572')
+  })
   expect(statSync(store).size).toBe(4_096)
   await expect(diagnoseStore({ store })).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await expect(openAverba({ store })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
@@ -68,9 +64,7 @@ test('a lost log is reported, opening it creates no file, and an empty file allo
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   // One table is somebody's.
-  const other = new Sqlite(store)
-  other.exec('create table mine (a)')
-  other.close()
+  useDatabase(store, other => other.exec('create table mine (a)'))
   await expect(restoreStore({ backup, store })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   expect(readdirSync(folder).sort()).toEqual(['log.sqlite', ...left])
 })
@@ -85,10 +79,7 @@ test('a restore requires the right keyring, and takes the one beside the store o
   const hint = expect.stringMatching(/^It needs the keyring keys_\w+ with the epochs 1$/)
   // The same seed gives the same keyring: this one is told apart by its id alone.
   writeFileSync(keys, readFileSync(keys, 'utf8').replace('keys_', 'keys_0'))
-  await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({
-    code: 'KEYS_MISMATCH',
-    hint,
-  })
+  await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
   expect(readdirSync(dirname(other))).toEqual([])
   copyFileSync(`${store}.keys`, `${backup}.keys`)
   expect((await restoreStore({ backup, store: other })).keys).toBe(`${other}.keys`)
@@ -102,12 +93,8 @@ test('a restore refuses a keyring beside the store that lacks an epoch, even wit
   const [backup, other] = [temporaryStore(), temporaryStore()]
   await backupStore({ store, to: backup })
   const { epochs, ...file } = JSON.parse(readFileSync(`${store}.keys`, 'utf8'))
-  const second = encrypt(
-    createSecretKey(Buffer.from(file.root, 'base64')),
-    systemEntropy.bytes(32),
-    'epoch 2',
-    systemEntropy,
-  ).toString('base64')
+  const root = createSecretKey(Buffer.from(file.root, 'base64'))
+  const second = encrypt(root, systemEntropy.bytes(32), 'epoch 2', systemEntropy).toString('base64')
   // The same keyring by its id, which was restored too old or too new.
   writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { 2: second } }))
   await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
@@ -123,11 +110,8 @@ test('a damaged store cannot be backed up, and a damaged backup cannot be restor
   const store = await makeSampleStore(2)
   const [backup, elsewhere] = [temporaryStore(), temporaryStore()]
   await backupStore({ store, to: backup })
-  const tamper = (path: string) => {
-    const database = new Sqlite(path)
-    database.exec("drop trigger event_no_update; update event set header = header || ' ' where position = 3")
-    database.close()
-  }
+  const change = "drop trigger event_no_update; update event set header = header || ' ' where position = 3"
+  const tamper = (path: string) => useDatabase(path, database => database.exec(change))
   tamper(backup)
   const restoring = restoreStore({ backup, store: elsewhere, keys: `${store}.keys` })
   await expect(restoring).rejects.toMatchObject({ code: 'CORRUPT' })

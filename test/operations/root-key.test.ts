@@ -85,9 +85,7 @@ test('a restore with a rollback needs the root key, and leaves no file without i
     ['KEYS_MISSING', {}],
     ['KEYS_MISMATCH', { rootKey: another }],
   ] as const) {
-    await expect(restoreStore({ backup, store, acceptRollback: true, ...given })).rejects.toMatchObject({
-      code,
-    })
+    await expect(restoreStore({ backup, store, acceptRollback: true, ...given })).rejects.toMatchObject({ code })
     expect(existsSync(store)).toBe(false)
   }
   const { resumedAs } = await restoreStore({ backup, store, acceptRollback: true, rootKey })
@@ -99,9 +97,8 @@ test('a restore with a rollback needs the root key, and leaves no file without i
 test('a restore without a rollback needs no root key, but refuses a wrong one', async () => {
   const elsewhere = temporaryStore()
   const keys = `${store}.keys`
-  await expect(restoreStore({ backup, store: elsewhere, keys, rootKey: another })).rejects.toMatchObject({
-    code: 'KEYS_MISMATCH',
-  })
+  const refused = restoreStore({ backup, store: elsewhere, keys, rootKey: another })
+  await expect(refused).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
   expect(existsSync(elsewhere)).toBe(false)
   expect(await restoreStore({ backup, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
 })

@@ -1,8 +1,8 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { averba, failedWith } from '../../support/command-line.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 
 test('averba migrations prints all statements from version 0, and none from the present version', async () => {
   const all = await averba('migrations')
@@ -18,8 +18,7 @@ test('averba migrations prints all statements from version 0, and none from the 
 
 test('a file made by the printed statements opens as a new log', async () => {
   const path = temporaryStore()
-  const database = new Sqlite(path)
-  database.exec((await averba('migrations')).out)
-  database.close()
+  const { out } = await averba('migrations')
+  useDatabase(path, database => database.exec(out))
   await (await openStore({ path })).close()
 })

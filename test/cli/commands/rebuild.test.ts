@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import { averba, failedWith, startCommand } from '../../support/command-line.ts'
 import { append, open } from '../../support/counting.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 
 async function givenLog(): Promise<string> {
   const store = temporaryStore()
@@ -17,9 +17,7 @@ async function givenLog(): Promise<string> {
 
 test('averba rebuild corrects and reports a different row, and the next run finds none', async () => {
   const store = await givenLog()
-  const database = new Sqlite(store)
-  database.exec("update subjects set origin = 'validation' where rowid = 1")
-  database.close()
+  useDatabase(store, database => database.exec("update subjects set origin = 'validation' where rowid = 1"))
   const first = await averba('rebuild', store)
   expect([first.code, first.out]).toEqual([1, expect.stringMatching(/^subjects: 2 rows, 1 differed$/m)])
   const second = await averba('rebuild', store, '--view', 'subjects', '--json')

@@ -4,11 +4,11 @@
  */
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { exportBundle, valueOf } from '../../../src/index.ts'
 import { simulate } from '../../../src/simulation/index.ts'
 import { readLogContent } from '../../support/shown-of.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 
 const name = process.argv[2] ?? ''
 const target = join(import.meta.dirname, name)
@@ -40,12 +40,8 @@ const notice = { evento: 'dimp-situacao-import', destinatarioId: samples.cnpj } 
 for (const numero of ['26BR1', '26BR2', '26BR2']) {
   await portal.notify({ ...notice, destinatarioTipo: 'CNPJ', body: { numero } })
 }
-await portal.notify({
-  ...notice,
-  destinatarioTipo: 'CPF',
-  destinatarioId: samples.cpf,
-  body: { numero: '26BR3' },
-})
+const toPerson = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+await portal.notify({ ...notice, ...toPerson, body: { numero: '26BR3' } })
 await faults.add({ kind: 'status', status: 503, service: 'receiver', times: 1 })
 await portal.notify({ ...notice, destinatarioTipo: 'CNPJ', body: { numero: '26BR4' } })
 await averba.subscriptions.failures()
@@ -53,10 +49,10 @@ await clock.advance(24 * 3_600_000)
 await averba.settle()
 await world.close()
 
-const database = new Sqlite(path)
-database.pragma('journal_mode = delete')
-database.exec('vacuum')
-database.close()
+useDatabase(path, database => {
+  database.pragma('journal_mode = delete')
+  database.exec('vacuum')
+})
 copyFileSync(path, `${target}.log`)
 copyFileSync(`${path}.keys`, `${target}.keyring`)
 await exportBundle({ store: path, dir: `${target}.bundle` })
