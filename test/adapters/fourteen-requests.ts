@@ -11,22 +11,22 @@ export const wanted = { evento: 'e', endpoint: 'https://a.exemplo.br/', chaveSec
 const { cpf } = samples
 const person = { bearer: 't', cpf, claims: { nome: 'X' }, trace: { header: 'x-request-trace-id', id: 'v1' } }
 
-/** The fourteen operations as the clients write them, for services at one address. */
+/** The fourteen operations by their names in docs/contracts.md, for services at one address. */
 export function requestsAt(base: string): Record<string, Request> {
   return {
-    changeStatus: consent.writeChangeStatus(base, cpf, 'a/b c', 'ATIVO'),
-    listConsents: consent.writeReading(base, 'consentimentos', cpf),
-    readConsent: consent.writeReading(base, 'consentimentos', cpf, 'id'),
-    listAwareness: consent.writeReading(base, 'ciencias', cpf),
-    readAwareness: consent.writeReading(base, 'ciencias', cpf, 'id'),
-    readLogin: consent.writeReading(base, 'autenticacao', cpf),
-    readLoginAddress: consent.writeReadLoginAddress(base, cpf, 'https://app.exemplo.br/?a=1&b=2'),
-    requestToken: writeRequestToken(new URL('token', base).href, 'chave', 'segredo%+:'),
-    validatePerson: writeValidatePerson({ baseUrl: base, service: 'demo' }, person),
+    'change a status': consent.writeChangeStatus(base, cpf, 'a/b c', 'ATIVO'),
+    'list consents': consent.writeReading(base, 'consentimentos', cpf),
+    'read a consent': consent.writeReading(base, 'consentimentos', cpf, 'id'),
+    'list awareness records': consent.writeReading(base, 'ciencias', cpf),
+    'read an awareness record': consent.writeReading(base, 'ciencias', cpf, 'id'),
+    'read the login state': consent.writeReading(base, 'autenticacao', cpf),
+    'read the login address': consent.writeReadLoginAddress(base, cpf, 'https://app.exemplo.br/?a=1&b=2'),
+    'request a token': writeRequestToken(new URL('token', base).href, 'chave', 'segredo%+:'),
+    'validate a person': writeValidatePerson({ baseUrl: base, service: 'demo' }, person),
     subscribe: portal.writeSubscribe(base, session, wanted),
-    listSubscriptions: portal.writeList(base, session),
-    changeSubscription: portal.writeChange(base, session, 7, wanted),
-    deleteSubscription: portal.writeDelete(base, session, 7),
-    listFailures: portal.writeFailures(base, session, '2026-11-20'),
+    'list subscriptions': portal.writeList(base, session),
+    'change a subscription': portal.writeChange(base, session, 7, wanted),
+    'delete a subscription': portal.writeDelete(base, session, 7),
+    'query failures': portal.writeFailures(base, session, '2026-11-20'),
   }
 }

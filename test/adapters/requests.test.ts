@@ -13,49 +13,61 @@ const consentBase = `${base}/consentimento/v1`
 const webhook = `${base}/portal/api/ext/webhook`
 const json = { 'content-type': 'application/json' }
 
-const expected: Record<string, Sent> = {
-  changeStatus: { line: `PUT ${consentBase}/consentimentos/25774435016/a%2Fb%20c/status/ATIVO` },
-  listConsents: { line: `GET ${consentBase}/consentimentos/25774435016` },
-  readConsent: { line: `GET ${consentBase}/consentimentos/25774435016/id` },
-  listAwareness: { line: `GET ${consentBase}/ciencias/25774435016` },
-  readAwareness: { line: `GET ${consentBase}/ciencias/25774435016/id` },
-  readLogin: { line: `GET ${consentBase}/autenticacao/25774435016` },
-  readLoginAddress: {
-    line: `GET ${consentBase}/autenticacao/25774435016/url?redirectUrl=https%3A%2F%2Fapp.exemplo.br%2F%3Fa%3D1%26b%3D2`,
-  },
-  requestToken: {
-    line: `POST ${base}/token`,
-    headers: {
-      authorization: 'Basic Y2hhdmU6c2VncmVkbyUrOg==',
-      'content-type': 'application/x-www-form-urlencoded',
+const expected: [string, Sent][] = [
+  ['change a status', { line: `PUT ${consentBase}/consentimentos/25774435016/a%2Fb%20c/status/ATIVO` }],
+  ['list consents', { line: `GET ${consentBase}/consentimentos/25774435016` }],
+  ['read a consent', { line: `GET ${consentBase}/consentimentos/25774435016/id` }],
+  ['list awareness records', { line: `GET ${consentBase}/ciencias/25774435016` }],
+  ['read an awareness record', { line: `GET ${consentBase}/ciencias/25774435016/id` }],
+  ['read the login state', { line: `GET ${consentBase}/autenticacao/25774435016` }],
+  [
+    'read the login address',
+    {
+      line: `GET ${consentBase}/autenticacao/25774435016/url?redirectUrl=https%3A%2F%2Fapp.exemplo.br%2F%3Fa%3D1%26b%3D2`,
     },
-    body: 'grant_type=client_credentials',
-  },
-  validatePerson: {
-    line: `POST ${base}/demo/v2/validate/pf`,
-    headers: { ...json, accept: 'application/json', authorization: 'Bearer t', 'x-request-trace-id': 'v1' },
-    body: { key: { cpf: '25774435016' }, answer: { nome: 'X' } },
-  },
-  subscribe: { line: `POST ${webhook}`, headers: { ...session, ...json }, body: wanted },
-  listSubscriptions: { line: `GET ${webhook}?exibirInativos=true`, headers: session },
-  changeSubscription: {
-    line: `PUT ${webhook}/7`,
-    headers: { ...session, ...json },
-    body: { id: 7, ...wanted },
-  },
-  deleteSubscription: { line: `DELETE ${webhook}/7`, headers: { ...session, ...json }, body: { id: 7 } },
-  listFailures: { line: `GET ${webhook}/falhas?data=20112026`, headers: session },
-}
+  ],
+  [
+    'request a token',
+    {
+      line: `POST ${base}/token`,
+      headers: {
+        authorization: 'Basic Y2hhdmU6c2VncmVkbyUrOg==',
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: 'grant_type=client_credentials',
+    },
+  ],
+  [
+    'validate a person',
+    {
+      line: `POST ${base}/demo/v2/validate/pf`,
+      headers: { ...json, accept: 'application/json', authorization: 'Bearer t', 'x-request-trace-id': 'v1' },
+      body: { key: { cpf: '25774435016' }, answer: { nome: 'X' } },
+    },
+  ],
+  ['subscribe', { line: `POST ${webhook}`, headers: { ...session, ...json }, body: wanted }],
+  ['list subscriptions', { line: `GET ${webhook}?exibirInativos=true`, headers: session }],
+  [
+    'change a subscription',
+    {
+      line: `PUT ${webhook}/7`,
+      headers: { ...session, ...json },
+      body: { id: 7, ...wanted },
+    },
+  ],
+  ['delete a subscription', { line: `DELETE ${webhook}/7`, headers: { ...session, ...json }, body: { id: 7 } }],
+  ['query failures', { line: `GET ${webhook}/falhas?data=20112026`, headers: session }],
+]
 
-const requests = Object.entries(requestsAt(`${base}/`))
+const requests = requestsAt(`${base}/`)
 
 test('there are fourteen operations', () => {
-  expect(requests.map(([name]) => name)).toEqual(Object.keys(expected))
-  expect(requests).toHaveLength(14)
+  expect(Object.keys(requests)).toEqual(expected.map(([name]) => name))
+  expect(expected).toHaveLength(14)
 })
 
-test.each(requests)('%s', async (name, request) => {
-  const { line, headers = {}, body = '' } = expected[name] ?? { line: '' }
+test.each(expected)('%s', async (name, { line, headers = {}, body = '' }) => {
+  const request = requests[name] ?? new Request(base)
   expect(`${request.method} ${request.url}`).toBe(line)
   expect(Object.fromEntries(request.headers)).toMatchObject(headers)
   const text = await request.text()
@@ -63,5 +75,5 @@ test.each(requests)('%s', async (name, request) => {
 })
 
 test('the consent service gets no credential in a header', () => {
-  expect([...(requestsAt(base).changeStatus?.headers.keys() ?? [])]).toEqual(['accept'])
+  expect([...(requests['list consents']?.headers.keys() ?? [])]).toEqual(['accept'])
 })
