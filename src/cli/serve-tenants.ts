@@ -38,14 +38,12 @@ const unservedLine: LogLine = {
  * path, or the same host name with different certificates
  */
 export async function serveTenants(tenants: readonly Tenant[]): Promise<ReceiverServer[]> {
-  const groups = new Map<string, ServedTenant[]>()
-  for (const tenant of tenants) {
+  const served = tenants.flatMap((tenant): ServedTenant[] => {
     const { receiver, run: { receiver: serverOptions } = {} } = tenant.options
     if (receiver && !serverOptions) tenant.logger(unservedLine)
-    if (!receiver || !serverOptions) continue
-    const address = `${serverOptions.host ?? ''}:${serverOptions.port ?? ''}`
-    groups.set(address, [...(groups.get(address) ?? []), { ...tenant, receiver, serverOptions }])
-  }
+    return receiver && serverOptions ? [{ ...tenant, receiver, serverOptions }] : []
+  })
+  const groups = Map.groupBy(served, ({ serverOptions: { host, port } }) => `${host}:${port}`)
   const servers: ReceiverServer[] = []
   try {
     for (const group of groups.values()) {

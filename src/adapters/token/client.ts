@@ -1,6 +1,6 @@
 import { backoffMs, toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
-import type { PerformersOf } from '../../vocabulary/performer.ts'
+import type { EffectClass, PerformersOf } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
 import {
   type AnswerReader,
@@ -29,11 +29,15 @@ export interface TokenKeeper {
 }
 
 /** The token endpoint, and the credentials to request tokens with. */
-export interface TokenClientOptions extends ExchangeOptions {
+interface CredentialOptions extends ExchangeOptions {
   /** The full URL. */
   readonly url: string
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
+}
+
+/** The same, and what is done with the tokens. */
+export interface TokenClientOptions extends CredentialOptions {
   readonly keeper: TokenKeeper
   /** Called each time something other than a token endpoint answers. */
   readonly onMisdirected?: (status: number) => void
@@ -79,9 +83,7 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
       takes: ({ stream }) => stream === options.keeper.stream,
       lostFact: lost,
       async perform(pending) {
-        const key = await secretFrom(options.consumerKey, 'consumer key')
-        const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-        const result = await sendRequest(options, 'idempotent', () => writeRequestToken(options.url, key, secret))
+        const { key, secret, result } = await requestToken(options, 'idempotent')
         const deferred = deferIfMisdirected(result, pending, options)
         if (deferred) return deferred
         const { generation } = pending.data
@@ -107,6 +109,14 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
       },
     },
   }
+}
+
+/** Sends a token request with the present credentials. */
+async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
+  const key = await secretFrom(options.consumerKey, 'consumer key')
+  const secret = await secretFrom(options.consumerSecret, 'consumer secret')
+  const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret))
+  return { key, secret, result }
 }
 
 /** The code in the reason of calls that wait for the token. A health check looks for it. */
@@ -159,15 +169,9 @@ async function keepToken(
 
 /** Requests a token once and reports the result. The token is not stored. */
 export async function tryCredentials(
-  options: ExchangeOptions & {
-    readonly url: string
-    readonly consumerKey: SecretSource
-    readonly consumerSecret: SecretSource
-  },
+  options: CredentialOptions,
 ): Promise<{ readonly ok: boolean; readonly detail: string }> {
-  const key = await secretFrom(options.consumerKey, 'consumer key')
-  const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-  const result = await sendRequest(options, 'once', () => writeRequestToken(options.url, key, secret))
+  const { result } = await requestToken(options, 'once')
   if (result.status !== 'answered') return { ok: false, detail: result.reason }
   const { status, text } = result.answer
   if (status === 200) {

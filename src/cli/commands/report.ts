@@ -29,8 +29,10 @@ export const reportCommand = defineCommand({
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
     const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
     const selector = processing ? undefined : await readSubject(terminal, subject)
-    const text = await withExisting(terminal, config, averba => {
-      return selector ? reportOn(averba, selector, options, page) : reportProcessing(averba, options, page)
+    const text = await withExisting(terminal, config, async averba => {
+      if (selector) return reportOn(averba, selector, options, page)
+      const period = { from: readInstant('--from', options.from), until: readInstant('--until', options.until) }
+      return averba.audit.processingReport(period, page)
     })
     if (out === undefined) terminal.stdout.write(html ? text : printableText(text))
     else {
@@ -41,12 +43,10 @@ export const reportCommand = defineCommand({
   },
 })
 
-type TextOptions<Names extends string> = Readonly<Record<Names, string | undefined>>
-
 async function reportOn(
   averba: Averba,
   selector: SubjectSelector,
-  { consent: id, at, knownAt }: TextOptions<'consent' | 'at' | 'knownAt'>,
+  { consent: id, at, knownAt }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>>,
   page: PageOptions,
 ): Promise<string> {
   if (id === undefined) return averba.subjects.report(selector, page)
@@ -54,15 +54,6 @@ async function reportOn(
   if (knownAt === undefined) return averba.audit.prove(question, page)
   const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant('--known-at', knownAt)
   return averba.audit.prove({ ...question, knownAt: known }, page)
-}
-
-async function reportProcessing(
-  averba: Averba,
-  { from, until }: TextOptions<'from' | 'until'>,
-  page: PageOptions,
-): Promise<string> {
-  const period = { from: readInstant('--from', from), until: readInstant('--until', until) }
-  return averba.audit.processingReport(period, page)
 }
 
 /** Reads an instant: a day is its first moment, and whole seconds (as from `date -u`) get milliseconds. */
