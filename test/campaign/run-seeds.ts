@@ -1,24 +1,18 @@
 import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { compareReached } from './explained.ts'
+import { type Coverage, compareReached } from './explained.ts'
 import { reachable } from './reachable.ts'
 import type { RunResult } from './run-steps.ts'
 
 /** The result of a campaign. */
-export interface Campaign {
+export interface Campaign extends Coverage {
   /** The number of seeds that were run. */
   readonly seeds: number
   /** The number of seeds that failed. */
   readonly failures: number
   readonly events: number
   readonly eventsPerSecond: number
-  /** Neither reached nor explained. */
-  readonly unreached: readonly string[]
-  /** The number of names that are explained and not reached. */
-  readonly explained: number
-  /** Explained as unreachable, but reached. */
-  readonly refuted: readonly string[]
   /** The digest over a line `<seed> <digest>` for each seed, in order. The same seeds give the same digest. */
   readonly digest: string
 }

@@ -13,38 +13,18 @@ import { createPerformers, performOnce } from '../support/performers.ts'
 
 /** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
 
-function consentOutcomes(fetch: Fetch) {
-  const performers = createPerformers(fetch)
-  const types = Object.keys(performers).filter(type => type.startsWith('consentService.'))
-  return Promise.all(types.map(async type => [type, await performOnce(performers, type)] as const))
-}
-
-const validate = (fetch: Fetch) => performOnce(createPerformers(fetch), 'validationService.validatePerson')
-
 test('a 403 is declined in operations 1 to 5, with its problem', async () => {
-  const outcomes = await consentOutcomes(async () =>
+  const performers = createPerformers(async () =>
     Response.json({ type: 'about:blank', title: 'Sem permissão', status: 403 }, { status: 403 }),
   )
-  const five = outcomes.filter(([verb]) => !verb.includes('readLogin'))
+  const five = Object.keys(performers).filter(type => /^consentService\.(?!readLogin)/.test(type))
   expect(five).toHaveLength(5)
-  for (const [verb, outcome] of five) {
-    expect(outcome, verb).toMatchObject({
+  for (const type of five) {
+    expect(await performOnce(performers, type), type).toMatchObject({
       status: 'declined',
       fact: { data: { httpStatus: 403 }, parts: { problem: { value: { title: 'Sem permissão' } } } },
     })
   }
-})
-
-test('a 500 defers a read, and makes a change unknown', async () => {
-  const outcomes = await consentOutcomes(async () => new Response('', { status: 500 }))
-  expect(outcomes).toHaveLength(7)
-  for (const [verb, { status }] of outcomes)
-    expect(status, verb).toBe(verb === 'consentService.changeStatus' ? 'unknown' : 'deferred')
-})
-
-test('a change that is answered with a 2xx other than 200 is unknown', async () => {
-  const outcomes = await consentOutcomes(async () => new Response(null, { status: 204 }))
-  expect(Object.fromEntries(outcomes)['consentService.changeStatus']?.status).toBe('unknown')
 })
 
 test('a problem is read with any of its fields null', () => {
@@ -102,24 +82,6 @@ test('a refusal of a token request is declined only if it is about the credentia
   expect(await statusOf(401)).toBe('declined')
   for (const status of [400, 401, 403]) expect(await statusOf(status, wrong), `${status}`).toBe('declined')
   for (const status of [400, 403, 404, 408, 415, 429, 500]) expect(await statusOf(status), `${status}`).toBe('deferred')
-})
-
-test('a validation that is answered 5xx or not at all is unknown', async () => {
-  for (const status of [500, 502, 503, 504]) {
-    expect((await validate(async () => new Response('', { status }))).status).toBe('unknown')
-  }
-  const lost = validate(async () => {
-    throw new Error('reset')
-  })
-  expect((await lost).status).toBe('unknown')
-})
-
-test('a 429, and a 503 with Retry-After, defer a call', async () => {
-  const headers = { 'retry-after': '60' }
-  for (const status of [429, 503]) {
-    const outcome = await validate(async () => new Response('', { status, headers }))
-    expect(outcome).toMatchObject({ status: 'deferred', afterMs: 60_000 })
-  }
 })
 
 test('the headers of the portal are renewed when they are refused', async () => {

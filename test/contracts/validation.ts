@@ -212,12 +212,6 @@ export function validationContract(name: string, open: Open): void {
       expect(answered.nome_similaridade).toBe(similarity)
     })
 
-    test('no field of the answer is required', async () => {
-      const { validate } = await given()
-      const response = await validate({})
-      expect(await exact(validationResponseSchema, response)).toEqual({ cpf_disponivel: true })
-    })
-
     test('an unknown field, a wrong type or a wrong date format is a 400, and is not counted', async () => {
       const { validate, validationService } = await given()
       const wrong: Json[] = [

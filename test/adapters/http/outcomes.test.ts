@@ -109,37 +109,38 @@ describe('resolve, connect, TLS: nothing was sent, and the reason says why', () 
   })
 })
 
-describe('sent: the call may have been done', () => {
-  const broken = () => {
-    throw new Error('The connection breaks')
+test.each<[string, string, () => Response | Promise<Response>, Omit<SocketOptions, 'clock'>, number]>([
+  [
+    'a call whose connection breaks before an answer',
+    'UND_ERR_SOCKET',
+    () => {
+      throw new Error('The connection breaks')
+    },
+    {},
+    sentOnce.read,
+  ],
+  [
+    'a call without an answer in time',
+    'no answer in time',
+    () => new Promise(() => undefined),
+    { budgetMs: 150 },
+    sentOnce.read,
+  ],
+  [
+    'a call whose answer is too large',
+    'larger than allowed',
+    () => new Response('x'.repeat(101)),
+    { bodyBytesMax: 100 },
+    1, // The next answer is no smaller.
+  ],
+])('%s may have been done', async (_, words, act, options, readings) => {
+  answer = act
+  for (const kind of kinds) {
+    const reason = expect.stringContaining(words)
+    const outcome = await call(kind, localhost(server.port), options)
+    expect(outcome, kind).toMatchObject({ status: unknownUnlessRead[kind], reason })
+    expect(received, kind).toBe(kind === 'read' ? readings : sentOnce[kind])
   }
-  test.each<[string, string, () => Response | Promise<Response>, Omit<SocketOptions, 'clock'>, number]>([
-    ['the connection breaks before an answer', 'UND_ERR_SOCKET', broken, {}, sentOnce.read],
-    [
-      'no answer within the budget',
-      'no answer in time',
-      () => new Promise(() => undefined),
-      { budgetMs: 150 },
-      sentOnce.read,
-    ],
-    [
-      'an answer that is too large',
-      'larger than allowed',
-      () => new Response('x'.repeat(101)),
-      { bodyBytesMax: 100 },
-      1, // The next answer is no smaller.
-    ],
-  ])('%s', async (_, words, act, options, readings) => {
-    answer = act
-    for (const kind of kinds) {
-      const outcome = await call(kind, localhost(server.port), options)
-      expect(outcome, kind).toMatchObject({
-        status: unknownUnlessRead[kind],
-        reason: expect.stringContaining(words),
-      })
-      expect(received, kind).toBe(kind === 'read' ? readings : sentOnce[kind])
-    }
-  })
 })
 
 /** Breaks our own end of the newest connection with an error of the network, when a request has arrived. */
@@ -232,9 +233,10 @@ describe('answered', () => {
     [503, ' with a negative Retry-After', unknownUnlessRead, { 'retry-after': '-5' }],
     [205, '', unknownUnlessRead],
     [504, '', unknownUnlessRead],
-  ])('%i%s', async (status, how, expected, headers = {}) => {
+  ])('an answer of %i%s ends each call as the contracts say', async (status, how, expected, headers = {}) => {
     answer = request => {
-      if (status === 200) return how === '' ? good(request) : new Response('<html>Manutenção</html>')
+      if (how === ', unreadable') return new Response('<html>Manutenção</html>')
+      if (status === 200 || status === 201) return new Response(good(request).body, { status })
       return new Response(status === 204 || status === 205 ? null : '{"title":"Não"}', { status, headers })
     }
     for (const kind of kinds) {
@@ -248,11 +250,7 @@ describe('answered', () => {
 })
 
 test.each([
-  [
-    'with its own limits is not retried, since it may take most of a lease',
-    { budgetMs: 45_000, bodyBytesMax: 1_000 },
-    1,
-  ],
+  ['with its own limits is not retried: it may take most of a lease', { budgetMs: 45_000, bodyBytesMax: 1_000 }, 1],
   ['with the usual limits is retried at once', undefined, 3],
 ])('a read that times out %s', async (_, limits, times) => {
   let sent = 0

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { writeRequestToken } from '../../../src/adapters/token/protocol.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { type Fault, type FaultKind, type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { type Kind, kinds, openThreeCalls } from '../../adapters/three-calls.ts'
@@ -49,11 +50,8 @@ afterAll(() => services.close())
 /** Requests a new token, which ends the older ones. */
 async function newToken(): Promise<string> {
   const { consumerKey, consumerSecret } = services.credentials
-  const basic = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
-  const headers = { authorization: `Basic ${basic}`, 'content-type': 'application/x-www-form-urlencoded' }
-  const init = { method: 'POST', headers, body: 'grant_type=client_credentials' }
-  const response = await services.tokenService.fetch(new Request('https://gateway.exemplo.br/token', init))
-  return (await response.json()).access_token
+  const request = writeRequestToken('https://gateway.exemplo.br/token', consumerKey, consumerSecret)
+  return (await (await services.tokenService.fetch(request)).json()).access_token
 }
 
 /** Clients with open connections to both services, whose TLS sessions could be resumed. */
