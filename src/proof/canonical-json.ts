@@ -70,15 +70,8 @@ function arrangeMembers(value: Record<string, unknown>): unknown {
   return isInOrder ? (arranged ?? value) : sortMembers(arranged ?? value)
 }
 
-const cachedKeysMax = 1_000
-const plainKeys = new Set<string>()
-
-/** Caches the keys that passed: a log has few different member names. */
 function isPlainKey(key: string): boolean {
-  if (plainKeys.has(key)) return true
-  if ((key < ':' && /^\d+$/.test(key)) || key === '__proto__') return false
-  if (plainKeys.size < cachedKeysMax) plainKeys.add(key)
-  return true
+  return !((key < ':' && /^\d+$/.test(key)) || key === '__proto__')
 }
 
 function sortMembers(value: Record<string, unknown>): Record<string, unknown> {

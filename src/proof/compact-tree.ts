@@ -1,4 +1,4 @@
-import { putHex, sha256, sha256Binary, toHex } from './encoding.ts'
+import { putHex, sha256 } from './encoding.ts'
 
 /** The hash of a leaf (RFC 6962, section 2.1), in hexadecimal. */
 export function leafHashHex(text: string): string {
@@ -17,21 +17,14 @@ export function nodeHashHex(left: string, right: string): string {
 /** The root of a tree without leaves. */
 export const emptyRoot: string = sha256('')
 
-/** A full subtree at the edge of the tree, with room for the subtree that it is hashed with. */
-interface TreeEdge {
-  /** The input of the hash over both: a prefix byte, and 32 bytes of each. */
-  readonly pair: Uint8Array
-  isFull: boolean
-}
-
 /**
  * A Merkle tree that keeps only the roots of its full subtrees: memory grows with the logarithm of its size. It runs
  * without Node, in every verifier; the store hashes the rows that it keeps with `merkle.ts`.
  */
 export class CompactTree {
   #size = 0
-  /** By level: each covers `2 ** level` leaves. */
-  readonly #edges: TreeEdge[] = []
+  /** The roots of the full subtrees at the edge, by level: each covers `2 ** level` leaves. */
+  readonly #edges: (string | undefined)[] = []
 
   /** The number of leaves. */
   get size(): number {
@@ -40,39 +33,22 @@ export class CompactTree {
 
   /** Adds the leaf of a text. */
   add(text: string): void {
-    let hash = sha256Binary(`\0${text}`)
+    let hash = leafHashHex(text)
     let level = 0
-    for (let edge = this.#edges[level]; edge?.isFull; edge = this.#edges[level]) {
-      writeHash(hash, edge.pair, 33)
-      hash = sha256Binary(edge.pair)
-      edge.isFull = false
+    for (let edge = this.#edges[level]; edge !== undefined; edge = this.#edges[level]) {
+      hash = nodeHashHex(edge, hash)
+      this.#edges[level] = undefined
       level += 1
     }
-    writeHash(hash, this.#edgeOf(level).pair, 1)
-    this.#edgeOf(level).isFull = true
+    this.#edges[level] = hash
     this.#size += 1
-  }
-
-  #edgeOf(level: number): TreeEdge {
-    this.#edges[level] ??= { pair: new Uint8Array(65).fill(1), isFull: false }
-    return this.#edges[level]
   }
 
   /** The root over all leaves, in hexadecimal. */
   root(): string {
-    let root: string | undefined
-    for (const { pair, isFull } of this.#edges) {
-      if (!isFull) continue
-      const left = toHex(pair.subarray(1, 33))
-      root = root === undefined ? left : nodeHashHex(left, root)
-    }
-    return root ?? emptyRoot
+    const edges = this.#edges.filter(edge => edge !== undefined)
+    return edges.length === 0 ? emptyRoot : edges.reduce((root, edge) => nodeHashHex(edge, root))
   }
-}
-
-/** Writes a hash, a text with one character per byte, into bytes. */
-function writeHash(hash: string, bytes: Uint8Array, at: number): void {
-  for (let i = 0; i < 32; i++) bytes[at + i] = hash.charCodeAt(i)
 }
 
 /** A range of leaves: the first index, from 0, and the index after the last. A proof consists of roots of ranges. */
@@ -149,7 +125,6 @@ export function isConsistent(
   path: readonly string[],
 ): boolean {
   if (!isCount(before.size) || !isCount(after.size) || before.size === 0 || before.size > after.size) return false
-  if (before.size === after.size) return path.length === 0 && before.root === after.root
   const ranges = consistencyRanges(before.size, after.size)
   if (ranges.length !== path.length) return false
   // Hashes within the smaller tree are part of both roots; the others only of the larger root.

@@ -34,7 +34,6 @@ export interface StreamState {
  */
 export class DecisionChecker {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
-  #last: CompiledMachine | undefined
 
   constructor() {
     this.#addTables([logTable])
@@ -43,9 +42,9 @@ export class DecisionChecker {
   /** Returns why a decision is not legal; `undefined` if it is. Updates the state of its stream. */
   check(event: RecordedHeader, stream: StreamState): string | undefined {
     const { name, version } = event.machine
-    const machine = this.#findMachine(event.machine)
+    const machine = this.#machines.get(name)?.get(version)
     if (!machine) return `the log has no table for version ${version} of the machine "${name}"`
-    if (!event.stream.startsWith(machine.prefix)) return `the machine "${name}" decided about "${event.stream}"`
+    if (!event.stream.startsWith(`${name}-`)) return `the machine "${name}" decided about "${event.stream}"`
     let { states = machine.start } = stream
     // Another version of the machine has the same states, by name.
     if (stream.machine && stream.machine !== machine) states = machine.adoptStates(states)
@@ -54,12 +53,6 @@ export class DecisionChecker {
     stream.machine = machine
     if (event.stream === logStream) return violation ?? this.#readTables(event)
     return violation
-  }
-
-  #findMachine({ name, version }: RecordedHeader['machine']): CompiledMachine | undefined {
-    // Consecutive events often come from one machine.
-    if (this.#last?.name !== name || this.#last.version !== version) this.#last = this.#machines.get(name)?.get(version)
-    return this.#last
   }
 
   #readTables({ type, data }: RecordedHeader): string | undefined {
@@ -88,19 +81,7 @@ export interface PossibleStates {
 }
 
 /** The transition table of a machine, prepared for lookups. */
-export interface CompiledMachine {
-  readonly name: string
-  readonly version: number
-  /** The prefix of its streams' names. */
-  readonly prefix: string
-  readonly start: PossibleStates
-  /** Returns why the command or fact that caused an event may not record it; `undefined` when it may. */
-  findViolation(current: PossibleStates, event: RecordedHeader): string | undefined
-  /** Returns the states that an event leads to. */
-  statesAfter(current: PossibleStates, event: RecordedHeader): PossibleStates
-  /** Returns the same states as this version of the machine has them. */
-  adoptStates(current: PossibleStates): PossibleStates
-}
+export type CompiledMachine = NonNullable<ReturnType<typeof compileMachine>>
 
 type Members = Readonly<Record<string, unknown>>
 
@@ -129,7 +110,7 @@ interface CompiledTable {
 type Moves = ReadonlyMap<string, ReadonlyMap<string, readonly CompiledMove[]>>
 
 /** Compiles a transition table from a log; `undefined` when the value is not one. */
-export function compileMachine(given: unknown): CompiledMachine | undefined {
+export function compileMachine(given: unknown) {
   if (!isTable(given)) return undefined
   const { name, version, start, makes } = given
   const effects = new Map(Object.entries(given.effects))
@@ -150,12 +131,12 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
   return {
     name,
     version,
-    prefix: `${name}-`,
     start: intern(start.map(state => [state])),
-    findViolation(current, event) {
+    /** Returns why the command or fact that caused an event may not record it; `undefined` when it may. */
+    findViolation(current: PossibleStates, event: RecordedHeader): string | undefined {
       const made = eventsByCause.get(event.causedBy)?.get(event.type)
       if (!made) return `"${event.causedBy}" does not lead to "${event.type}"`
-      const fitting = made.filter(each => !each.if || hasMembers(event.data, each.if))
+      const fitting = made.filter(each => fits(each, event))
       if (fitting.length === 0) return `"${event.causedBy}" leads to another "${event.type}"`
       if (event.anomaly === undefined && fitting.every(each => each.anomaly === true))
         return `"${event.type}" is not marked as an anomaly`
@@ -166,7 +147,8 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
       const unexpected = event.effects.find(effect => !effects.get(event.type)?.includes(effect.type))
       return unexpected && `"${event.type}" may not request the effect "${unexpected.type}"`
     },
-    statesAfter(current, event) {
+    /** Returns the states that an event leads to. */
+    statesAfter(current: PossibleStates, event: RecordedHeader): PossibleStates {
       const known = current.next.get(event.type)
       if (known) return known
       let isFixed = true
@@ -179,7 +161,16 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
       if (isFixed) current.next.set(event.type, next)
       return next
     },
-    adoptStates: ({ regions }) => intern(regions),
+    /** Returns the same states as this version of the machine has them. */
+    adoptStates: ({ regions }: PossibleStates) => intern(regions),
+  }
+}
+
+/** The transitions that a state may take for a type of event: its own first, then those of the states around it. */
+function* transitionsOf(moves: Moves, state: string, type: string): Generator<CompiledMove> {
+  for (let at = state; ; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
+    yield* moves.get(at)?.get(type) ?? []
+    if (at === '') return
   }
 }
 
@@ -187,41 +178,34 @@ export function compileMachine(given: unknown): CompiledMachine | undefined {
 function addNextStates(moves: Moves, state: string, event: RecordedHeader, after: Set<string>): boolean {
   let isFixed = true
   let isTaken = false
-  for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
-    for (const move of moves.get(at)?.get(event.type) ?? []) {
-      if (move.if) {
-        isFixed = false
-        if (!hasMembers(event.data, move.if)) continue
-      }
-      after.add(move.to ?? state)
-      isTaken = true
-      if (!move.perhaps) return isFixed
-    }
-    if (at === '') break
+  for (const move of transitionsOf(moves, state, event.type)) {
+    if (move.if) isFixed = false
+    if (!fits(move, event)) continue
+    after.add(move.to ?? state)
+    isTaken = true
+    if (!move.perhaps) return isFixed
   }
   // A state that has transitions for an event takes it, or the machine would not have recorded it.
   if (!isTaken) after.add(state)
   return isFixed
 }
 
+/** Checks that a state may take an event: it has a transition whose condition holds, or may hold. */
+function takes(moves: Moves, state: string, event: RecordedHeader): boolean {
+  for (const move of transitionsOf(moves, state, event.type)) if (fits(move, event)) return true
+  return false
+}
+
+/** Checks that an event has the members that a transition or a decision requires of its data. */
+function fits({ if: members }: { readonly if?: Members }, { data }: RecordedHeader): boolean {
+  for (const name in members) if (data[name] !== members[name]) return false
+  return true
+}
+
 /** The types of events that the states of a region name. */
 function typesNamedIn(moves: Moves, region: string): ReadonlySet<string> {
   const own = [...moves].filter(([state]) => region === '' || state === region || state.startsWith(`${region}.`))
   return new Set(own.flatMap(([, byType]) => [...byType.keys()]))
-}
-
-/** Checks that a state may take an event: it has a transition whose condition holds, or may hold. */
-function takes(moves: Moves, state: string, event: RecordedHeader): boolean {
-  for (let at = state; ; at = at.includes('.') ? at.slice(0, at.lastIndexOf('.')) : '') {
-    const possible = moves.get(at)?.get(event.type) ?? []
-    if (possible.some(move => !move.if || hasMembers(event.data, move.if))) return true
-    if (at === '') return false
-  }
-}
-
-function hasMembers(data: Members, members: Members): boolean {
-  for (const name in members) if (data[name] !== members[name]) return false
-  return true
 }
 
 function isTable(value: unknown): value is CompiledTable {
@@ -232,12 +216,18 @@ function isTable(value: unknown): value is CompiledTable {
     typeof version === 'number' &&
     areStrings(start) &&
     isObject(moves) &&
-    Object.values(moves).every(of => isObject(of) && Object.values(of).every(areObjects)) &&
+    Object.values(moves).every(of => isObject(of) && Object.values(of).every(areMoves)) &&
     isObject(makes) &&
     Object.values(makes).every(made => areObjects(made) && made.every(isMadeEvent)) &&
     isObject(effects) &&
     Object.values(effects).every(areStrings)
   )
+}
+
+function areMoves(value: unknown): boolean {
+  const isMove = ({ to, if: members }: Members) =>
+    (to === undefined || typeof to === 'string') && (members === undefined || isObject(members))
+  return areObjects(value) && value.every(isMove)
 }
 
 function isMadeEvent({ event, if: members }: Members): boolean {

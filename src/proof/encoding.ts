@@ -54,11 +54,6 @@ export const sha256: (data: Uint8Array | string) => string = native
   ? data => native('sha256', data, 'hex')
   : portableSha256
 
-/** SHA-256 as a text with one character per byte of the hash: it takes two thirds of the time of `sha256`. */
-export const sha256Binary: (data: Uint8Array | string) => string = native
-  ? data => native('sha256', data, 'binary')
-  : portableSha256Binary
-
 const fractions = (root: (prime: number) => number, count: number) => {
   const found: number[] = []
   for (let n = 2; found.length < count; n++) {
@@ -71,11 +66,6 @@ const fractions = (root: (prime: number) => number, count: number) => {
 const roundConstants = fractions(Math.cbrt, 64)
 const initialState = fractions(Math.sqrt, 8)
 const words = new Int32Array(64)
-
-/** SHA-256 in plain JavaScript, as a text with one character per byte of the hash. */
-export function portableSha256Binary(data: Uint8Array | string): string {
-  return String.fromCharCode(...fromHex(portableSha256(data)))
-}
 
 /** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without a synchronous SHA-256. */
 export function portableSha256(data: Uint8Array | string): string {

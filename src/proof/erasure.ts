@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { Json } from '../vocabulary/message.ts'
 import { streamOf } from '../vocabulary/names.ts'
-import { leafHash } from './merkle.ts'
+import { leafHashHex } from './compact-tree.ts'
+import { sha256 } from './encoding.ts'
+import { isObject, parseObject } from './recorded-header.ts'
 
 /** A destroyed part in a receipt: its position and name, the hash of its sealed bytes, and its event's leaf. */
 export interface DestroyedPart {
@@ -38,19 +38,9 @@ export interface CheckedReceipt {
   readonly events: readonly ProvenEvent[]
 }
 
-/** The members of a header that a receipt repeats. */
-interface ReceiptHeader {
-  readonly type?: unknown
-  readonly position?: unknown
-  readonly stream?: unknown
-  readonly at?: unknown
-  readonly cancels?: Json
-  readonly data?: { readonly [name: string]: Json }
-}
-
 /** Lists parts as text, one line each: `subject.erased` holds the hash of this text. */
 export function formatPartList(parts: readonly Pick<DestroyedPart, 'position' | 'name' | 'hash'>[]): string {
-  return parts.map(({ position, name, hash: of }) => `${position} ${name} ${of}\n`).join('')
+  return parts.map(({ position, name, hash }) => `${position} ${name} ${hash}\n`).join('')
 }
 
 /**
@@ -63,22 +53,22 @@ export function formatPartList(parts: readonly Pick<DestroyedPart, 'position' | 
 export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
   const { events, destroyed } = receipt
   const faults = events
-    .filter(({ leaf, header }) => leafHash(header).toString('hex') !== leaf)
+    .filter(({ leaf, header }) => leafHashHex(header) !== leaf)
     .map(({ position }) => `the leaf at ${position} is not the hash of its header`)
-  const headers = events.map(({ header }) => parseReceiptHeader(header))
+  const headers = events.map(({ header }) => parseObject(header) ?? {})
   const find = (type: string) => headers.find(event => event.type === type)
   const [requested, erased] = [find('subject.erasureRequested'), find('subject.erased')]
-  if (!requested?.data || !erased?.data) return [...faults, 'the events of the erasure are not in it']
-  const isOther = ({ position, stream }: ReceiptHeader, i: number) =>
-    position !== events[i]?.position || stream !== erased.stream
-  if (headers.some(isOther)) faults.push('an event has another position, or belongs to another subject')
+  if (!isObject(requested?.data) || !isObject(erased?.data))
+    return [...faults, 'the events of the erasure are not in it']
+  if (headers.some(({ position, stream }, i) => position !== events[i]?.position || stream !== erased.stream))
+    faults.push('an event has another position, or belongs to another subject')
   if (destroyed.parts.some(part => part.position >= Number(erased.position)))
     faults.push('a part is newer than the erasure')
   const kept = Array.isArray(erased.data.kept) ? erased.data.kept : []
   if (destroyed.parts.some(({ position, name }) => kept.includes(`${position}/${name}`)))
     faults.push('a part is among those that were kept')
   const isKeyKept = kept.length > 0
-  const list = hash('sha256', formatPartList(destroyed.parts), 'hex')
+  const list = sha256(formatPartList(destroyed.parts))
   const recorded = erased.data.list
   const completed = completionOf(find('subject.erasureCompleted'), isKeyKept)
   const epochsDestroyedAt = (isKeyKept ? null : find('subject.epochsDestroyed')?.at) ?? null
@@ -106,16 +96,8 @@ export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
 }
 
 /** While the key is kept, copies stay open without a limit. */
-function completionOf(event: ReceiptHeader | undefined, isKeyKept: boolean): object | null {
+function completionOf(event: Readonly<Record<string, unknown>> | undefined, isKeyKept: boolean): object | null {
   if (!event) return null
-  return { ...event.data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }
-}
-
-function parseReceiptHeader(header: string): ReceiptHeader {
-  try {
-    const parsed: unknown = JSON.parse(header)
-    return typeof parsed === 'object' && parsed !== null ? parsed : {}
-  } catch {
-    return {}
-  }
+  const data = isObject(event.data) ? event.data : {}
+  return { ...data, at: event.at, ...(isKeyKept && { copiesOpenUntil: null }) }
 }

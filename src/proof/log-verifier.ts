@@ -1,5 +1,5 @@
 import type { PartMark } from '../vocabulary/message.ts'
-import { CompactTree, emptyRoot } from './compact-tree.ts'
+import { CompactTree } from './compact-tree.ts'
 import { DecisionChecker, type StreamState } from './decision-checker.ts'
 import { Faults } from './faults.ts'
 import { type Checkpoint, parseVerifierKey } from './note.ts'
@@ -63,14 +63,12 @@ export class LogVerifier {
 
   /** Verifies the next event, with those of its parts that exist. */
   add(text: string, parts: readonly PresentPart[]): void {
-    const before = this.#tree.size
     const header = parseRecorded(text)
-    const isOrigin = header?.stream === logStream
-    if (isOrigin) this.#checkOrigin(header, before)
+    if (header?.stream === logStream) this.#checkOrigin(header)
     this.#tree.add(text)
     this.#parts += parts.length
-    if (header) this.#checkHeader(header, before + 1, parts)
-    else this.faults.add('headers', `the text at ${before + 1} is not that of an event`)
+    if (header) this.#checkHeader(header, parts)
+    else this.faults.add('headers', `the text at ${this.size} is not that of an event`)
     this.#compareCheckpoints()
   }
 
@@ -80,13 +78,11 @@ export class LogVerifier {
       this.faults.add('checkpoints', `a checkpoint is over ${size} events, and there are ${this.size}`)
     if (this.size === 0) this.faults.add('positions', 'there is no event')
     const erasedParts = this.#absence.report(this.faults)
-    return {
-      ...{ events: this.size, parts: this.#parts, erasedParts },
-      ...{ root: this.#tree.root(), origin: this.#origin },
-    }
+    return { events: this.size, parts: this.#parts, erasedParts, root: this.#tree.root(), origin: this.#origin }
   }
 
-  #checkHeader(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
+  #checkHeader(header: RecordedHeader, parts: readonly PresentPart[]): void {
+    const position = this.size
     const { stream, version, at } = header
     if (header.format !== 1) this.faults.add('headers', `the header at ${position} has another format`)
     if (header.position !== position)
@@ -97,7 +93,7 @@ export class LogVerifier {
     state.version += 1
     if (version !== state.version)
       this.faults.add('versions', `at ${position}, "${stream}" should have version ${state.version}`)
-    this.#checkParts(header, position, parts)
+    this.#checkParts(header.parts, parts)
     this.#absence.observe(header)
     const violation = this.#decisions.check(header, state)
     if (violation !== undefined) this.faults.add('legality', `at ${position}, ${violation}`)
@@ -111,45 +107,36 @@ export class LogVerifier {
     return state
   }
 
-  #checkParts(header: RecordedHeader, position: number, parts: readonly PresentPart[]): void {
-    if (header.parts.length === 0 && parts.length === 0) return
-    for (let i = 0; i < header.parts.length; i++) {
-      const mark = header.parts[i] as PartMark // i is within the array.
-      const { name, owner } = mark
-      // Most parts are in the order of their header.
-      const part = parts[i]?.name === name ? parts[i] : parts.find(each => each.name === name)
+  #checkParts(marks: readonly PartMark[], parts: readonly PresentPart[]): void {
+    const position = this.size
+    const present = new Map(parts.map(part => [part.name, part]))
+    if (present.size < parts.length) this.faults.add('parts', `a part at ${position} is there twice`)
+    for (const { name, owner, hash, bytes } of marks) {
+      const part = present.get(name)
       if (!part) this.#absence.addMissing({ position, name, owner })
-      else if (part.owner !== owner || part.hash !== mark.hash || part.bytes !== mark.bytes)
+      else if (part.owner !== owner || part.hash !== hash || part.bytes !== bytes)
         this.faults.add('parts', `the part "${name}" at ${position} is not the one that its header names`)
     }
-    for (let i = 0; i < parts.length; i++) {
-      const name = parts[i]?.name
-      if (header.parts[i]?.name !== name && !header.parts.some(each => each.name === name))
-        this.faults.add('parts', `there is a part at ${position} that its header does not name`)
-    }
-    if (parts.length > 1 && new Set(parts.map(each => each.name)).size < parts.length)
-      this.faults.add('parts', `a part at ${position} is there twice`)
+    const named = new Set(marks.map(({ name }) => name))
+    for (const { name } of parts)
+      if (!named.has(name)) this.faults.add('parts', `there is a part at ${position} that its header does not name`)
   }
 
   /** The log names itself and its key in its first event, and again when it continues after a restore. */
-  #checkOrigin({ type, data }: RecordedHeader, before: number): void {
+  #checkOrigin({ type, data }: RecordedHeader): void {
     if (type !== beganType && type !== resumedType) return
-    if ((type === beganType) !== (before === 0))
-      this.faults.add('origin', `the log begins at 1, and says so at ${before + 1}`)
-    if (
-      type === resumedType &&
-      (data.before !== this.#origin || data.size !== before || data.root !== this.#rootBefore())
-    )
-      this.faults.add('origin', `at ${before + 1}, the log continues another log than the one before`)
-    const key = parseVerifierKey(String(data.key))
-    if (key?.name !== data.origin) this.faults.add('origin', `at ${before + 1}, the log does not name its key`)
-    if (this.#keys.size > 0 && !this.#keys.has(String(data.key)))
-      this.faults.add('origin', `at ${before + 1}, the log names another key than the one it is verified with`)
-    this.#origin = String(data.origin)
-  }
-
-  #rootBefore(): string {
-    return this.#tree.size === 0 ? emptyRoot : this.#tree.root()
+    const position = this.size + 1
+    if ((type === beganType) !== (position === 1))
+      this.faults.add('origin', `the log begins at 1, and says so at ${position}`)
+    const continues = data.before === this.#origin && data.size === this.size && data.root === this.#tree.root()
+    if (type === resumedType && !continues)
+      this.faults.add('origin', `at ${position}, the log continues another log than the one before`)
+    const [origin, line] = [textIn(data.origin), textIn(data.key)]
+    const key = parseVerifierKey(line)
+    if (key?.name !== origin) this.faults.add('origin', `at ${position}, the log does not name its key`)
+    if (this.#keys.size > 0 && !this.#keys.has(line))
+      this.faults.add('origin', `at ${position}, the log names another key than the one it is verified with`)
+    this.#origin = origin
   }
 
   #compareCheckpoints(): void {
@@ -177,7 +164,7 @@ export const absenceTypes = ['subject.erased', 'retention.applied'] as const
 
 /** The members of an event that are needed to explain a missing part. */
 export interface ExplainingEvent {
-  readonly position: unknown
+  readonly position: number
   readonly stream: string
   readonly type: string
   readonly data: Readonly<Record<string, unknown>>
@@ -205,21 +192,14 @@ export class AbsenceCheck {
   }
 
   /** Takes every event, and remembers those that explain a missing part. */
-  observe(event: ExplainingEvent): void {
-    switch (event.type) {
-      case 'subject.erased':
-        this.#addErasure(event)
-        break
-      case 'retention.applied':
-        for (const part of stringsIn(event.data.parts)) this.#destroyed.set(part, Number(event.position))
+  observe({ type, stream, position, data }: ExplainingEvent): void {
+    if (type === 'retention.applied') {
+      for (const part of stringsIn(data.parts)) this.#destroyed.set(part, position)
+    } else if (type === 'subject.erased') {
+      const erasures = this.#erasures.get(stream) ?? []
+      erasures.push({ position, kept: new Set(stringsIn(data.kept)) })
+      this.#erasures.set(stream, erasures)
     }
-  }
-
-  #addErasure({ stream, position, data }: ExplainingEvent): void {
-    const erasure = { position: Number(position), kept: new Set(stringsIn(data.kept)) }
-    const known = this.#erasures.get(stream)
-    if (known) known.push(erasure)
-    else this.#erasures.set(stream, [erasure])
   }
 
   /** The parts that retention destroyed, as `<position>/<name>`: the store must not have them. */
@@ -251,6 +231,10 @@ export class AbsenceCheck {
 /** Only an event after the part can explain that it is missing. */
 function isAfter(part: MissingPart, event: number | undefined): boolean {
   return event !== undefined && event > part.position
+}
+
+function textIn(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function stringsIn(list: unknown): string[] {

@@ -77,8 +77,7 @@ export function parseNote(note: string): SignedNote | undefined {
     const [, name = '', base64 = ''] = /^— ([^\s+]+) ([\w+/=]+)$/u.exec(line) ?? []
     const bytes = fromBase64(base64)
     if (!bytes || bytes.length < 5) return undefined
-    const id = Array.from(bytes.subarray(0, 4), byte => byte.toString(16).padStart(2, '0')).join('')
-    signatures.push({ name, id, signature: bytes.slice(4) })
+    signatures.push({ name, id: toHex(bytes.subarray(0, 4)), signature: bytes.slice(4) })
   }
   return { text: note.slice(0, end + 1), signatures }
 }

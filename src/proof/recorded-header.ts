@@ -3,9 +3,9 @@ import type { PartMark } from '../vocabulary/message.ts'
 /** The members of a header that a verifier needs. A member of type `unknown` was not checked. */
 export type RecordedHeader = {
   readonly format: unknown
-  readonly position: unknown
+  readonly position: number
   readonly stream: string
-  readonly version: unknown
+  readonly version: number
   readonly type: string
   readonly at: string
   readonly causedBy: string
@@ -27,11 +27,13 @@ export function parseRecorded(text: string): RecordedHeader | undefined {
   return isRecorded(header) ? header : undefined
 }
 
-/** Checks the members that have a type: the others are unknown. */
+/** Checks the members that have a type: anyone may have written them. */
 function isRecorded(header: Record<string, unknown>): header is RecordedHeader {
-  const { stream, type, at, causedBy, machine, parts, effects } = header
+  const { position, stream, version, type, at, causedBy, machine, parts, effects } = header
   return (
+    typeof position === 'number' &&
     typeof stream === 'string' &&
+    typeof version === 'number' &&
     typeof type === 'string' &&
     typeof at === 'string' &&
     typeof causedBy === 'string' &&
@@ -39,8 +41,14 @@ function isRecorded(header: Record<string, unknown>): header is RecordedHeader {
     typeof machine.name === 'string' &&
     typeof machine.version === 'number' &&
     areObjects(parts) &&
-    areObjects(effects)
+    parts.every(isPartMark) &&
+    areObjects(effects) &&
+    effects.every(effect => typeof effect.type === 'string')
   )
+}
+
+function isPartMark({ name, owner, hash, bytes }: Readonly<Record<string, unknown>>): boolean {
+  return typeof name === 'string' && typeof owner === 'string' && typeof hash === 'string' && typeof bytes === 'number'
 }
 
 const none: readonly never[] = []

@@ -52,28 +52,25 @@ export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
 }
 
 /** Makes the verdict: the level, why it is not the next level, and what it does not prove. */
-export function conclude({ notHeldReason: whyNotHeld, isKeyGiven, ...findings }: Findings): Verdict {
+export function conclude(findings: Findings): Verdict {
+  const { notHeldReason, isKeyGiven, ...shown } = findings
   const level = levelOf(findings)
   const next = {
     broken: 'It has faults.',
-    'self-consistent': whyNotHeld,
+    'self-consistent': notHeldReason,
     held: 'None of the given witnesses has signed a checkpoint of it.',
     anchored: '',
   }[level]
-  return { level, next, ...findings, unproven: listUnproven(level, findings, isKeyGiven) }
+  return { level, next, ...shown, unproven: listUnproven(level, findings) }
 }
 
-function levelOf({ faults, held, anchored }: Pick<Findings, 'faults' | 'held' | 'anchored'>): Level {
+function levelOf({ faults, held, anchored }: Findings): Level {
   if (faults.length > 0) return 'broken'
   if (anchored > 0) return 'anchored'
   return held > 0 ? 'held' : 'self-consistent'
 }
 
-function listUnproven(
-  level: Level,
-  { events, signed, held, anchored, stamped }: Omit<Findings, 'notHeldReason' | 'isKeyGiven'>,
-  isKeyGiven: boolean,
-): string[] {
+function listUnproven(level: Level, { events, signed, held, anchored, stamped, isKeyGiven }: Findings): string[] {
   if (level === 'broken') return ['A log that is broken proves nothing.']
   const uncovered = (from: number, what: string) =>
     from < events ? [`Events ${from + 1} to ${events} are ${what}: they may still be exchanged.`] : []

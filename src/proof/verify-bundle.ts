@@ -79,77 +79,72 @@ async function verifyEvents(
   onProgress: (done: number) => void,
 ): Promise<void> {
   const parts = new PartReader(read('parts.ndjson'), faults)
-  try {
-    for await (const line of readLines(read('leaves.ndjson') ?? emptyStream())) {
-      verifier.add(decoder.decode(line), await parts.readAt(verifier.size + 1))
-      if (verifier.size % progressEvery === 0) onProgress(verifier.size)
-    }
-  } catch (error) {
-    faults.add('bundle', `leaves.ndjson cannot be read after event ${verifier.size}: ${readFailureReason(error)}`)
+  const leaves = readTexts(read('leaves.ndjson'), faults, count => `leaves.ndjson cannot be read after event ${count}`)
+  for await (const leaf of leaves) {
+    verifier.add(leaf, await parts.readAt(verifier.size + 1))
+    if (verifier.size % progressEvery === 0) onProgress(verifier.size)
   }
   await parts.finish()
 }
 
+interface BundledPart extends PresentPart {
+  readonly position: number
+  readonly line: number
+}
+
 /** Reads the parts along with the leaves: both are in the order of the events, so no part is kept. */
 class PartReader {
-  readonly #lines: AsyncGenerator<Uint8Array>
+  readonly #parts: AsyncGenerator<BundledPart, undefined>
   readonly #faults: Faults
-  #next: (PresentPart & { position: number }) | undefined
-  #hasBegun = false
-  #lineNumber = 0
+  #next: BundledPart | undefined
 
   constructor(chunks: AsyncIterable<Uint8Array> | undefined, faults: Faults) {
-    this.#lines = readLines(chunks ?? emptyStream())
+    this.#parts = readParts(chunks, faults)
     this.#faults = faults
     if (!chunks) faults.add('bundle', 'it has no file parts.ndjson')
   }
 
   async readAt(position: number): Promise<PresentPart[]> {
-    if (!this.#hasBegun) await this.#readNext()
-    this.#hasBegun = true
     const found: PresentPart[] = []
-    while (this.#next && this.#next.position <= position) {
-      if (this.#next.position === position) found.push(this.#next)
-      else this.#faults.add('bundle', `line ${this.#lineNumber} of parts.ndjson is out of order`)
-      await this.#readNext()
+    for (let part = await this.#peek(); part && part.position <= position; part = await this.#peek()) {
+      if (part.position === position) found.push(part)
+      else this.#faults.add('bundle', `line ${part.line} of parts.ndjson is out of order`)
+      this.#next = undefined
     }
     return found
   }
 
   async finish(): Promise<void> {
-    if (!this.#hasBegun) await this.#readNext()
-    while (this.#next) {
-      this.#faults.add('parts', `there is a part at ${this.#next.position}, but no event`)
-      await this.#readNext()
+    for (let part = await this.#peek(); part; part = await this.#peek()) {
+      this.#faults.add('parts', `there is a part at ${part.position}, but no event`)
+      this.#next = undefined
     }
   }
 
-  async #readNext(): Promise<void> {
-    this.#next = undefined
-    try {
-      const line = await this.#lines.next()
-      if (line.done) return
-      this.#lineNumber += 1
-      const part = parsePart(decoder.decode(line.value))
-      if (part) this.#next = part
-      else {
-        this.#faults.add('bundle', `line ${this.#lineNumber} of parts.ndjson is not a part`)
-        await this.#readNext()
-      }
-    } catch (error) {
-      this.#faults.add(
-        'bundle',
-        `parts.ndjson cannot be read after line ${this.#lineNumber}: ${readFailureReason(error)}`,
-      )
-    }
+  async #peek(): Promise<BundledPart | undefined> {
+    this.#next ??= (await this.#parts.next()).value
+    return this.#next
   }
 }
 
-function parsePart(text: string): (PresentPart & { position: number }) | undefined {
+async function* readParts(
+  chunks: AsyncIterable<Uint8Array> | undefined,
+  faults: Faults,
+): AsyncGenerator<BundledPart, undefined> {
+  let line = 0
+  for await (const text of readTexts(chunks, faults, count => `parts.ndjson cannot be read after line ${count}`)) {
+    line += 1
+    const part = parsePart(text, line)
+    if (part) yield part
+    else faults.add('bundle', `line ${line} of parts.ndjson is not a part`)
+  }
+}
+
+function parsePart(text: string, line: number): BundledPart | undefined {
   const { position, name, owner, sealed } = parseObject(text) ?? {}
   const bytes = typeof sealed === 'string' ? fromBase64(sealed) : undefined
   if (typeof position !== 'number' || typeof name !== 'string' || typeof owner !== 'string' || !bytes) return undefined
-  return { position, name, owner, hash: sha256(bytes), bytes: bytes.length }
+  return { position, line, name, owner, hash: sha256(bytes), bytes: bytes.length }
 }
 
 async function readBundleKeys(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
@@ -166,16 +161,12 @@ async function readBundleKeys(read: ReadFile, faults: Faults): Promise<VerifierK
 async function readCheckpoints(read: ReadFile, faults: Faults): Promise<GivenCheckpoint[]> {
   const newest = await readText(read, 'checkpoint', faults)
   const given: GivenCheckpoint[] = []
-  const lines = read('checkpoints.ndjson')
-  if (!lines) return [{ note: newest }]
-  try {
-    for await (const line of readLines(lines)) {
-      const { note, anchor } = parseObject(decoder.decode(line)) ?? {}
-      if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is not a checkpoint')
-      else given.push({ note, anchor: decodeAnchor(anchor) })
-    }
-  } catch (error) {
-    faults.add('bundle', `checkpoints.ndjson cannot be read: ${readFailureReason(error)}`)
+  const chunks = read('checkpoints.ndjson')
+  if (!chunks) return [{ note: newest }]
+  for await (const line of readTexts(chunks, faults, () => 'checkpoints.ndjson cannot be read')) {
+    const { note, anchor } = parseObject(line) ?? {}
+    if (typeof note !== 'string') faults.add('bundle', 'a line of checkpoints.ndjson is not a checkpoint')
+    else given.push({ note, anchor: decodeAnchor(anchor) })
   }
   if (given.at(-1)?.note !== newest) faults.add('bundle', 'its checkpoint is not the newest of checkpoints.ndjson')
   return given
@@ -192,14 +183,9 @@ function decodeAnchor(anchor: unknown): GivenCheckpoint['anchor'] {
 async function readText(read: ReadFile, name: BundleFile, faults: Faults): Promise<string> {
   const chunks = read(name)
   if (!chunks) faults.add('bundle', `it has no file ${name}`)
-  try {
-    const lines: string[] = []
-    for await (const line of readLines(chunks ?? emptyStream())) lines.push(`${decoder.decode(line)}\n`)
-    return lines.join('')
-  } catch (error) {
-    faults.add('bundle', `${name} cannot be read: ${readFailureReason(error)}`)
-    return ''
-  }
+  const lines: string[] = []
+  for await (const line of readTexts(chunks, faults, () => `${name} cannot be read`)) lines.push(`${line}\n`)
+  return lines.join('')
 }
 
 function parseGivenKey(line: string): VerifierKey {
@@ -208,12 +194,24 @@ function parseGivenKey(line: string): VerifierKey {
   throw new TypeError('Cannot verify the bundle: a given key is not the line of an Ed25519 verifier key')
 }
 
-async function* emptyStream(): AsyncGenerator<Uint8Array> {}
-
-function readFailureReason(error: unknown): string {
-  if (error instanceof RangeError) return error.message
-  if (error instanceof TypeError) return 'it is not UTF-8'
-  throw error
+/** Reads the lines of a file, as far as it can be read. `failed` says that it cannot, after a number of lines. */
+async function* readTexts(
+  chunks: AsyncIterable<Uint8Array> | undefined,
+  faults: Faults,
+  failed: (count: number) => string,
+): AsyncGenerator<string, undefined> {
+  let count = 0
+  try {
+    for await (const line of chunks ? readLines(chunks) : []) {
+      const text = decoder.decode(line)
+      count += 1
+      yield text
+    }
+  } catch (error) {
+    if (error instanceof RangeError) faults.add('bundle', `${failed(count)}: ${error.message}`)
+    else if (error instanceof TypeError) faults.add('bundle', `${failed(count)}: it is not UTF-8`)
+    else throw error
+  }
 }
 
 const lineBytesMax = 64 * 1024 * 1024

@@ -58,7 +58,7 @@ export async function verifyCheckpoints(
     if (checkpoint.size <= (checkpoints.at(-1)?.size ?? 0))
       faults.add('checkpoints', `checkpoint ${i + 1} is not over more events than the one before`)
     checkpoints.push(checkpoint)
-    const anchor = limitAnchor(answer)
+    const anchor = answer && answer.length > anchorBytesMax ? anchorTooLong : answer
     if (typeof anchor === 'string')
       uncounted.add('anchors', `the answer of the anchor for checkpoint ${i + 1} ${anchor}`)
     const bytes = typeof anchor === 'string' ? undefined : anchor
@@ -77,10 +77,6 @@ export async function verifyCheckpoints(
 
 function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
   return a.publicKey.every((byte, i) => byte === b.publicKey[i])
-}
-
-function limitAnchor(anchor: GivenCheckpoint['anchor']): GivenCheckpoint['anchor'] {
-  return anchor && anchor.length > anchorBytesMax ? anchorTooLong : anchor
 }
 
 /** Returns the checkpoint when the log has signed it, otherwise the fault in words. */

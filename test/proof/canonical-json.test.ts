@@ -15,12 +15,7 @@ test('an undefined member is left out at every depth', () => {
 
 test('keys that JavaScript orders differently are sorted too', () => {
   expect(canonicalJson({ 10: 'a', 9: 'b', '': 'c' })).toBe('{"":"c","10":"a","9":"b"}')
-  expect(canonicalJson({ 99: 1, 900: 2, '!a': 3 })).toBe('{"!a":3,"900":2,"99":1}')
-})
-
-test('a key of digits is sorted as text', () => {
-  for (let number = 0; number < 1_100; number++)
-    expect(canonicalJson({ [number]: 1, '!': 2, ':': 3 })).toBe(`{"!":2,"${number}":1,":":3}`)
+  expect(canonicalJson({ 99: 1, 900: 2, '!a': 3, ':': 4 })).toBe('{"!a":3,"900":2,"99":1,":":4}')
 })
 
 test.each([

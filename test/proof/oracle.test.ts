@@ -114,6 +114,7 @@ describe('inclusion', () => {
         for (const each of [proof, ...(isTried ? forged : [])]) {
           const isAccepted = weInclude(each)
           if (isAccepted !== oracleIncludes(each)) expect.fail(`they differ about ${JSON.stringify(each)}`)
+          if (each === proof && !isAccepted) expect.fail(`both reject ${JSON.stringify(each)}`)
           counts[isAccepted ? 'accepted' : 'rejected'] += 1
         }
       }
@@ -181,6 +182,7 @@ describe('consistency', () => {
           if (oracle === undefined) counts.notComparable += 1
           else counts[oracle ? 'accepted' : 'rejected'] += 1
           if (isAccepted !== (oracle ?? false)) expect.fail(`they differ about ${JSON.stringify(each)}`)
+          if (each === proof && !isAccepted) expect.fail(`both reject ${JSON.stringify(each)}`)
         }
       }
     }
