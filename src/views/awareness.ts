@@ -1,39 +1,31 @@
 import type { SubjectEvent } from '../machines/subject/messages.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
-import { isOlderAnswer } from './older-answer.ts'
+import { defineView, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+import { isOlderAnswer } from './recorded-answer.ts'
+
+const columns = {
+  awareness: text(),
+  subject: text(),
+  created_at: text<Instant | null>(),
+  controller: text<string | null>(),
+  appeared_at: text<Instant>(),
+  /** When a list first lacked it; null while it is listed. */
+  vanished_at: text<Instant | null>(),
+  record: text<PartAddress>(),
+  /** The part with the latest detail; null before the first. */
+  detail: text<PartAddress | null>(),
+  /** When that detail was requested. */
+  described_at: text<Instant | null>(),
+}
 
 /** An awareness record of data processing. */
-export interface AwarenessRow {
-  awareness: string
-  subject: string
-  created_at: Instant | null
-  controller: string | null
-  appeared_at: Instant
-  /** When a list first lacked it; null while it is listed. */
-  vanished_at: Instant | null
-  record: PartAddress
-  /** The part with the latest detail; null before the first. */
-  detail: PartAddress | null
-  /** When that detail was requested. */
-  described_at: Instant | null
-}
+export type AwarenessRow = RowOf<typeof columns>
 
 /** The view of awareness records. */
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
   version: 1,
-  columns: {
-    awareness: 'text',
-    subject: 'text',
-    created_at: 'text',
-    controller: 'text',
-    appeared_at: 'text',
-    vanished_at: 'text',
-    record: 'text',
-    detail: 'text',
-    described_at: 'text',
-  },
+  columns,
   key(event) {
     switch (event.type) {
       case 'subject.awarenessAppeared':

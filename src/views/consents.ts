@@ -2,60 +2,45 @@ import type { ConsentEvent } from '../machines/consent/events.ts'
 import { endsOpenChange, isMove } from '../machines/consent/moves.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
-import { isOlderAnswer } from './older-answer.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+import { isOlderAnswer } from './recorded-answer.ts'
 
-/** The latest known state of a consent request. */
-export interface ConsentRow {
-  consent: string
-  subject: string
-  status: ConsentStatus
+const columns = {
+  consent: text(),
+  subject: text(),
+  status: text<ConsentStatus>(),
   /** `changed`: the service shows another status, and its history has not been read yet. `erased`: with its subject. */
-  knowledge: 'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'
-  created_at: Instant | null
-  expires_at: Instant | null
+  knowledge: text<'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'>(),
+  created_at: text<Instant | null>(),
+  expires_at: text<Instant | null>(),
   /** When to record its expiry; null once recorded, or when the consent is no longer open. */
-  lapses_at: Instant | null
+  lapses_at: text<Instant | null>(),
   /**
    * A requested change that the service did not make: it refused it, or its answer was lost or contradictory. Null once
    * another change is requested, or the consent has that status or ends.
    */
-  unmade: RequestableStatus | null
+  unmade: text<RequestableStatus | null>(),
   /** The requested change whose outcome is not known, and whether its answer was lost or showed another status. */
-  asked: RequestableStatus | null
-  asked_at: Instant | null
-  is_lost: 0 | 1
+  asked: text<RequestableStatus | null>(),
+  asked_at: text<Instant | null>(),
+  is_lost: integer<0 | 1>(),
   /** The CNPJ of the controller; null when the service gave no valid one. */
-  controller: string | null
-  changed_at: Instant
-  record: PartAddress
+  controller: text<string | null>(),
+  changed_at: text<Instant>(),
+  record: text<PartAddress>(),
   /** The part with the latest detail, and when it was requested; null before the first. */
-  detail: PartAddress | null
-  described_at: Instant | null
+  detail: text<PartAddress | null>(),
+  described_at: text<Instant | null>(),
 }
+
+/** The latest known state of a consent request. */
+export type ConsentRow = RowOf<typeof columns>
 
 /** The view of consents. */
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
   version: 1,
-  columns: {
-    consent: 'text',
-    subject: 'text',
-    status: 'text',
-    knowledge: 'text',
-    created_at: 'text',
-    expires_at: 'text',
-    lapses_at: 'text',
-    unmade: 'text',
-    asked: 'text',
-    asked_at: 'text',
-    is_lost: 'integer',
-    controller: 'text',
-    changed_at: 'text',
-    record: 'text',
-    detail: 'text',
-    described_at: 'text',
-  },
+  columns,
   isByStream: true,
   indexes: ['lapses_at', 'unmade'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),

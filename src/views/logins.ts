@@ -1,21 +1,23 @@
 import type { SubjectEvent } from '../machines/subject/messages.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
-import { isOlderAnswer } from './older-answer.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+import { isOlderAnswer } from './recorded-answer.ts'
+
+const columns = {
+  subject: text(),
+  is_authenticated: integer<0 | 1>(),
+  expires_at: text<Instant | null>(),
+  read_at: text<Instant>(),
+}
 
 /** The latest login state of a data subject. */
-export interface LoginRow {
-  subject: string
-  is_authenticated: 0 | 1
-  expires_at: Instant | null
-  read_at: Instant
-}
+export type LoginRow = RowOf<typeof columns>
 
 /** The view of login states. */
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
   version: 1,
-  columns: { subject: 'text', is_authenticated: 'integer', expires_at: 'text', read_at: 'text' },
+  columns,
   key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
   fold(row, event) {
     if (event.type !== 'subject.loginRead') return row

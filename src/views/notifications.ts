@@ -7,30 +7,32 @@ import {
   overallTrouble,
 } from '../machines/notification.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
 
-/** A notification in the inbox. */
-export interface NotificationRow {
-  notification: string
-  evento: string
-  recipient_kind: string | null
-  origin: 'delivered' | 'recovered'
-  state: HandlingState
+const columns = {
+  notification: text(),
+  evento: text(),
+  recipient_kind: text<string | null>(),
+  origin: text<'delivered' | 'recovered'>(),
+  state: text<HandlingState>(),
   /**
    * Whether a handler is failing, or parked for a reason that can be fixed; else null, so that the index has few rows.
    * A handler that is parked because the body was destroyed does not count.
    */
-  trouble: 'failing' | 'parked' | null
+  trouble: text<'failing' | 'parked' | null>(),
   /** How often the same content was delivered, including the first time. */
-  copies: number
-  received_at: Instant
+  copies: integer(),
+  received_at: text<Instant>(),
   /** When the delivery of a recovered notification failed, if the portal's record says so. */
-  failed_at: Instant | null
-  body_bytes: number
-  body: PartAddress
+  failed_at: text<Instant | null>(),
+  body_bytes: integer(),
+  body: text<PartAddress>(),
   /** Every handler that was called or is waiting, as JSON: see `readHandlings`. */
-  handlers: string
+  handlers: text(),
 }
+
+/** A notification in the inbox. */
+export type NotificationRow = RowOf<typeof columns>
 
 /** Parses the column `handlers`. */
 export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly HandlerState[] {
@@ -41,20 +43,7 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
   version: 1,
-  columns: {
-    notification: 'text',
-    evento: 'text',
-    recipient_kind: 'text',
-    origin: 'text',
-    state: 'text',
-    trouble: 'text',
-    copies: 'integer',
-    received_at: 'text',
-    failed_at: 'text',
-    body_bytes: 'integer',
-    body: 'text',
-    handlers: 'text',
-  },
+  columns,
   isByStream: true,
   indexes: ['trouble'],
   key: event => (event.type.startsWith('notification.') ? event.stream : undefined),

@@ -2,25 +2,27 @@ import type { SubjectEvent } from '../machines/subject/messages.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { idOfStream } from '../vocabulary/names.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+
+const columns = {
+  subject: text(),
+  cpf: text<PartAddress>(),
+  origin: text(),
+  enrolled_at: text<Instant>(),
+  /** The interval of scheduled readings of the consents; null without a schedule. */
+  sync_every_ms: integer<number | null>(),
+  /** When the latest readings of the consents and of the awareness records were requested. */
+  synced_at: text<Instant | null>(),
+  awareness_read_at: text<Instant | null>(),
+  /** With a schedule: the time of the last reading, or of the enrolment. */
+  awaiting_since: text<Instant | null>(),
+  /** When the next reading is overdue: three intervals after the last one, or after the schedule began. */
+  overdue_at: text<Instant | null>(),
+  erased_at: text<Instant | null>(),
+}
 
 /** A data subject. */
-export interface SubjectRow {
-  subject: string
-  cpf: PartAddress
-  origin: string
-  enrolled_at: Instant
-  /** The interval of scheduled readings of the consents; null without a schedule. */
-  sync_every_ms: number | null
-  /** When the latest readings of the consents and of the awareness records were requested. */
-  synced_at: Instant | null
-  awareness_read_at: Instant | null
-  /** With a schedule: the time of the last reading, or of the enrolment. */
-  awaiting_since: Instant | null
-  /** When the next reading is overdue: three intervals after the last one, or after the schedule began. */
-  overdue_at: Instant | null
-  erased_at: Instant | null
-}
+export type SubjectRow = RowOf<typeof columns>
 
 /** A reading is overdue after so many intervals: services are sometimes down, and readings drift. */
 const intervalsMax = 3
@@ -29,18 +31,7 @@ const intervalsMax = 3
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
   version: 1,
-  columns: {
-    subject: 'text',
-    cpf: 'text',
-    origin: 'text',
-    enrolled_at: 'text',
-    sync_every_ms: 'integer',
-    synced_at: 'text',
-    awareness_read_at: 'text',
-    awaiting_since: 'text',
-    overdue_at: 'text',
-    erased_at: 'text',
-  },
+  columns,
   indexes: ['sync_every_ms', 'synced_at', 'awaiting_since', 'overdue_at'],
   key(event) {
     switch (event.type) {

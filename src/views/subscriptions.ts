@@ -1,63 +1,46 @@
 import { healthAfterFailure, healthAfterSuccess, isRelevantFailure } from '../machines/subscription/health.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+import { partAddressIn } from './recorded-answer.ts'
+
+const columns = {
+  subscription: text(),
+  evento: text(),
+  /** The event that the portal last showed: it differs when somebody changed it there. */
+  evento_at_portal: text(),
+  endpoint: text(),
+  /** The portal's id; null while not registered. */
+  remote_id: integer<number | null>(),
+  /** The portal's id of the former registration, which was deleted or not listed; null once it is listed again. */
+  former_id: integer<number | null>(),
+  state: text<'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'>(),
+  health: text<'unknown' | 'healthy' | 'failing'>(),
+  failures: integer(),
+  /** The generation of our secrets that the portal has. */
+  generation: integer(),
+  /** 0 when the portal showed secrets that are not ours. */
+  secrets_are_ours: integer(),
+  failing_since: text<Instant | null>(),
+  last_failure_at: text<Instant | null>(),
+  last_success_at: text<Instant | null>(),
+  /** When the portal registered it: earlier failures belong to another registration. Null if unknown. */
+  registered_at: text<Instant | null>(),
+  deleted_by: text<'us' | 'portal' | null>(),
+  deleted_at: text<Instant | null>(),
+  /** The part with the portal's reason for the deletion. */
+  reason: text<PartAddress | null>(),
+  changed_at: text<Instant>(),
+}
 
 /** A subscription at the portal. */
-export interface SubscriptionRow {
-  subscription: string
-  evento: string
-  /** The event that the portal last showed: it differs when somebody changed it there. */
-  evento_at_portal: string
-  endpoint: string
-  /** The portal's id; null while not registered. */
-  remote_id: number | null
-  /** The portal's id of the former registration, which was deleted or not listed; null once it is listed again. */
-  former_id: number | null
-  state: 'declared' | 'registering' | 'active' | 'changing' | 'deleting' | 'deleted'
-  health: 'unknown' | 'healthy' | 'failing'
-  failures: number
-  /** The generation of our secrets that the portal has. */
-  generation: number
-  /** 0 when the portal showed secrets that are not ours. */
-  secrets_are_ours: number
-  failing_since: Instant | null
-  last_failure_at: Instant | null
-  last_success_at: Instant | null
-  /** When the portal registered it: earlier failures belong to another registration. Null if unknown. */
-  registered_at: Instant | null
-  deleted_by: 'us' | 'portal' | null
-  deleted_at: Instant | null
-  /** The part with the portal's reason for the deletion. */
-  reason: PartAddress | null
-  changed_at: Instant
-}
+export type SubscriptionRow = RowOf<typeof columns>
 
 /** The view of subscriptions. */
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
   version: 1,
-  columns: {
-    subscription: 'text',
-    evento: 'text',
-    evento_at_portal: 'text',
-    endpoint: 'text',
-    remote_id: 'integer',
-    former_id: 'integer',
-    state: 'text',
-    health: 'text',
-    failures: 'integer',
-    generation: 'integer',
-    secrets_are_ours: 'integer',
-    failing_since: 'text',
-    last_failure_at: 'text',
-    last_success_at: 'text',
-    registered_at: 'text',
-    deleted_by: 'text',
-    deleted_at: 'text',
-    reason: 'text',
-    changed_at: 'text',
-  },
+  columns,
   key: event => (event.type.startsWith('subscription.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'subscription.declared') {
@@ -131,7 +114,7 @@ function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEven
     case 'subscription.confirmed':
       return { state: 'active' }
     case 'subscription.deleted': {
-      const reason = event.parts?.some(part => part.name === 'reason') ? `${event.id}/reason` : null
+      const reason = partAddressIn(event, 'reason')
       const { by, deletedAt } = event.data
       const ids = { remote_id: null, former_id: row.remote_id ?? row.former_id }
       return { state: 'deleted', ...ids, deleted_by: by, deleted_at: deletedAt ?? event.at, reason }

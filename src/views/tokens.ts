@@ -1,33 +1,27 @@
 import type { TokenEvent } from '../machines/token.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+
+const columns = {
+  token: text(),
+  state: text<'requesting' | 'valid' | 'rejected' | 'repeated' | 'locked' | 'absent'>(),
+  /** How many tokens there have been. */
+  generation: integer(),
+  requests: integer(),
+  expires_at: text<Instant | null>(),
+  /** No token is requested before this, because the gateway would refuse its use. */
+  waits_until: text<Instant | null>(),
+  changed_at: text<Instant>(),
+}
 
 /** The state of one credential's token, without the token itself. */
-export interface TokenRow {
-  token: string
-  state: 'requesting' | 'valid' | 'rejected' | 'repeated' | 'locked' | 'absent'
-  /** How many tokens there have been. */
-  generation: number
-  requests: number
-  expires_at: Instant | null
-  /** No token is requested before this, because the gateway would refuse its use. */
-  waits_until: Instant | null
-  changed_at: Instant
-}
+export type TokenRow = RowOf<typeof columns>
 
 /** The view of tokens. */
 export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   name: 'tokens',
   version: 1,
-  columns: {
-    token: 'text',
-    state: 'text',
-    generation: 'integer',
-    requests: 'integer',
-    expires_at: 'text',
-    waits_until: 'text',
-    changed_at: 'text',
-  },
+  columns,
   key: event => (event.type.startsWith('token.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'token.unexpected') return row

@@ -1,53 +1,40 @@
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
-import { defineView, type RecordedOf } from '../vocabulary/view.ts'
+import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
+import { partAddressIn } from './recorded-answer.ts'
 
 /** Every state of a validation. */
 export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const
 
-/** A validation of a person's data. */
-export interface ValidationRow {
-  validation: string
-  id: string
-  subject: string
+const columns = {
+  validation: text(),
+  id: text(),
+  subject: text(),
   /** `erased`: its data subject was erased before it ended. */
-  state: (typeof validationStates)[number]
-  requested_at: Instant
-  ended_at: Instant | null
-  claims: PartAddress
-  result: PartAddress | null
+  state: text<(typeof validationStates)[number]>(),
+  requested_at: text<Instant>(),
+  ended_at: text<Instant | null>(),
+  claims: text<PartAddress>(),
+  result: text<PartAddress | null>(),
   /** The host's ids of the validation whose answer it reuses, of the one it repeats, and of the one that repeats it. */
-  reused_from: string | null
-  again_of: string | null
-  again_by: string | null
+  reused_from: text<string | null>(),
+  again_of: text<string | null>(),
+  again_by: text<string | null>(),
   /** What a person found out about an inconclusive one: 1 when it was charged, and the part with their note. */
-  charged: number | null
-  resolved_at: Instant | null
-  note: PartAddress | null
-  unreadable: PartAddress | null
+  charged: integer<number | null>(),
+  resolved_at: text<Instant | null>(),
+  note: text<PartAddress | null>(),
+  unreadable: text<PartAddress | null>(),
 }
+
+/** A validation of a person's data. */
+export type ValidationRow = RowOf<typeof columns>
 
 /** The view of validations. */
 export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>>({
   name: 'validations',
   version: 1,
-  columns: {
-    validation: 'text',
-    id: 'text',
-    subject: 'text',
-    state: 'text',
-    requested_at: 'text',
-    ended_at: 'text',
-    claims: 'text',
-    result: 'text',
-    reused_from: 'text',
-    again_of: 'text',
-    again_by: 'text',
-    charged: 'integer',
-    resolved_at: 'text',
-    note: 'text',
-    unreadable: 'text',
-  },
+  columns,
   isByStream: true,
   key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
   fold(row, event) {
@@ -83,10 +70,6 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
     }
   },
 })
-
-function partAddressIn({ id, parts = [] }: RecordedOf<ValidationEvent>, name: string): PartAddress | null {
-  return parts.some(part => part.name === name) ? `${id}/${name}` : null
-}
 
 function newRow(event: RecordedOf<ValidationEvent> & { data: { id: string; subject: string } }): ValidationRow {
   const { id, subject } = event.data

@@ -5,15 +5,12 @@ type FileError = NodeJS.ErrnoException & { readonly code: string }
 /** Checks that an error came from the file system: its code may be shown, its message may not. */
 export function isFileError(error: unknown): error is FileError {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return false
-  return isErrno(error.code) && !socketCalls.test(String(error.syscall))
+  const { code, syscall } = error
+  return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code) && !socketCalls.test(String(syscall))
 }
 
 /** System calls of the network: their errors are not about files. */
 const socketCalls = /^(connect|listen|bind|accept|send|recv|shutdown|getaddrinfo|getnameinfo|query|spawn)/
-
-function isErrno(code: unknown): boolean {
-  return typeof code === 'string' && /^E[A-Z0-9]{1,20}$/.test(code)
-}
 
 const hints: Readonly<Record<string, string>> = {
   EACCES: 'Check that this user may read and write it, and its folder',

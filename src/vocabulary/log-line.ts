@@ -1,36 +1,9 @@
-/**
- * A line for the host's logger. It has these fields only: none can hold personal data or a secret. It is a type and not
- * an interface, so that a logger for any record accepts it.
- */
-export type LogLine = {
-  readonly message: string
-  /** The code or the name of an error, never its message. */
-  readonly error?: string
-  /** Details in averba's own words. */
-  readonly detail?: string
-  readonly path?: string
-  readonly view?: string
-  readonly follower?: string
-  readonly handler?: string
-  readonly evento?: string
-  readonly notification?: string
-  /** The number of a handler's attempt, from 1. */
-  readonly attempt?: number
-  readonly position?: number
-  /** The HTTP status that averba answered. */
-  readonly status?: number
-  readonly daysLeft?: number
-  /** How often it has happened since its last line, when more than once. */
-  readonly times?: number
-  /** The address that a server of averba listens on. */
-  readonly host?: string
-  readonly port?: number
-  readonly signal?: string
-}
-
-const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
+/** The fields of a line and their types. None can hold personal data or a secret. */
+const fields = {
   message: 'string',
+  /** The code or the name of an error, never its message. */
   error: 'string',
+  /** Details in averba's own words. */
   detail: 'string',
   path: 'string',
   view: 'string',
@@ -38,14 +11,26 @@ const fields: Readonly<Record<keyof LogLine, 'string' | 'number'>> = {
   handler: 'string',
   evento: 'string',
   notification: 'string',
+  /** The number of a handler's attempt, from 1. */
   attempt: 'number',
   position: 'number',
+  /** The HTTP status that averba answered. */
   status: 'number',
   daysLeft: 'number',
+  /** How often it has happened since its last line, when more than once. */
   times: 'number',
+  /** The address that a server of averba listens on. */
   host: 'string',
   port: 'number',
   signal: 'string',
+} as const
+
+/**
+ * A line for the host's logger. It has these fields only: none can hold personal data or a secret. It is a type and not
+ * an interface, so that a logger for any record accepts it.
+ */
+export type LogLine = { readonly message: string } & {
+  readonly [F in keyof typeof fields]?: (typeof fields)[F] extends 'string' ? string : number
 }
 
 const textMax = 500

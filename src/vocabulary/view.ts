@@ -26,17 +26,42 @@ export interface View<Row extends object = object> {
   fold(row: Row | undefined, event: RecordedEvent): Row | undefined
 }
 
+/** A column of a view, with the type of its cells. */
+export interface ColumnOf<T extends Cell> {
+  readonly type: Column
+  /** Never there: it only carries the type. */
+  readonly cell?: T
+}
+
+/** A column of texts. */
+export function text<T extends string | null = string>(): ColumnOf<T> {
+  return { type: 'text' }
+}
+
+/** A column of whole numbers. */
+export function integer<T extends number | null = number>(): ColumnOf<T> {
+  return { type: 'integer' }
+}
+
+/** The rows of a table with these columns. */
+export type RowOf<C> = { -readonly [K in keyof C]: C[K] extends ColumnOf<infer T> ? T : never }
+
 /** Builds a view whose `key` and `fold` get the typed events of its machines. */
-export function defineView<Row extends object, E extends RecordedEvent>(definition: {
+export function defineView<Row extends object, E extends RecordedEvent>({
+  columns,
+  ...definition
+}: {
   name: string
   version: number
-  columns: { readonly [K in keyof Row & string]: NonNullable<Row[K]> extends number ? 'integer' : 'text' }
+  columns: { readonly [K in keyof Row & string]-?: ColumnOf<Exclude<Row[K], undefined> & Cell> }
   isByStream?: boolean
   indexes?: readonly (keyof Row & string)[]
   key: (event: E) => string | undefined
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {
-  return definition as View<Row> // `key` ignores the events of other machines.
+  const types = Object.entries<ColumnOf<Cell>>(columns).map(([name, { type }]) => [name, type])
+  // `key` ignores the events of other machines.
+  return { ...definition, columns: Object.fromEntries(types) } as View<Row>
 }
 
 /** Every event of a union, as stored in the log. */

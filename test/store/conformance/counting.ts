@@ -1,7 +1,7 @@
 import type { Store } from '../../../src/store/store.ts'
 import type { ViewProgress } from '../../../src/store/views/projector.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
-import { defineView, type View } from '../../../src/vocabulary/view.ts'
+import { defineView, integer, text, type View } from '../../../src/vocabulary/view.ts'
 import { at } from './place.ts'
 
 /** A view that counts the events of each stream. With `breaks` it throws, writes an invalid cell or drops a row. */
@@ -9,7 +9,7 @@ export function counting(name: string, breaks: { at?: number; with?: 'throw' | '
   return defineView<{ stream: string; n: number }, RecordedEvent>({
     name,
     version: 1,
-    columns: { stream: 'text', n: 'integer' },
+    columns: { stream: text(), n: integer() },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     fold(row, { stream, position }) {
       if (position === breaks.at && breaks.with === 'throw') throw new RangeError('25774435016')

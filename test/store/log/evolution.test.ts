@@ -5,7 +5,7 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Schemas } from '../../../src/store/log/header.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
-import { defineView } from '../../../src/vocabulary/view.ts'
+import { defineView, text } from '../../../src/vocabulary/view.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
@@ -15,7 +15,7 @@ const at = '2030-01-01T00:00:00.000Z'
 const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
   name: 'colours',
   version: 1,
-  columns: { stream: 'text', colour: 'text' },
+  columns: { stream: text(), colour: text() },
   key: ({ type, stream }) => (type.startsWith('paint.') ? stream : undefined),
   fold: (_, { stream, type, data }) => ({ stream, colour: `${type} ${JSON.stringify(data)}` }),
 })

@@ -4,7 +4,7 @@ import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
-import { defineView } from '../../../src/vocabulary/view.ts'
+import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -208,7 +208,7 @@ test('a column that a fold leaves out is empty for the next event, in kept and r
   const view = defineView<{ stream: string; first?: number | null; told?: string | null }, RecordedEvent>({
     name: 'firsts',
     version: 1,
-    columns: { stream: 'text', first: 'integer', told: 'text' },
+    columns: { stream: text(), first: integer<number | null>(), told: text<string | null>() },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     // Frozen: no other code may write to a fold's row.
     fold: (row, { stream, position }) =>
