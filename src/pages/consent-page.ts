@@ -4,9 +4,8 @@ import type { Instant } from '../vocabulary/message.ts'
 import { formatInBrasilia, showInstant, writeDocument } from './document.ts'
 import { escapeExactly, type Html, html, jsonInScript } from './html.ts'
 import { type Labels, type Language, labelsOf } from './labels.ts'
-import { type ScriptTexts, writePageScript } from './page-script.ts'
+import { writePageScript } from './page-script.ts'
 import { showTimeline } from './show-timeline.ts'
-import { showLog } from './subject-page.ts'
 import type { ReportedLog, TimelineEntry } from './subject-report.ts'
 
 /** Writes a consent report as one HTML page, which checks its own proof offline. Pure: one report gives one text. */
@@ -15,20 +14,12 @@ export function writeConsentPage(report: ConsentReport): string {
   const labels = labelsOf(language)
   const headers = new Map(proof.events.map(({ header, index }) => [index + 1, header]))
   const began = headers.get(1) ?? ''
-  const body = html`<header>
-<h1>${labels.consentTitle}</h1>
-<p class="lead">${labels.consentLead}</p>
-<dl>
-<dt>${labels.instant}</dt><dd>${showInstant(at, labels)}</dd>
+  const facts = html`<dt>${labels.instant}</dt><dd>${showInstant(at, labels)}</dd>
 <dt>${labels.knownAt}</dt><dd>${showInstant(knownAt, labels)} <span class="soft">·</span> ${labels.position} ${report.knownPosition}</dd>
 <dt>${labels.consent}</dt><dd><code>${report.consent}</code></dd>
 <dt>${labels.controller}</dt><dd>${report.controller ?? labels.none}</dd>
-<dt>${labels.subject}</dt><dd>${report.cpf ?? labels.closed} <span class="soft">·</span> <code>${report.subject}</code></dd>
-${showLog(log, labels)}
-</dl>
-</header>
-<main>
-<div class="two">
+<dt>${labels.subject}</dt><dd>${report.cpf ?? labels.closed} <span class="soft">·</span> <code>${report.subject}</code></dd>`
+  const main = html`<div class="two">
 ${showAnswer(report.answer, `${labels.asThen}, ${formatInBrasilia(knownAt)}`, labels)}
 ${showAnswer(report.today, `${labels.asToday}, ${formatInBrasilia(log.at)}`, labels)}
 </div>
@@ -45,12 +36,15 @@ ${showTimeline(report.later, labels, headers)}
 <pre data-shown="key">${escapeExactly(proof.key)}</pre>
 <h3>${labels.checkpoint}</h3>
 <pre data-shown="checkpoint">${escapeExactly(proof.checkpoint)}</pre>
-<details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${escapeExactly(began)}</pre></details>
-</main>
-<footer><p>${labels.footer}</p></footer>
+<details><summary>${labels.bytes}, ${labels.position} 1</summary><pre data-position="1">${escapeExactly(began)}</pre></details>`
+  const data = html`
 <script type="application/json" id="proof">${jsonInScript(proof)}</script>
-<script type="application/json" id="texts">${jsonInScript(pickScriptTexts(labels))}</script>`
-  return writeDocument({ language, title: labels.consentTitle, body, script: writePageScript() })
+<script type="application/json" id="texts">${jsonInScript(labels.script)}</script>`
+  const script = { source: writePageScript(), data }
+  return writeDocument(
+    { language, title: labels.consentTitle, lead: labels.consentLead, facts, log, main, script },
+    labels,
+  )
 }
 
 function showAnswer({ effective, words, readAt, until }: ReportedAnswer, when: string, labels: Labels): Html {
@@ -61,13 +55,6 @@ function showAnswer({ effective, words, readAt, until }: ReportedAnswer, when: s
 <div class="soft">${labels.readAt}: ${showInstant(readAt, labels)}</div>
 ${until !== null && html`<div class="soft">${labels.expires}: ${showInstant(until, labels)}</div>`}
 </section>`
-}
-
-function pickScriptTexts(labels: Labels): ScriptTexts {
-  const { checking, noCrypto, right, partly, wrong, included, shownRight, shownWrong, faults } = labels
-  const { signatureRight, signatureWrong, signatureUnsupported } = labels
-  const signatures = { signatureRight, signatureWrong, signatureUnsupported }
-  return { checking, noCrypto, right, partly, wrong, included, shownRight, shownWrong, faults, ...signatures }
 }
 
 /** The answer to whether a consent was valid. */

@@ -1,27 +1,35 @@
 import { createHash } from 'node:crypto'
 import { formatBrasilia } from '../vocabulary/brasilia.ts'
-import type { Instant } from '../vocabulary/message.ts'
+import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
 import { type Html, html, trustedHtml } from './html.ts'
 import type { Labels, Language } from './labels.ts'
+import type { ReportedLog } from './subject-report.ts'
 
-/** The parts of a page. */
-export interface DocumentParts {
+/** A page: its title and lead, the facts about it as a list, and its content. */
+interface Page {
   readonly language: Language
   readonly title: string
-  readonly body: Html
-  /** The source text of its script, which must be our own. */
-  readonly script?: string
+  readonly lead: string
+  readonly facts: Html
+  readonly log: ReportedLog
+  readonly main: Html
+  readonly isWide?: boolean
+  /** Our own script, and the data that it reads. */
+  readonly script?: { readonly source: string; readonly data: Html }
 }
 
 /**
  * Writes a page as one file that needs no other file. Its Content-Security-Policy allows exactly this style and this
  * script, and forbids to load or send anything.
  */
-export function writeDocument({ language, title, body, script }: DocumentParts): string {
+export function writeDocument(
+  { language, title, lead, facts, log, main, isWide, script }: Page,
+  labels: Labels,
+): string {
   const policy = [
     "default-src 'none'",
     `style-src '${cspHash(style)}'`,
-    ...(script === undefined ? [] : [`script-src '${cspHash(script)}'`]),
+    ...(script ? [`script-src '${cspHash(script.source)}'`] : []),
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ')
@@ -37,8 +45,20 @@ export function writeDocument({ language, title, body, script }: DocumentParts):
 <style>${trustedHtml(style)}</style>
 </head>
 <body>
-${body}
-${script !== undefined && html`<script>${trustedHtml(script)}</script>`}
+<header>
+<h1>${title}</h1>
+<p class="lead">${lead}</p>
+<dl>
+${facts}
+<dt>${labels.log}</dt><dd><code>${log.origin}</code></dd>
+<dt>${labels.upTo}</dt><dd>${log.position} <span class="soft">·</span> ${showInstant(log.at, labels)}</dd>
+</dl>
+</header>
+<main${isWide && html` class="wide"`}>
+${main}
+</main>
+<footer><p>${labels.footer}</p></footer>${script?.data}
+${script && html`<script>${trustedHtml(script.source)}</script>`}
 </body>
 </html>
 `
@@ -66,6 +86,25 @@ export function showTable<Row>(
 <thead><tr>${columns.map(([text]) => html`<th scope="col">${text}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(row => html`<tr>${columns.map(([, cell]) => html`<td>${cell(row) ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
+}
+
+/** Counts the items whose listed members are equal, with the first and the last of them. */
+export function countAlike<T>(items: readonly T[], members: (item: T) => readonly unknown[]) {
+  const alike = Map.groupBy(items, item => JSON.stringify(members(item)))
+  return [...alike.values()].flatMap(group => {
+    const [first, last] = [group[0], group.at(-1)]
+    return first && last ? [{ first, last, times: group.length }] : []
+  })
+}
+
+/** Names who acted; null when nobody of the host did. */
+export function nameActor(actor: Actor | null, labels: Labels): string | null {
+  return actor && `${labels.actorKinds[actor.kind]} ${actor.ref}`
+}
+
+/** Names purpose and legal basis. */
+export function nameBasis(basis: Basis | null): string | null {
+  return basis && `${basis.purpose} (${basis.legalBasis})`
 }
 
 /** The style of all pages: light and dark, for large and small screens, and for print. */

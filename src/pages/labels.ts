@@ -1,4 +1,4 @@
-import type { PageCheck } from '../proof/check-page.ts'
+import type { PageFault } from '../proof/check-page.ts'
 import type { Actor } from '../vocabulary/message.ts'
 
 /** The languages of reports. */
@@ -44,7 +44,6 @@ const labels = {
   closed: ['não aberto para este relatório', 'not opened for this report'],
   since: ['Desde', 'Since'],
   last: ['Último', 'Last'],
-  until: ['Até', 'Until'],
   origin: ['Origem', 'Origin'],
   erasure: ['Eliminação', 'Erasure'],
   erasedLead: [
@@ -111,7 +110,6 @@ const labels = {
   position: ['posição', 'position'],
   with: ['com', 'with'],
   anomaly: ['Inesperado', 'Unexpected'],
-  question: ['Pergunta', 'Question'],
   instant: ['Instante perguntado', 'Instant in question'],
   knownAt: ['Pelo que se sabia em', 'According to what was known at'],
   consent: ['Consentimento', 'Consent'],
@@ -123,41 +121,9 @@ const labels = {
   restsOn: ['Em que a resposta se apoia', 'What the answer is based on'],
   later: ['O que se soube depois', 'What became known later'],
   proof: ['Prova', 'Proof'],
-  checking: ['Conferindo a prova neste navegador…', 'Checking the proof in this browser…'],
   noScript: [
     'A prova não foi conferida: este leitor não executa o programa da página.',
     'The proof was not checked: this reader does not run the script of the page.',
-  ],
-  noCrypto: [
-    'A prova não foi conferida: o navegador não oferece criptografia aqui. Abra o arquivo localmente ou por HTTPS.',
-    'The proof was not checked: the browser offers no cryptography here. Open the file locally or over HTTPS.',
-  ],
-  right: ['A prova confere', 'The proof is valid'],
-  partly: ['A prova confere em parte', 'The proof is valid in part'],
-  wrong: ['A prova NÃO confere', 'The proof is NOT valid'],
-  included: [
-    'eventos conferidos: os bytes de cada um levam à raiz do checkpoint.',
-    'events checked: the bytes of each lead to the root of the checkpoint.',
-  ],
-  signatureRight: [
-    'A assinatura Ed25519 do checkpoint confere com a chave desta página.',
-    "The checkpoint's Ed25519 signature matches the key of this page.",
-  ],
-  signatureWrong: [
-    'A assinatura do checkpoint NÃO confere com a chave desta página.',
-    "The checkpoint's signature does NOT match the key of this page.",
-  ],
-  signatureUnsupported: [
-    'A assinatura não foi conferida: este navegador não conhece Ed25519.',
-    'The signature was not checked: this browser does not support Ed25519.',
-  ],
-  shownRight: [
-    'O texto de cada evento mostrado abaixo é o que foi conferido.',
-    'The text of every event shown below is the one that was checked.',
-  ],
-  shownWrong: [
-    'Um texto mostrado nesta página NÃO é o que está na prova: posição',
-    'A text shown on this page is NOT the one in the proof: position',
   ],
   unproven: ['O que esta prova não mostra', 'What this proof does not show'],
   bytes: ['Bytes do evento (a folha da árvore)', 'Bytes of the event (the leaf of the tree)'],
@@ -176,13 +142,52 @@ const labels = {
   ],
 } as const
 
+/** What the script of a page with a proof shows. */
+const scriptTexts = {
+  checking: ['Conferindo a prova neste navegador…', 'Checking the proof in this browser…'],
+  noCrypto: [
+    'A prova não foi conferida: o navegador não oferece criptografia aqui. Abra o arquivo localmente ou por HTTPS.',
+    'The proof was not checked: the browser offers no cryptography here. Open the file locally or over HTTPS.',
+  ],
+  right: ['A prova confere', 'The proof is valid'],
+  partly: ['A prova confere em parte', 'The proof is valid in part'],
+  wrong: ['A prova NÃO confere', 'The proof is NOT valid'],
+  included: [
+    'eventos conferidos: os bytes de cada um levam à raiz do checkpoint.',
+    'events checked: the bytes of each lead to the root of the checkpoint.',
+  ],
+  shownRight: [
+    'O texto de cada evento mostrado abaixo é o que foi conferido.',
+    'The text of every event shown below is the one that was checked.',
+  ],
+  shownWrong: [
+    'Um texto mostrado nesta página NÃO é o que está na prova: posição',
+    'A text shown on this page is NOT the one in the proof: position',
+  ],
+} as const
+
+const signatures = {
+  signatureRight: [
+    'A assinatura Ed25519 do checkpoint confere com a chave desta página.',
+    "The checkpoint's Ed25519 signature matches the key of this page.",
+  ],
+  signatureWrong: [
+    'A assinatura do checkpoint NÃO confere com a chave desta página.',
+    "The checkpoint's signature does NOT match the key of this page.",
+  ],
+  signatureUnsupported: [
+    'A assinatura não foi conferida: este navegador não conhece Ed25519.',
+    'The signature was not checked: this browser does not support Ed25519.',
+  ],
+} as const
+
 const actorKinds: BothLanguages<Actor['kind']> = {
   subject: ['titular', 'data subject'],
   person: ['pessoa', 'person'],
   system: ['sistema', 'system'],
 }
 
-const faults: BothLanguages<PageCheck['faults'][number]['what']> = {
+const faults: BothLanguages<PageFault> = {
   path: [
     'O evento não leva à raiz do checkpoint: posição',
     'The event does not lead to the root of the checkpoint: position',
@@ -209,7 +214,11 @@ export function labelsOf(language: Language) {
   return {
     ...inLanguage(labels, language),
     actorKinds: inLanguage(actorKinds, language),
-    faults: inLanguage(faults, language),
     processingKinds: inLanguage(processingKinds, language),
+    script: {
+      ...inLanguage(scriptTexts, language),
+      faults: inLanguage(faults, language),
+      ...inLanguage(signatures, language),
+    },
   }
 }

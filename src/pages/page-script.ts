@@ -1,20 +1,5 @@
-import { checkPageProof, type PageCheck, type PageProof } from '../proof/check-page.ts'
-
-/** The texts that the script of a page shows. */
-export interface ScriptTexts {
-  readonly checking: string
-  readonly noCrypto: string
-  readonly right: string
-  readonly partly: string
-  readonly wrong: string
-  readonly included: string
-  readonly signatureRight: string
-  readonly signatureWrong: string
-  readonly signatureUnsupported: string
-  readonly shownRight: string
-  readonly shownWrong: string
-  readonly faults: Readonly<Record<PageCheck['faults'][number]['what'], string>>
-}
+import { checkPageProof, type PageProof } from '../proof/check-page.ts'
+import type { Labels } from './labels.ts'
 
 /** The members of a document that the script needs. */
 type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'createElement'>
@@ -31,7 +16,7 @@ async function showPageCheck(
 ): Promise<void> {
   const read = (id: string) => JSON.parse(page.getElementById(id)?.textContent ?? 'null')
   const proof: PageProof = read('proof')
-  const texts: ScriptTexts = read('texts')
+  const texts: Labels['script'] = read('texts')
   const box = page.getElementById('check')
   if (!box) return
   const say = (tone: string, title: string, lines: readonly string[]) => {

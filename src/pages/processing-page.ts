@@ -1,55 +1,43 @@
 import type { Actor, Basis, Instant } from '../vocabulary/message.ts'
-import { showInstant, showTable, writeDocument } from './document.ts'
+import { countAlike, showInstant, showTable, writeDocument } from './document.ts'
 import { html } from './html.ts'
 import { type Language, labelsOf, type ProcessingKind } from './labels.ts'
-import { showLog } from './subject-page.ts'
 import type { ReportedLog } from './subject-report.ts'
 
 /** Writes a processing report as one HTML page, with one row for each kind of operation. Pure. */
 export function writeProcessingPage(report: ProcessingReport): string {
   const { language, log, from, until, retention, security, operations } = report
   const labels = labelsOf(language)
-  const alike = Map.groupBy(operations, ({ basis, kinds, recipients, data, subjects, sources }) =>
-    JSON.stringify([basis, kinds, recipients, data, subjects, sources]),
-  )
-  const rows = [...alike.values()].flatMap(group => {
-    const [first, last] = [group[0], group.at(-1)]
-    return first && last ? [{ ...first, times: group.length, until: last.at }] : []
-  })
-  const table = showTable(labels.operations, rows, labels, [
+  const rows = countAlike(operations, ({ basis, kinds, recipients, data, subjects, sources }) => [
+    ...[basis, kinds, recipients, data, subjects, sources],
+  ])
+  const main = showTable(labels.operations, rows, labels, [
     [
       `${labels.purpose}, ${labels.legalBasis.toLowerCase()}`,
-      ({ basis }) => {
+      ({ first: { basis } }) => {
         const purpose = basis?.purpose ?? html`<span class="none">${labels.noBasis}</span>`
         return html`${purpose}<div class="soft">${basis?.legalBasis}</div>`
       },
     ],
     [
       `${labels.operation} (${labels.times.toLowerCase()})`,
-      ({ kinds, times }) => `${kinds.map(kind => labels.processingKinds[kind]).join(', ')} (${times})`,
+      ({ first, times }) => `${first.kinds.map(kind => labels.processingKinds[kind]).join(', ')} (${times})`,
     ],
-    [labels.categories, each => each.data.join('; ')],
-    [labels.subjects, each => each.subjects.join(', ')],
-    [labels.source, each => each.sources.join(', ')],
-    [labels.recipients, each => each.recipients.join(', ')],
-    [labels.period, row => html`<div>${showInstant(row.at, labels)}</div><div>${showInstant(row.until, labels)}</div>`],
+    [labels.categories, ({ first }) => first.data.join('; ')],
+    [labels.subjects, ({ first }) => first.subjects.join(', ')],
+    [labels.source, ({ first }) => first.sources.join(', ')],
+    [labels.recipients, ({ first }) => first.recipients.join(', ')],
+    [
+      labels.period,
+      ({ first, last }) => html`<div>${showInstant(first.at, labels)}</div><div>${showInstant(last.at, labels)}</div>`,
+    ],
   ])
-  const body = html`<header>
-<h1>${labels.processingTitle}</h1>
-<p class="lead">${labels.processingLead}</p>
-<dl>
-<dt>${labels.period}</dt><dd>${showInstant(from, labels)} – ${showInstant(until, labels)}</dd>
+  const facts = html`<dt>${labels.period}</dt><dd>${showInstant(from, labels)} – ${showInstant(until, labels)}</dd>
 <dt>${labels.operations}</dt><dd>${operations.length}</dd>
 <dt>${labels.retention}</dt><dd>${retention}</dd>
-<dt>${labels.security}</dt><dd>${security}</dd>
-${showLog(log, labels)}
-</dl>
-</header>
-<main class="wide">
-${table}
-</main>
-<footer><p>${labels.footer}</p></footer>`
-  return writeDocument({ language, title: labels.processingTitle, body })
+<dt>${labels.security}</dt><dd>${security}</dd>`
+  const { processingTitle: title, processingLead: lead } = labels
+  return writeDocument({ language, title, lead, facts, log, main, isWide: true }, labels)
 }
 
 /** One operation with personal data (LGPD article 37). */

@@ -1,4 +1,4 @@
-import { showInstant } from './document.ts'
+import { nameActor, nameBasis, showInstant } from './document.ts'
 import { escapeExactly, type Html, html } from './html.ts'
 import type { Labels } from './labels.ts'
 import type { TimelineEntry } from './subject-report.ts'
@@ -62,10 +62,9 @@ function foldRoutine(run: readonly TimelineEntry[], labels: Labels, show: (entry
 
 function showEntry(entry: TimelineEntry, labels: Labels, header: string | undefined): Html {
   const { position, at, type, words, actor, basis, anomaly, parts } = entry
-  const who = actor && `${labels.by} ${labels.actorKinds[actor.kind]} ${actor.ref}`
-  const why = basis && `${basis.purpose} (${basis.legalBasis})`
+  const who = actor && `${labels.by} ${nameActor(actor, labels)}`
   const what = parts.length > 0 && `${labels.with}: ${parts.join('; ')}`
-  const details = [who, why, what].filter(text => typeof text === 'string')
+  const details = [who, nameBasis(basis), what].filter(text => typeof text === 'string')
   return html`<li class="${toneOf(type)}">${showInstant(at, labels)} <span class="soft">· ${labels.position} ${position}</span>
 <div class="what">${words}</div>
 ${details.map(text => html`<div class="soft">${text}</div>`)}

@@ -1,27 +1,18 @@
-import type { Actor, Basis } from '../vocabulary/message.ts'
-import { type Columns, showInstant, showTable, writeDocument } from './document.ts'
+import { type Columns, countAlike, nameActor, nameBasis, showInstant, showTable, writeDocument } from './document.ts'
 import { type Html, html } from './html.ts'
 import { type Labels, labelsOf } from './labels.ts'
 import { showTimeline } from './show-timeline.ts'
-import type { ReportedErasure, ReportedLog, SeenPeriod, SubjectReport } from './subject-report.ts'
+import type { ReportedErasure, SeenPeriod, SubjectReport } from './subject-report.ts'
 
 /** Writes a subject report as one HTML page. Pure: one report gives one text. */
 export function writeSubjectPage(report: SubjectReport): string {
   const { language, log, subject, cpf, origin, enrolledAt } = report
   const labels = labelsOf(language)
-  const body = html`<header>
-<h1>${labels.subjectTitle}</h1>
-<p class="lead">${labels.subjectLead}</p>
-<dl>
-<dt>${labels.cpf}</dt><dd>${cpf ?? labels.closed}</dd>
+  const facts = html`<dt>${labels.cpf}</dt><dd>${cpf ?? labels.closed}</dd>
 <dt>${labels.subject}</dt><dd><code>${subject}</code></dd>
 <dt>${labels.origin}</dt><dd>${origin}</dd>
-<dt>${labels.since}</dt><dd>${showInstant(enrolledAt, labels)}</dd>
-${showLog(log, labels)}
-</dl>
-</header>
-<main>
-${showErasure(report.erasure, labels)}
+<dt>${labels.since}</dt><dd>${showInstant(enrolledAt, labels)}</dd>`
+  const main = html`${showErasure(report.erasure, labels)}
 ${showHeldKinds(report, labels)}
 ${showBases(report, labels)}
 ${showActors(report, labels)}
@@ -31,16 +22,8 @@ ${showUses(report, labels)}
 ${showValidations(report, labels)}
 ${showNotifications(report, labels)}
 <h2>${labels.timeline}</h2>
-${showTimeline(report.timeline, labels)}
-</main>
-<footer><p>${labels.footer}</p></footer>`
-  return writeDocument({ language, title: labels.subjectTitle, body })
-}
-
-/** Writes which log a page is about, and up to which position. */
-export function showLog({ origin, position, at }: ReportedLog, labels: Labels): Html {
-  return html`<dt>${labels.log}</dt><dd><code>${origin}</code></dd>
-<dt>${labels.upTo}</dt><dd>${position} <span class="soft">·</span> ${showInstant(at, labels)}</dd>`
+${showTimeline(report.timeline, labels)}`
+  return writeDocument({ language, title: labels.subjectTitle, lead: labels.subjectLead, facts, log, main }, labels)
 }
 
 /** Writes the erasure first, if the person was erased. */
@@ -101,32 +84,19 @@ function showActors({ actors }: SubjectReport, labels: Labels): Html {
   ])
 }
 
-function nameActor(actor: Actor | null, labels: Labels): string | null {
-  return actor && `${labels.actorKinds[actor.kind]} ${actor.ref}`
-}
-
-function nameBasis(basis: Basis | null): string | null {
-  return basis && `${basis.purpose} (${basis.legalBasis})`
-}
-
 /** Calls with the same operation and outcome are one row, since readings repeat for years. */
 function showCalls({ told }: SubjectReport, labels: Labels): Html {
-  const alike = Map.groupBy(told, call => JSON.stringify([call.operation, call.outcome, call.opened]))
-  const rows = [...alike.values()].flatMap(calls => {
-    const [first, last] = [calls[0], calls.at(-1)]
-    return first && last ? [{ ...first, times: calls.length, at: last.endedAt ?? last.owedAt }] : []
-  })
   return showTable(
     labels.told,
-    rows,
+    countAlike(told, call => [call.operation, call.outcome, call.opened]),
     labels,
     [
-      [labels.recipient, call => call.service],
-      [labels.operation, call => call.label],
-      [labels.opened, call => call.opened.join('; ')],
-      [labels.outcome, call => call.outcome],
-      [labels.times, call => call.times],
-      [labels.last, call => showInstant(call.at, labels)],
+      [labels.recipient, ({ first }) => first.service],
+      [labels.operation, ({ first }) => first.label],
+      [labels.opened, ({ first }) => first.opened.join('; ')],
+      [labels.outcome, ({ first }) => first.outcome],
+      [labels.times, ({ times }) => times],
+      [labels.last, ({ last }) => showInstant(last.endedAt ?? last.owedAt, labels)],
     ],
     labels.toldNote,
   )

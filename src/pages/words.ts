@@ -10,6 +10,19 @@ export type DataSource = 'host' | 'consentService' | 'validationService' | 'port
 /** How a call ended without an answer: the type of the event, or what was found out after the answer was lost. */
 export type CallEnding = keyof typeof callEndings
 
+const awarenessRecord = [
+  'Ciência de tratamento: identificação e textos do serviço',
+  "Awareness record: the service's id and texts",
+] as const
+const ownProblem = [
+  'Mensagem de erro do averba, e não do serviço',
+  'Error message of averba, and not of the service',
+] as const
+const unreadableRecords = [
+  'Registros do portal em forma desconhecida',
+  'Records of the portal in an unknown form',
+] as const
+
 /** Names of sealed data, by the name of the part, or by `<event type>/<part name>`. */
 const kinds: BothLanguages<string> = {
   cpf: ['CPF', 'CPF'],
@@ -20,14 +33,8 @@ const kinds: BothLanguages<string> = {
     "Consent: the service's id and texts",
   ],
   'consent.described/detail': ['Consentimento: registro completo do serviço', "Consent: the service's full record"],
-  'subject.awarenessAppeared/record': [
-    'Ciência de tratamento: identificação e textos do serviço',
-    "Awareness record: the service's id and texts",
-  ],
-  'subject.awarenessAmended/record': [
-    'Ciência de tratamento: identificação e textos do serviço',
-    "Awareness record: the service's id and texts",
-  ],
+  'subject.awarenessAppeared/record': awarenessRecord,
+  'subject.awarenessAmended/record': awarenessRecord,
   'subject.awarenessDescribed/detail': [
     'Ciência de tratamento: registro completo do serviço',
     "Awareness record: the service's full record",
@@ -47,28 +54,16 @@ const kinds: BothLanguages<string> = {
   note: ['Anotação sobre uma validação', 'Note on a validation'],
   problem: ['Mensagem de erro do serviço', "The service's error message"],
   body: ['Conteúdo da notificação e a quem se destina', 'Content of the notification, and who was addressed'],
-  'validation.withheld/problem': [
-    'Mensagem de erro do averba, e não do serviço',
-    'Error message of averba, and not of the service',
-  ],
-  'validation.resolved/problem': [
-    'Mensagem de erro do averba, e não do serviço',
-    'Error message of averba, and not of the service',
-  ],
-  'consent.changeWithheld/problem': [
-    'Mensagem de erro do averba, e não do serviço',
-    'Error message of averba, and not of the service',
-  ],
+  'validation.withheld/problem': ownProblem,
+  'validation.resolved/problem': ownProblem,
+  'consent.changeWithheld/problem': ownProblem,
   list: ['Inscrições como o portal as lista', 'Subscriptions as the portal lists them'],
   answered: ['Registros de falha como o portal os mostra', 'Failure records as the portal shows them'],
   failure: ['Registro de falha do portal, sem o conteúdo', 'Failure record of the portal, without its content'],
   content: ['Conteúdo de um registro de falha', 'Content of a failure record'],
   reason: ['Motivo da exclusão de uma inscrição', 'Why a subscription was deleted'],
-  'portal.listed/unreadable': ['Registros do portal em forma desconhecida', 'Records of the portal in an unknown form'],
-  'portal.failuresListed/unreadable': [
-    'Registros do portal em forma desconhecida',
-    'Records of the portal in an unknown form',
-  ],
+  'portal.listed/unreadable': unreadableRecords,
+  'portal.failuresListed/unreadable': unreadableRecords,
 }
 
 const sources: BothLanguages<DataSource> = {
@@ -113,6 +108,10 @@ const effectStates: BothLanguages<EffectState> = {
   declined: ['recusada pelo serviço', 'declined by the service'],
 }
 
+const replaced = [
+  'cancelada: uma leitura mais nova tomou o seu lugar',
+  'cancelled: a newer reading replaced it',
+] as const
 const callEndings = {
   'subject.erased': ['cancelada: os dados do titular foram eliminados', "cancelled: the person's data was erased"],
   'subject.scheduled': ['cancelada: outro intervalo foi definido', 'cancelled: another interval was set'],
@@ -120,18 +119,9 @@ const callEndings = {
     'cancelada: as leituras periódicas foram encerradas',
     'cancelled: periodic readings were ended',
   ],
-  'subject.syncRequested': [
-    'cancelada: uma leitura mais nova tomou o seu lugar',
-    'cancelled: a newer reading replaced it',
-  ],
-  'subject.awarenessRequested': [
-    'cancelada: uma leitura mais nova tomou o seu lugar',
-    'cancelled: a newer reading replaced it',
-  ],
-  'subject.loginRequested': [
-    'cancelada: uma leitura mais nova tomou o seu lugar',
-    'cancelled: a newer reading replaced it',
-  ],
+  'subject.syncRequested': replaced,
+  'subject.awarenessRequested': replaced,
+  'subject.loginRequested': replaced,
   'effect.withdrawn': ['retirada: outra chamada toma o seu lugar', 'withdrawn: another call replaces it'],
   'validation.withheld': [
     'não enviada: o consentimento indicado já não valia',
