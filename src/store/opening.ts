@@ -1,15 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
-import type { Entropy } from '../runtime/entropy.ts'
-import {
-  createKeyring,
-  createKeyringFile,
-  createKeyringFileUnder,
-  type Keyring,
-  openKeyringFile,
-  openKeyringFileUnder,
-} from '../vault/keyring.ts'
-import type { Keys } from '../vault/keys.ts'
+import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
@@ -18,16 +9,8 @@ import { verifierKeyLine } from './checkpoints/high-water-mark.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
-import { damagedLogError } from './log/header.ts'
 import type { StoreOptions } from './store-options.ts'
 import { type Append, logEvent } from './writing/append.ts'
-
-interface KeyringOptions {
-  readonly path: string
-  readonly entropy: Entropy
-  readonly keys?: Keys
-  readonly onKeyringCreated?: (path: string) => void
-}
 
 /**
  * Opens the file of a log, or creates it. The keyring is checked before the file: a process that creates a log makes
@@ -61,13 +44,12 @@ function logMissingError(path: string): AverbaError {
 }
 
 /** Opens the keyring beside a log, or creates it when the log is empty and has none. */
-export async function openKeyring(options: KeyringOptions, isEmpty: boolean): Promise<Keyring> {
-  const { keys, entropy } = options
+export async function openKeyring(options: StoreOptions, isEmpty: boolean): Promise<Keyring> {
+  const { entropy, keys } = options
   if (options.path === ':memory:') return createKeyring(entropy)
   const path = keyringPath(options.path)
-  if (!isEmpty || existsSync(path))
-    return keys ? openKeyringFileUnder(keys, path, entropy) : openKeyringFile(path, entropy)
-  const keyring = keys ? await createKeyringFileUnder(keys, path, entropy) : createKeyringFile(path, entropy)
+  if (!isEmpty || existsSync(path)) return openKeyringFile(path, entropy, keys)
+  const keyring = await createKeyringFile(path, entropy, keys)
   options.onKeyringCreated?.(path)
   return keyring
 }
@@ -93,26 +75,13 @@ export function outdatedKeyringError(path: string): AverbaError {
   })
 }
 
-interface NewLog {
-  append(input: Append): Promise<unknown>
-  readAt(position: number): Promise<RecordedEvent | undefined>
-  readonly keyring: Keyring
-}
-
-/** Records the first event of a log: its origin, its keyring and its signing key. */
-export async function beginLog(
-  { append, readAt, keyring }: NewLog,
+/** Makes the append of the first event of a log: its origin, its keyring and its signing key. */
+export function beginLog(
+  keyring: Keyring,
   { clock, createId, beginning }: Pick<StoreOptions, 'clock' | 'createId' | 'beginning'>,
-): Promise<RecordedEvent> {
+): Append {
   const origin = `log_${createId()}`
   const data = { ...beginning, origin, keyring: keyring.id, key: verifierKeyLine(origin, keyring.signer) }
-  await append({
-    at: toInstant(clock.now()),
-    streams: [{ stream: logStream, expect: 'none' }],
-    events: [logEvent(beganType, 'log.begin', data)],
-  })
-  // Another process may have begun the log at the same time: its event counts.
-  const began = await readAt(1)
-  if (began?.type === beganType) return began
-  throw damagedLogError('Cannot open the log: its first event is not log.began')
+  const streams = [{ stream: logStream, expect: 'none' as const }]
+  return { at: toInstant(clock.now()), streams, events: [logEvent(beganType, 'log.begin', data)] }
 }

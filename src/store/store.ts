@@ -1,3 +1,4 @@
+import { beganType } from '../proof/recorded-header.ts'
 import { monotonicClock } from '../runtime/clock.ts'
 import { Listeners, WakeSignal } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
@@ -30,7 +31,7 @@ import {
   readEffect,
 } from './ledger/ledger.ts'
 import { type Lease, Secrets, WriteTrial } from './ledger/secrets.ts'
-import { type Schemas, upcasters } from './log/header.ts'
+import { damagedLogError, type Schemas, upcasters } from './log/header.ts'
 import { type LastFilter, type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { treeRoot } from './log/tree.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
@@ -146,8 +147,11 @@ export class Store<E extends EventMap = EventMap> {
       await connection.transact(() => store.#projector.createTables())
       const append = (input: Append) => store.append(input)
       if (!began) {
-        const log = { append, readAt: (position: number) => store.readAt(position), keyring }
-        checkKeyringId(options.path, await beginLog(log, options), keyring)
+        await append(beginLog(keyring, options))
+        // Another process may have begun the log at the same time: its event counts.
+        const first = await store.readAt(1)
+        if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
+        checkKeyringId(options.path, first, keyring)
       }
       await checkAgainstMark({ connection, keyring, options, mark, append })
       await store.#checkpointer.start(options.acceptRollback === true)

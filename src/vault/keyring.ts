@@ -1,9 +1,10 @@
-import { createSecretKey, type KeyObject } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { decrypt, encrypt, hmac, type KeyringSigner } from './cryptography.ts'
+import { decrypt, deriveSigner, encrypt, type HmacKey, hmac, hmacKey, type KeyringSigner } from './cryptography.ts'
 import {
   createKeyringFileAt,
+  damagedKeyringError,
   type ErasureToRemember,
   type KeyringFile,
   type RememberedErasures,
@@ -13,16 +14,6 @@ import {
   withoutOldErasures,
 } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
-import {
-  decodeRootKey,
-  encodeKey,
-  newRootedFile,
-  type OpenedKeyring,
-  requireKeys,
-  throwAsDamaged,
-  unwrapKeyring,
-  unwrapRootedKeyring,
-} from './opened-keyring.ts'
 
 /** The keyring lacks the epoch that wraps a key of the store. Another process may have begun it. */
 export class EpochMissingError extends AverbaError {
@@ -48,10 +39,18 @@ export interface PreparedEpoch {
   readonly wrapped: string
 }
 
+/** The unwrapped keys of a keyring file. */
+interface OpenedKeyring {
+  readonly file: KeyringFile
+  readonly epochs: Map<number, KeyObject>
+  readonly digest: HmacKey
+  readonly signer: KeyringSigner
+}
+
 /** The path of a keyring, and the holder of its root key. Both are absent for a keyring in memory. */
 interface KeyringLocation {
   readonly path?: string
-  readonly keys?: Keys
+  readonly keys?: Keys | undefined
 }
 
 /**
@@ -146,7 +145,7 @@ export class Keyring {
       root === undefined
         ? await requireKeys(this.#location.keys).wrap(key)
         : encrypt(decodeRootKey(root), key, `epoch ${this.epoch + 1}`, this.#entropy)
-    return { key: createSecretKey(key), wrapped: Buffer.from(wrapped).toString('base64') }
+    return { key: createSecretKey(key), wrapped: encodeKey(wrapped) }
   }
 
   /**
@@ -208,53 +207,33 @@ export function createKeyring(entropy: Entropy): Keyring {
 /**
  * Creates a keyring file of mode 0600, durable when it returns. Opens the existing one when another process was faster.
  *
+ * @param keys the holder of its root key; without it, the file holds a new one
  * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed
  */
-export function createKeyringFile(path: string, entropy: Entropy): Keyring {
-  createKeyringFileAt(path, newRootedFile(entropy), entropy)
-  return openKeyringFile(path, entropy)
+export async function createKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
+  createKeyringFileAt(path, keys ? await newFileUnder(keys, entropy) : newRootedFile(entropy), entropy)
+  return openKeyringFile(path, entropy, keys)
 }
 
 /**
- * Opens a keyring file that holds its own root key.
+ * Opens a keyring file.
  *
- * @throws {AverbaError} `KEYS_MISSING` when it does not exist or does not hold its root key, `KEYS_MISMATCH` when it is
- * not a keyring
+ * @param keys the holder of its root key; absent when the file holds it
+ * @throws {AverbaError} `KEYS_MISSING` when it does not exist or its root key is elsewhere, `KEYS_MISMATCH` when it was
+ * created under another root key, or is not a keyring or damaged
  */
-export function openKeyringFile(path: string, entropy: Entropy): Keyring {
+export async function openKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
   const file = readKeyringFile(path)
-  if (file.root === undefined) {
+  if (keys && file.id !== keys.id) {
+    const cannot = `Cannot open the keyring "${path}": it was created under another root key`
+    throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `Pass the keys with id ${file.id} instead of ${keys.id}` })
+  }
+  if (!keys && file.root === undefined) {
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not hold its root key`, {
       hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
     })
   }
-  return new Keyring(
-    throwAsDamaged(path, () => unwrapRootedKeyring(file)),
-    { path },
-    entropy,
-  )
-}
-
-/** Creates a keyring file under an external root key. Throws as `createKeyringFile` does. */
-export async function createKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
-  const [digest, epoch] = await Promise.all([keys.wrap(entropy.bytes(32)), keys.wrap(entropy.bytes(32))])
-  const file = { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } } as const
-  createKeyringFileAt(path, file, entropy)
-  return openKeyringFileUnder(keys, path, entropy)
-}
-
-/**
- * Opens a keyring file whose root key is external.
- *
- * @throws {AverbaError} `KEYS_MISSING` when it does not exist, `KEYS_MISMATCH` when it was created under another root
- * key or is damaged
- */
-export async function openKeyringFileUnder(keys: Keys, path: string, entropy: Entropy): Promise<Keyring> {
-  const file = readKeyringFile(path)
-  if (file.id === keys.id) return new Keyring(await unwrapKeyring(file, path, keys), { path, keys }, entropy)
-  throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": it was created under another root key`, {
-    hint: `Pass the keys with id ${file.id} instead of ${keys.id}`,
-  })
+  return new Keyring(await unwrapKeyring(file, path, keys), { path, keys }, entropy)
 }
 
 /** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */
@@ -262,20 +241,84 @@ export function holdsRootKey(path: string): boolean {
   return readKeyringFile(path).root !== undefined
 }
 
-/** What can be read of a keyring without its root key. */
-export type KeyringFacts = Pick<Keyring, 'id' | 'epochs' | 'erased'>
+/**
+ * Reads what a keyring file shows without its root key, and opens it when it holds that key. Throws as
+ * `openKeyringFile` does.
+ */
+export async function inspectKeyringFile(
+  path: string,
+  entropy: Entropy,
+): Promise<Pick<Keyring, 'id' | 'epochs' | 'erased'>> {
+  const { id, root, epochs, erased = {} } = readKeyringFile(path)
+  if (root !== undefined) return openKeyringFile(path, entropy)
+  return { id, erased, epochs: Object.keys(epochs).map(Number) }
+}
 
-/** Reads the facts of a keyring file, and opens it when it holds its root key. Throws as `openKeyringFile` does. */
-export function inspectKeyringFile(path: string, entropy: Entropy): KeyringFacts {
-  const file = readKeyringFile(path)
-  if (file.root !== undefined) return openKeyringFile(path, entropy)
-  return {
-    id: file.id,
-    erased: file.erased ?? {},
-    epochs: Object.keys(file.epochs)
-      .map(Number)
-      .sort((a, b) => a - b),
+/** Creates the content of a keyring file with its own root key and one epoch. */
+function newRootedFile(entropy: Entropy): KeyringFile {
+  const root = encodeKey(entropy.bytes(32))
+  const epoch = encrypt(decodeRootKey(root), entropy.bytes(32), 'epoch 1', entropy)
+  const id = `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`
+  return { format: 1, id, root, epochs: { 1: encodeKey(epoch) } }
+}
+
+/** Creates the content of a keyring file under an external root key. */
+async function newFileUnder(keys: Keys, entropy: Entropy): Promise<KeyringFile> {
+  const [digest, epoch] = await Promise.all([keys.wrap(entropy.bytes(32)), keys.wrap(entropy.bytes(32))])
+  return { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } }
+}
+
+/**
+ * Unwraps the keys of a keyring file.
+ *
+ * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
+ */
+async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undefined): Promise<OpenedKeyring> {
+  if (file.root !== undefined) {
+    try {
+      return unwrapRootedKeyring(file)
+    } catch {
+      // The error may quote keys.
+      throw damagedKeyringError(path)
+    }
   }
+  const { unwrap } = requireKeys(keys)
+  try {
+    const epochs = new Map<number, KeyObject>()
+    for (const [epoch, wrapped] of Object.entries(file.epochs))
+      epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped))))
+    const digest = await unwrap(decodeKey(file.digest ?? ''))
+    return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: deriveSigner(digest) }
+  } catch (cause) {
+    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
+  }
+}
+
+function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
+  const root = decodeRootKey(file.root ?? '')
+  const epochs = new Map<number, KeyObject>()
+  for (const [epoch, wrapped] of Object.entries(file.epochs))
+    epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), `epoch ${epoch}`)))
+  const digest = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
+  return { file, epochs, digest, signer: deriveSigner(root.export()) }
+}
+
+/** Gives the external keys, which a keyring without a root key needs. */
+function requireKeys(keys: Keys | undefined): Keys {
+  if (keys) return keys
+  throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
+}
+
+function decodeRootKey(text: string): KeyObject {
+  return createSecretKey(decodeKey(text))
+}
+
+function encodeKey(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}
+
+function decodeKey(text: string): Buffer {
+  return Buffer.from(text, 'base64')
 }
 
 function epochKey(epochs: ReadonlyMap<number, KeyObject>, epoch: number): KeyObject {

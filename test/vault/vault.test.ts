@@ -78,42 +78,42 @@ test("an owner's key does not open for another owner", () => {
   expect(() => vault.seal({ ...key, owner: 'subject-b' }, 'p', 'x')).toThrow()
 })
 
-test('a keyring file has mode 0600 and opens what it sealed before', () => {
+test('a keyring file has mode 0600 and opens what it sealed before', async () => {
   const path = newPath()
-  const before = new Vault(createKeyringFile(path, systemEntropy), systemEntropy)
+  const before = new Vault(await createKeyringFile(path, systemEntropy), systemEntropy)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const key = before.createOwnerKey('subject-a')
   const { sealed } = before.seal(key, 'p', 'x')
-  const after = new Vault(openKeyringFile(path, systemEntropy), systemEntropy)
+  const after = new Vault(await openKeyringFile(path, systemEntropy), systemEntropy)
   expect(after.open(key, 'p', sealed)).toBe('x')
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
 })
 
-test('a keyring file is never replaced: an existing one is opened', () => {
+test('a keyring file is never replaced: an existing one is opened', async () => {
   const path = newPath()
-  const { id } = createKeyringFile(path, systemEntropy)
+  const { id } = await createKeyringFile(path, systemEntropy)
   const text = readFileSync(path, 'utf8')
-  expect(createKeyringFile(path, systemEntropy).id).toBe(id)
+  expect((await createKeyringFile(path, systemEntropy)).id).toBe(id)
   expect(readFileSync(path, 'utf8')).toBe(text)
   expect(readdirSync(dirname(path))).toEqual(['log.keys'])
 })
 
-test('a keyring that cannot be written is STORE_UNSAFE', () => {
+test('a keyring that cannot be written is STORE_UNSAFE', async () => {
   const path = join(newPath(), 'no', 'log.keys')
-  expect(() => createKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'STORE_UNSAFE' }))
+  await expect(createKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
 })
 
-test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', () => {
+test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', async () => {
   const path = newPath()
-  expect(() => openKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'KEYS_MISSING' }))
+  await expect(openKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
   writeFileSync(path, '{"format":1}')
   const hint = expect.stringContaining('Put back your backup of the keyring')
-  expect(() => openKeyringFile(path, systemEntropy)).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH', hint }))
+  await expect(openKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
 })
 
-test('the error for a damaged keyring shows nothing of its content', () => {
+test('the error for a damaged keyring shows nothing of its content', async () => {
   const path = newPath()
-  createKeyringFile(path, systemEntropy)
+  await createKeyringFile(path, systemEntropy)
   const { root, ...others } = JSON.parse(readFileSync(path, 'utf8'))
   for (const text of [
     // The error of JSON.parse quotes the text at the unexpected character.
@@ -122,22 +122,14 @@ test('the error for a damaged keyring shows nothing of its content', () => {
     JSON.stringify({ root, ...others, epochs: { 1: root } }),
   ]) {
     writeFileSync(path, text)
-    const thrown = catchError(() => openKeyringFile(path, systemEntropy))
-    expect(thrown.code).toBe('KEYS_MISMATCH')
+    const thrown = await openKeyringFile(path, systemEntropy).catch(error => error)
+    expect(thrown).toMatchObject({ code: 'KEYS_MISMATCH' })
+    // As a logger would print it.
+    const printed = inspect(thrown, { depth: 9 })
     const pieces = Array.from({ length: root.length - 5 }, (_, i) => root.slice(i, i + 6))
-    expect(pieces.filter(piece => thrown.text.includes(piece))).toEqual([])
+    expect(pieces.filter(piece => printed.includes(piece))).toEqual([])
   }
 })
-
-/** The code of a thrown error, and its text as a logger would print it. */
-function catchError(work: () => unknown): { code?: unknown; text: string } {
-  try {
-    work()
-    return { text: '' }
-  } catch (error) {
-    return { code: (error as { code?: unknown }).code, text: inspect(error, { depth: 9 }) } // Any thrown value.
-  }
-}
 
 test('digests of the same text differ by purpose and by keyring', () => {
   const [a, b] = [createKeyring(systemEntropy), createKeyring(systemEntropy)]

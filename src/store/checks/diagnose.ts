@@ -80,18 +80,15 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   // A cut-off last page may read as anything, so the quick checks would be misleading.
   if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
   const facts = snapshot.run(readFacts)
-  const {
-    keys,
-    erased,
-    problems: keyProblems,
-  } = inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
-  const lost = describeLostErasures(snapshot.run(() => findLostErasures(erased)))
+  const found = await inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
+  const { keys } = found
+  const lost = describeLostErasures(snapshot.run(() => findLostErasures(found.erased)))
   const checked = isDeep ? await checkStore(snapshot, options) : undefined
   const views = snapshot.run(readViewProgress)
   const problems = [
     ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
-    ...keyProblems,
-    ...(isDeep ? describeUnopenedKeys(snapshot, keys, options.entropy) : []),
+    ...found.problems,
+    ...(isDeep ? await describeUnopenedKeys(snapshot, keys, options.entropy) : []),
     ...mark(snapshot),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
   ]
@@ -144,9 +141,13 @@ function compareWithMark(store: string): (snapshot: Snapshot) => string[] {
 }
 
 /** Checks the keys, unless the keyring's root key is held elsewhere. */
-function describeUnopenedKeys(snapshot: Snapshot, { path, epochs }: KeysFound, entropy: Entropy): string[] {
+async function describeUnopenedKeys(
+  snapshot: Snapshot,
+  { path, epochs }: KeysFound,
+  entropy: Entropy,
+): Promise<string[]> {
   if (epochs === undefined || !holdsRootKey(path)) return []
-  const keyring = openKeyringFile(path, entropy)
+  const keyring = await openKeyringFile(path, entropy)
   return snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
 }
 
@@ -185,11 +186,11 @@ function readPragmas(snapshot: Snapshot): Record<string, unknown> {
   return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
 }
 
-function inspectKeys(
+async function inspectKeys(
   path: string,
   facts: StoreFacts,
   entropy: Entropy,
-): { keys: KeysFound; erased: RememberedErasures; problems: string[] } {
+): Promise<{ keys: KeysFound; erased: RememberedErasures; problems: string[] }> {
   if (!existsSync(path)) {
     const problem =
       'keys: the keyring is missing, and the log cannot be opened without it. If it is kept elsewhere, name it with keys, or --keys on the command line'
@@ -200,7 +201,7 @@ function inspectKeys(
   for (const copy of findLeftoverCopies(path))
     problems.push(`keys: a process died and left "${copy}", a copy that opens data erased since: delete it`)
   try {
-    const keyring = inspectKeyringFile(path, entropy)
+    const keyring = await inspectKeyringFile(path, entropy)
     const { id, epochs, erased } = keyring
     problems.push(...findKeyFaults(facts, keyring).map(fault => `keys: ${fault}`))
     return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }

@@ -12,7 +12,7 @@ import {
 import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
 import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../../proof/verify-checkpoints.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { holdsRootKey, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
+import { holdsRootKey, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -129,7 +129,7 @@ async function openKeyringBeside(
   const path = keyringPath(store)
   if (!existsSync(path)) return undefined
   try {
-    if (holdsRootKey(path)) return openKeyringFile(path, entropy)
+    if (holdsRootKey(path)) return await openKeyringFile(path, entropy)
   } catch (error) {
     // A file that may not be read says nothing about the log.
     if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
@@ -137,7 +137,7 @@ async function openKeyringBeside(
     return undefined
   }
   // Without the right root key it may fail to open, which says nothing about the log.
-  return rootKey && openKeyringFileUnder(rootKey, path, entropy)
+  return rootKey && openKeyringFile(path, entropy, rootKey)
 }
 
 /** Lines in a damaged log may be malformed and are skipped; given lines were checked before. */

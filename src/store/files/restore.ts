@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { Fault } from '../../proof/faults.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { inspectKeyringFile, type Keyring, openKeyringFile, openKeyringFileUnder } from '../../vault/keyring.ts'
+import { inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -101,7 +101,7 @@ async function copyChecked(
   const keys = await placeKeyring(keyring, keyringPath(store), entropy)
   const { parts } = checked
   const pending = copy.run(countPending)
-  const { erased } = inspectKeyringFile(keys, entropy)
+  const { erased } = await inspectKeyringFile(keys, entropy)
   const lostErasures = copy.run(() => findLostErasures(erased))
   const found = { parts, pending, lostErasures, views: differing }
   return { ...copy.run(readFacts), ...found, store, keys }
@@ -136,8 +136,7 @@ async function identifyKeyring(
   path: string,
   { rootKey, accept, entropy }: RestoreOptions,
 ): Promise<Pick<Keyring, 'id' | 'epochs'>> {
-  if (rootKey) return openKeyringFileUnder(rootKey, path, entropy)
-  return accept ? openKeyringFile(path, entropy) : inspectKeyringFile(path, entropy)
+  return rootKey || accept ? openKeyringFile(path, entropy, rootKey) : inspectKeyringFile(path, entropy)
 }
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {

@@ -158,7 +158,7 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   expect(rows.find(({ id }) => id === 'use-1')?.digest).toHaveLength(0)
   const left = rows.filter(({ digest }) => digest.length > 0)
   expect(new Set(left.map(({ digest }) => digest.toString('hex'))).size).toBe(left.length)
-  const keyring = openKeyringFile(`${store}.keys`, systemEntropy)
+  const keyring = await openKeyringFile(`${store}.keys`, systemEntropy)
   const inputs = [
     { method: 'consents.enrol', cpf },
     { method: 'validations.validate', cpf, claims },
