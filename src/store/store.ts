@@ -40,8 +40,8 @@ import { Owners } from './owners/owners.ts'
 import { openPart } from './parts/parts.ts'
 import type { HighWaterMark, StoreOptions } from './store-options.ts'
 import { Projector, readViewProgressOf, type ViewProgress } from './views/projector.ts'
-import { type RebuildAll, Rebuilder, type RebuildResult, rebuildAll } from './views/rebuilder.ts'
-import { hasDiscardedTables, sweepDiscardedTables } from './views/side-table.ts'
+import { type RebuildAll, type RebuildParts, type RebuildResult, rebuildAll } from './views/rebuilder.ts'
+import { sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
 import type { Append, Appended, AttemptEnd, Receipt } from './writing/append.ts'
@@ -66,7 +66,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly #connection: Connection
   readonly #writer: Writer
   readonly #projector: Projector
-  readonly #rebuilder: Rebuilder
+  readonly #rebuildParts: RebuildParts
   readonly #stoppedViews: StoppedViews
   readonly #options: StoreOptions<E> & { readonly schemas: Schemas<E> }
   readonly #owner: string
@@ -98,7 +98,9 @@ export class Store<E extends EventMap = EventMap> {
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    this.#projector = new Projector(connection, views, () => this.#stoppedViews)
+    this.#rebuildParts = { connection, schemas, clock, onTrouble, onRejoined: () => this.#writer.forget() }
+    this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
+    this.#projector = new Projector(connection, views, this.#stoppedViews)
     const project: WriterParts['project'] = (events, cache) => this.#projector.project(events, cache)
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
@@ -108,10 +110,7 @@ export class Store<E extends EventMap = EventMap> {
       this.changes.wake()
     }
     this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
-    const viewParts = { connection, schemas, clock, onRejoined: () => this.#writer.forget() }
     this.viewReader = new ViewReader({ connection, schemas, views })
-    this.#rebuilder = new Rebuilder({ ...viewParts, onTrouble })
-    this.#stoppedViews = new StoppedViews({ ...viewParts, rebuilder: this.#rebuilder, options })
     this.#owner = options.createId()
     this.owners = new Owners(connection, vault, () => this.#writer.forget())
   }
@@ -157,7 +156,7 @@ export class Store<E extends EventMap = EventMap> {
       await store.#checkpointer.start(options.acceptRollback === true)
       store.#restoredAt = (await connection.read(readLastResume))?.position ?? 0
       await store.#stoppedViews.restore()
-      if (await hasDiscardedTables(connection)) store.#sweep(options)
+      store.#sweep()
       return store
     } catch (error) {
       await connection.close()
@@ -166,9 +165,9 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /** Removes discarded tables in the background. What it leaves is removed when the log is opened again. */
-  #sweep({ onTrouble = () => undefined }: StoreOptions): void {
-    const onFailed = (error: unknown) => onTrouble('discarded tables could not be removed', error)
-    this.#sweeping = sweepDiscardedTables(this.#connection, this.#closing.signal).catch(onFailed)
+  #sweep(): void {
+    const onFailed = (error: unknown) => this.#rebuildParts.onTrouble('discarded tables could not be removed', error)
+    this.#sweeping = sweepDiscardedTables(this.#rebuildParts, this.#closing.signal).catch(onFailed)
   }
 
   /** Appends to one or more streams with parts, receipt and index entries: all of it or nothing. */
@@ -289,7 +288,7 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Rebuilds views from the log and reports how the served rows differed. After an abort: the finished ones. */
   rebuild(options: RebuildAll = {}): Promise<RebuildResult[]> {
-    return rebuildAll(this.#rebuilder, this.#options.views, options)
+    return rebuildAll(this.#rebuildParts, this.#options.views, options)
   }
 
   /** Finds when the next effect of these types becomes due, or free of its lease, up to an instant. */

@@ -5,7 +5,7 @@ import { each, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
-import { readViewProgress } from '../views/projector.ts'
+import { readProgressOf } from '../views/projector.ts'
 
 /** Where the values of one kind of keyed digests are found: the rest of a stream's name, or the key of a view. */
 export type IndexKind = { readonly kind: string } & (
@@ -86,11 +86,9 @@ interface ValueColumns {
 function findValueColumns(snapshot: Snapshot, known: IndexKind, views: readonly View[]): ValueColumns | undefined {
   if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
   const view = views.find(({ name }) => name === known.view)
-  const isRunning = snapshot
-    .run(readViewProgress)
-    .some(found => found.isRunning && found.view === view?.name && found.version === view.version)
   const [key] = Object.keys(view?.columns ?? {})
-  return isRunning && view && key !== undefined ? { table: view.name, key, prefix: '' } : undefined
+  if (!view || key === undefined || !snapshot.run(() => readProgressOf(view))?.isRunning) return undefined
+  return { table: view.name, key, prefix: '' }
 }
 
 interface IndexCheckRow {

@@ -7,7 +7,7 @@ import type { Snapshot } from '../database/snapshot.ts'
 import type { Schemas } from '../log/header.ts'
 import { readPage } from '../log/read.ts'
 import { compareRows, RowDifferences } from '../views/compare-rows.ts'
-import { readViewProgress } from '../views/projector.ts'
+import { readProgressOf } from '../views/projector.ts'
 import { createViewTable, foldOne, type ViewRow, ViewTable } from '../views/view-table.ts'
 import type { OnPage } from './check-log.ts'
 
@@ -31,10 +31,9 @@ export async function checkViews(
   faults: Faults,
   onPage: OnPage,
 ): Promise<void> {
-  const progress = snapshot.run(readViewProgress)
   const built: BuiltView[] = []
   for (const view of views) {
-    const found = progress.find(each => each.view === view.name && each.version === view.version)
+    const found = snapshot.run(() => readProgressOf(view))
     // A view of another version is rebuilt when the log is opened.
     if (found?.isRunning) built.push(snapshot.run(() => createCheckTable(view)))
     else if (found) faults.add('views', `${view.name} is stopped: ${found.reason}`)
@@ -53,9 +52,8 @@ export async function checkViews(
     }
     snapshot.run(() => table.write(changed.values()))
     const differences = new RowDifferences()
-    const serving = new ViewTable(view)
     while (differences.after !== undefined) {
-      snapshot.run(() => compareRows(view, table, differences, { serving }))
+      snapshot.run(() => compareRows(view, table, differences))
       if (!(await onPage(position))) return
     }
     const { count, examples } = differences

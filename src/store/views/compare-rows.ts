@@ -1,6 +1,6 @@
 import type { View } from '../../vocabulary/view.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
-import type { ViewRow, ViewTable } from './view-table.ts'
+import { type ViewRow, ViewTable } from './view-table.ts'
 
 const pageKeys = 1_000
 const examplesMax = 10
@@ -19,21 +19,19 @@ export class RowDifferences {
   }
 }
 
-/** The table that a new one is compared with, and how. */
-export interface ComparisonOptions {
-  readonly serving: ViewTable
-  /** New rows that are not written yet. */
-  readonly held?: ReadonlyMap<string, ViewRow | undefined>
-  readonly isCompared?: boolean
-}
-
-/** Counts the next page of a view's new rows by key, and compares them with the serving ones in every column. */
+/**
+ * Counts the next page of a view's new rows by key, and compares them with the serving ones in every column.
+ *
+ * @param held new rows that are not written yet
+ */
 export function* compareRows(
   view: View,
   built: ViewTable,
   differences: RowDifferences,
-  { serving, held = new Map(), isCompared = true }: ComparisonOptions,
+  held: ReadonlyMap<string, ViewRow | undefined> = new Map(),
+  isCompared = true,
 ): Steps<void> {
+  const serving = new ViewTable(view)
   const { after = '' } = differences
   const [key = '', ...others] = Object.keys(view.columns)
   const nth = ({ name }: ViewTable) =>

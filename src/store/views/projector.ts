@@ -34,14 +34,10 @@ export class Projector {
   readonly #connection: Connection
   readonly #projected: readonly { readonly view: View; readonly table: ViewTable }[]
   readonly #names: ReadonlySet<string>
-  readonly #listener: () => ViewStateListener | undefined
+  readonly #listener: ViewStateListener | undefined
   #reportedViews = ''
 
-  constructor(
-    connection: Connection,
-    views: readonly View[],
-    listener: () => ViewStateListener | undefined = () => undefined,
-  ) {
+  constructor(connection: Connection, views: readonly View[], listener?: ViewStateListener) {
     this.#connection = connection
     this.#projected = views.map(view => ({ view, table: new ViewTable(view) }))
     this.#names = new Set(views.map(viewVersionName))
@@ -74,7 +70,7 @@ export class Projector {
     const running = parseRunningViews(before)
     if (before !== this.#reportedViews) {
       this.#reportedViews = before
-      queueMicrotask(() => this.#listener()?.onRunning(parseRunningViews(before)))
+      queueMicrotask(() => this.#listener?.onRunning(parseRunningViews(before)))
     }
     const from = (events[0]?.position ?? 0) - 1
     for (const name of running) {
@@ -90,7 +86,7 @@ export class Projector {
       running.delete(viewVersionName(view))
       yield* recordStop(view.name, from, reason)
       // After the transaction, since the listener may read the store.
-      queueMicrotask(() => this.#listener()?.onFailed(view.name))
+      queueMicrotask(() => this.#listener?.onFailed(view.name))
     }
     known.views = [...running].join(' ')
     if (known.views !== before) yield* rows(db.updateTable('head').set({ views: known.views }))
@@ -151,6 +147,11 @@ export function* readViewProgress(): Steps<readonly ViewProgress[]> {
     const isRunning = running.has(viewVersionName({ name: row.view, version: row.version }))
     return isRunning ? { ...row, isRunning, position: end, reason: '' } : { ...row, isRunning }
   })
+}
+
+/** Reads how far a view has come; `undefined` when the log has none of its version. */
+export function* readProgressOf({ name, version }: View): Steps<ViewProgress | undefined> {
+  return (yield* readViewProgress()).find(each => each.view === name && each.version === version)
 }
 
 /** Reads the progress for a process with these views: one that another version has taken over counts as stopped. */

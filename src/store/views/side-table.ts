@@ -124,31 +124,28 @@ function* discardTable(connection: Connection, table: string): Steps<void> {
   yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
 }
 
-/** Reports whether there are discarded tables to sweep. */
-export async function hasDiscardedTables(connection: Connection): Promise<boolean> {
-  return (await connection.read(() => listTables(connection))).some(isDiscarded)
-}
-
 /**
  * Removes discarded tables, including those left by a process that died. Deleting overwrites the rows, which takes
- * time, so it deletes a few at a time and lets others append in between.
+ * time, so it deletes a few at a time and lets others append in between. A damaged table is reported, and stays.
  */
-export async function sweepDiscardedTables(connection: Connection, signal?: AbortSignal): Promise<void> {
-  const failed = new Map<string, unknown>()
+export async function sweepDiscardedTables(
+  { connection, onTrouble }: { connection: Connection; onTrouble: (what: string, error: unknown) => void },
+  signal?: AbortSignal,
+): Promise<void> {
+  const damaged = new Set<string>()
   while (!signal?.aborted) {
-    const tables = (await connection.read(() => listTables(connection))).filter(isDiscarded)
-    const table = tables.find(each => !failed.has(each))
-    if (table === undefined) break
-    // A damaged table must not keep the others from being removed.
+    const tables = await connection.read(() => listTables(connection))
+    const table = tables.find(each => isDiscarded(each) && !damaged.has(each))
+    if (table === undefined) return
     await connection
       .transact(() => removeRows(connection, table))
       .catch((error: unknown) => {
         if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
-        failed.set(table, error)
+        damaged.add(table)
+        onTrouble('discarded tables could not be removed', error)
       })
     await yieldToEventLoop()
   }
-  for (const error of failed.values()) throw error
 }
 
 /** Deletes some rows of a table, and drops the table when it is empty. Another process may have dropped it already. */

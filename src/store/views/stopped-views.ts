@@ -1,16 +1,12 @@
-import type { Clock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, isWaitOver } from '../../vocabulary/instant.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
-import { type CatchUpParts, catchUp, isFailureOfOneView } from './folding.ts'
+import { catchUp, isFailureOfOneView } from './folding.ts'
 import { readRunningViews, readViewProgress, type ViewStateListener, viewVersionName } from './projector.ts'
-import type { Rebuilder } from './rebuilder.ts'
+import { buildView, type RebuildParts } from './rebuilder.ts'
 
-/** What `StoppedViews` works with. */
-export interface StoppedViewsParts extends CatchUpParts {
-  readonly rebuilder: Rebuilder
-  readonly clock: Clock
+interface StoppedViewsParts extends RebuildParts {
   readonly options: Pick<StoreOptions, 'views' | 'onViewStopped' | 'onViewTaken' | 'onViewBack'>
 }
 
@@ -58,7 +54,7 @@ export class StoppedViews implements ViewStateListener {
   async restore(): Promise<void> {
     for (const { view, position } of await this.#listStopped()) {
       await this.#restart(view, () =>
-        position === 0 ? this.#parts.rebuilder.build(view, { compare: false }) : catchUp(this.#parts, view),
+        position === 0 ? buildView(this.#parts, view, { compare: false }) : catchUp(this.#parts, view),
       )
     }
     this.#knownStopped = new Set((await this.#listStopped()).map(({ view }) => view.name))

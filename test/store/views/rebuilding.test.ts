@@ -7,7 +7,7 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { catchUp } from '../../../src/store/views/folding.ts'
 import { Projector } from '../../../src/store/views/projector.ts'
-import { Rebuilder } from '../../../src/store/views/rebuilder.ts'
+import { rebuildView } from '../../../src/store/views/rebuilder.ts'
 import { ViewReader } from '../../../src/store/views/view-reader.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { copyStore } from '../../support/sample-store.ts'
@@ -28,9 +28,9 @@ beforeAll(async () => {
   await store.close()
 })
 
-const rebuilder = (connection: Connection, rowsMax = 100_000) =>
-  new Rebuilder({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: () => undefined })
-const rebuild = (connection: Connection, rowsMax?: number) => rebuilder(connection, rowsMax).rebuild(view)
+const nothing = () => undefined
+const rebuild = (connection: Connection, rowsMax = 100_000) =>
+  rebuildView({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }, view)
 
 /** Edits a closed log without the store, and returns the rows of the last statement. */
 function edit(path: string, sql: string): unknown[] {
@@ -107,7 +107,7 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
         }),
       ),
   })
-  expect(await rebuilder(counted, 500).rebuild(view)).toMatchObject({ rows: streams, differences: 0 })
+  expect(await rebuild(counted, 500)).toMatchObject({ rows: streams, differences: 0 })
   // A page, its previous rows and the mark: each event of the first half has its own row.
   expect(maxima.read).toBeLessThan(600)
   expect(maxima.unwritten).toBeLessThan(2 * (500 + 250) + 50)
@@ -121,7 +121,7 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
   edit(path, 'update projection set position = 1')
   edit(path, 'delete from counted')
   maxima.read = 0
-  await catchUp({ connection: counted, schemas: {}, onRejoined: () => undefined }, view)
+  await catchUp({ connection: counted, schemas: {}, onRejoined: nothing }, view)
   expect(maxima.read).toBeLessThan(600)
   await connection.close()
   const store = await open(path, [view])
