@@ -39,7 +39,7 @@ export function replaceDurably(path: string, text: string, suffix: string): void
     rmSync(temporary, { force: true })
     throw error
   }
-  syncFolder(dirname(target))
+  syncToDisk(dirname(target), 'folder')
 }
 
 /** Writes all bytes: on a nearly full disk one write call may write only the first part. */
@@ -47,9 +47,9 @@ function writeWhole(descriptor: number, bytes: Uint8Array): void {
   for (let from = 0; from < bytes.length; ) from += writeSync(descriptor, bytes, from)
 }
 
-/** Makes the names in a folder durable. */
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r')
+/** Makes the content of a file durable, or the names in a folder. */
+export function syncToDisk(path: string, what: 'file' | 'folder'): void {
+  const descriptor = openSync(path, what === 'file' ? 'r+' : 'r')
   try {
     fsyncSync(descriptor)
   } finally {

@@ -2,9 +2,9 @@ import { existsSync, linkSync, readdirSync, readFileSync, rmSync } from 'node:fs
 import { basename, dirname, join } from 'node:path'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { asFileError } from '../vocabulary/file-errors.ts'
+import { withFileErrors } from '../vocabulary/file-errors.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { replaceDurably, syncFolder, writeDurably } from './durable-file.ts'
+import { replaceDurably, syncToDisk, writeDurably } from './durable-file.ts'
 
 /** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
 export interface KeyringFile {
@@ -31,7 +31,7 @@ export function readKeyringFile(path: string): KeyringFile {
       path,
     })
   }
-  const text = readKeyringText(path)
+  const text = withFileErrors('read', path, () => readFileSync(path, 'utf8'))
   try {
     return parseKeyring(text)
   } catch {
@@ -45,14 +45,6 @@ export function damagedKeyringError(path: string): AverbaError {
     hint: 'Put back your backup of the keyring: without it the personal data cannot be read',
     path,
   })
-}
-
-function readKeyringText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw asFileError('read', path, cause)
-  }
 }
 
 function parseKeyring(text: string): KeyringFile {
@@ -79,7 +71,7 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
     writeDurably(temporary, serializeKeyring(file))
     // Unlike a rename, a link fails when a keyring exists.
     linkSync(temporary, path)
-    syncFolder(dirname(path))
+    syncToDisk(dirname(path), 'folder')
     return true
   } catch (cause) {
     if (existsSync(path)) return false

@@ -28,3 +28,12 @@ export function asFileError(verb: 'read' | 'write' | 'use', path: string, cause:
   const hint = hints[cause.code] ?? 'Check the disk'
   return new AverbaError('STORE_UNSAFE', `Cannot ${verb} "${path}": ${cause.code}`, { cause, hint, path })
 }
+
+/** Does synchronous work on a file, and turns the errors of the file system as `asFileError` does. */
+export function withFileErrors<T>(verb: 'read' | 'write', path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw asFileError(verb, path, cause)
+  }
+}

@@ -1,4 +1,4 @@
-import type { Connection, Steps } from '../../src/store/database/connection.ts'
+import { type Connection, type Steps, withChanges } from '../../src/store/database/connection.ts'
 
 /** Wrappers around the transactions and reads of a connection. */
 export interface ConnectionHooks {
@@ -8,19 +8,10 @@ export interface ConnectionHooks {
 
 /** Wraps a connection. */
 export function withHooks(connection: Connection, { transact, read }: ConnectionHooks): Connection {
-  return {
-    dialect: connection.dialect,
-    listTables: connection.listTables,
-    foreignWrites: connection.foreignWrites,
-    isShared: connection.isShared,
-    transact: steps => (transact ? transact(steps, work => connection.transact(work)) : connection.transact(steps)),
-    read: steps => (read ? read(steps, work => connection.read(work)) : connection.read(steps)),
-    readOnly: query => connection.readOnly(query),
-    emptyJournal: () => connection.emptyJournal(),
-    rewrite: () => connection.rewrite(),
-    searchFile: pieces => connection.searchFile(pieces),
-    close: () => connection.close(),
-  }
+  return withChanges(connection, {
+    ...(transact && { transact: steps => transact(steps, work => connection.transact(work)) }),
+    ...(read && { read: steps => read(steps, work => connection.read(work)) }),
+  })
 }
 
 /** The statements of one transaction and the rows that it touched. */

@@ -1,7 +1,7 @@
 import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { each, rows, type Steps } from '../database/connection.ts'
+import { each, readPages, rows, type Statement, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
@@ -36,36 +36,20 @@ export async function checkIndex(
     const columns = findValueColumns(snapshot, known, views)
     if (!columns) continue
     const { kind } = known
-    const readEntries = (last?: IndexCheckRow) => readIndexPage(kind, columns, last?.digest ?? new Uint8Array())
-    const areEntriesRead = await eachRow(snapshot, readEntries, onPage, ({ name, doesExist, isErased }) => {
-      if (!doesExist) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which does not exist`)
-      else if (isErased) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which was erased`)
-    })
-    if (!areEntriesRead) return
+    for await (const page of readPages<IndexCheckRow>(snapshot, last => indexAfter(kind, columns, last))) {
+      for (const { name, doesExist, isErased } of page) {
+        if (!doesExist) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which does not exist`)
+        else if (isErased) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which was erased`)
+      }
+      if (columns.table === 'stream') snapshot.run(() => each(insertFound, page, ({ name }) => [name]))
+      if (!(await onPage())) return
+    }
     if (!('stream' in known && known.isOfEach)) continue
-    const { stream } = known
-    const readStreams = (last?: StreamCheckRow) =>
-      rows<StreamCheckRow>({ sql: selectStreams, parameters: [last?.name ?? stream, `${stream}~`] })
-    const areStreamsRead = await eachRow(snapshot, readStreams, onPage, ({ name, isMissing }) => {
-      if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
-    })
-    if (!areStreamsRead) return
-  }
-}
-
-/** Checks rows page by page, each page after the last row of the one before. False when `onPage` stopped it. */
-async function eachRow<R>(
-  snapshot: Snapshot,
-  readAfter: (last?: R) => Steps<readonly R[]>,
-  onPage: () => Promise<boolean>,
-  check: (row: R) => void,
-): Promise<boolean> {
-  for (let last: R | undefined; ; ) {
-    const page = snapshot.run(() => readAfter(last))
-    page.forEach(check)
-    last = page.at(-1)
-    if (last === undefined) return true
-    if (!(await onPage())) return false
+    for await (const page of readPages<StreamCheckRow>(snapshot, last => streamsAfter(known.stream, last))) {
+      for (const { name, isMissing } of page)
+        if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
+      if (!(await onPage())) return
+    }
   }
 }
 
@@ -98,19 +82,13 @@ interface IndexCheckRow {
   readonly isErased: 0 | 1
 }
 
-function* readIndexPage(
-  kind: string,
-  { table, key, prefix }: ValueColumns,
-  after: Uint8Array,
-): Steps<readonly IndexCheckRow[]> {
-  const page = yield* rows<IndexCheckRow>({
+function indexAfter(kind: string, { table, key, prefix }: ValueColumns, last?: IndexCheckRow): Statement {
+  return {
     sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "doesExist",
       exists (select 1 from owner_key where owner = ? || value and is_erased = 1) as "isErased"
       from keyed_index where kind = ? and digest > ? order by digest limit ${entriesPerPage}`,
-    parameters: [prefix, prefix, prefix, kind, after],
-  })
-  if (table === 'stream') yield* each(insertFound, page, ({ name }) => [name])
-  return page
+    parameters: [prefix, prefix, prefix, kind, last?.digest ?? new Uint8Array()],
+  }
 }
 
 interface StreamCheckRow {
@@ -119,20 +97,28 @@ interface StreamCheckRow {
 }
 
 const insertFound = 'insert into temp.index_check (stream) values (?) on conflict do nothing'
-const selectStreams = `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
-  and not exists (select 1 from temp.index_check as found where found.stream = name) as "isMissing"
-  from stream where name > ? and name < ? order by name limit ${entriesPerPage}`
+
+function streamsAfter(prefix: string, last?: StreamCheckRow): Statement {
+  return {
+    sql: `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
+      and not exists (select 1 from temp.index_check as found where found.stream = name) as "isMissing"
+      from stream where name > ? and name < ? order by name limit ${entriesPerPage}`,
+    parameters: [last?.name ?? prefix, `${prefix}~`],
+  }
+}
 
 const digestsPerPage = 500
 
 /** Compares recent digests with the times of their events. The content of the digests cannot be checked. */
 export async function checkRecent(snapshot: Snapshot, faults: Faults, onPage: () => Promise<boolean>): Promise<void> {
-  // A tampered position may be negative.
-  const readRecent = (last?: RecentRow) => rows(recentAfter(last?.position ?? Number.MIN_SAFE_INTEGER))
-  await eachRow(snapshot, readRecent, onPage, row => {
-    if (hasTimeOfEvent(row)) return
-    faults.add('index', `a recent digest names the event at ${row.position}, which does not exist or has another time`)
-  })
+  for await (const page of readPages(snapshot, recentAfter)) {
+    for (const row of page)
+      if (!hasTimeOfEvent(row)) {
+        const what = `a recent digest names the event at ${row.position}`
+        faults.add('index', `${what}, which does not exist or has another time`)
+      }
+    if (!(await onPage())) return
+  }
 }
 
 type RecentRow = InferResult<ReturnType<typeof recentAfter>>[number]
@@ -145,13 +131,16 @@ function hasTimeOfEvent({ at, header, before }: RecentRow): boolean {
   return at < event.at && before !== null && parseHeader(before).at === event.at
 }
 
-function recentAfter(position: number) {
-  return db
-    .selectFrom('recent_digest as recent')
-    .leftJoin('event', 'event.position', 'recent.position')
-    .leftJoin('event as earlier', join => join.on(eb => eb('earlier.position', '=', eb('recent.position', '-', 1))))
-    .select(['recent.position', 'recent.at', 'event.header', 'earlier.header as before'])
-    .where('recent.position', '>', position)
-    .orderBy('recent.position')
-    .limit(digestsPerPage)
+function recentAfter(last?: { readonly position: number }) {
+  return (
+    db
+      .selectFrom('recent_digest as recent')
+      .leftJoin('event', 'event.position', 'recent.position')
+      .leftJoin('event as earlier', join => join.on(eb => eb('earlier.position', '=', eb('recent.position', '-', 1))))
+      .select(['recent.position', 'recent.at', 'event.header', 'earlier.header as before'])
+      // A tampered position may be negative.
+      .where('recent.position', '>', last?.position ?? Number.MIN_SAFE_INTEGER)
+      .orderBy('recent.position')
+      .limit(digestsPerPage)
+  )
 }

@@ -1,8 +1,7 @@
-import type { Compilable, InferResult } from 'kysely'
+import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { rows, type Steps } from '../database/connection.ts'
+import { readPages, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
@@ -16,15 +15,11 @@ const callsPerPage = 1_000
 export class LedgerCheck {
   readonly #snapshot: Snapshot
 
-  private constructor(snapshot: Snapshot) {
+  constructor(snapshot: Snapshot) {
     this.#snapshot = snapshot
-  }
-
-  static begin(snapshot: Snapshot): LedgerCheck {
     snapshot.run(function* () {
       for (const sql of createTable) yield* rows({ sql, parameters: [] })
     })
-    return new LedgerCheck(snapshot)
   }
 
   addHeaders(texts: readonly string[]): void {
@@ -36,23 +31,12 @@ export class LedgerCheck {
   }
 
   async compare(faults: Faults): Promise<void> {
-    for await (const row of this.#pages(comparedEffects))
-      if (!isSameCall(row))
-        faults.add('effects', `the call ${row.position}/${row.n} has another state than the log says`)
-    for await (const { position, n } of this.#pages(missingEffects))
-      faults.add('effects', `the call ${position}/${n} is missing in the ledger`)
-  }
-
-  async *#pages<R extends EffectPlace>(pageAfter: (last: EffectPlace) => Compilable<R>): AsyncGenerator<R> {
-    for (let last: EffectPlace = { position: 0, n: -1 }; ; ) {
-      const after = last
-      const page = this.#snapshot.run(() => rows(pageAfter(after)))
-      yield* page
-      const end = page.at(-1)
-      if (!end) return
-      last = end
-      await yieldToEventLoop()
-    }
+    for await (const page of readPages(this.#snapshot, comparedEffects))
+      for (const row of page)
+        if (!isSameCall(row))
+          faults.add('effects', `the call ${row.position}/${row.n} has another state than the log says`)
+    for await (const page of readPages(this.#snapshot, missingEffects))
+      for (const { position, n } of page) faults.add('effects', `the call ${position}/${n} is missing in the ledger`)
   }
 }
 
@@ -91,13 +75,11 @@ type CallCheck = {
   }
 }
 
-interface EffectPlace {
-  readonly position: number
-  readonly n: number
-}
+type EffectPlace = Pick<CallCheck['temp.call_check'], 'position' | 'n'>
+const firstPlace: EffectPlace = { position: 0, n: -1 }
 
 /** The rows of the ledger, with what the events say of them: `null` where they say nothing. */
-function comparedEffects({ position, n }: EffectPlace) {
+function comparedEffects({ position, n }: EffectPlace = firstPlace) {
   return db
     .$extendTables<CallCheck>()
     .selectFrom('effect')
@@ -115,7 +97,7 @@ function comparedEffects({ position, n }: EffectPlace) {
 }
 
 /** The effects of the events that the ledger does not have. */
-function missingEffects({ position, n }: EffectPlace) {
+function missingEffects({ position, n }: EffectPlace = firstPlace) {
   return db
     .$extendTables<CallCheck>()
     .selectFrom('temp.call_check as expected')

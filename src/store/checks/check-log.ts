@@ -4,14 +4,14 @@ import type { Faults } from '../../proof/faults.ts'
 import type { LogVerified, LogVerifier, PresentPart } from '../../proof/log-verifier.ts'
 import { hashBytes, leafHash } from '../../proof/merkle.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
-import { first, rows, type Steps } from '../database/connection.ts'
+import { first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { type Tile, Tree, tileHashes } from '../log/tree.ts'
 import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { ErasureCheck } from './check-erasures.ts'
 import { LedgerCheck } from './check-ledger.ts'
-import { ReceiptCheck } from './check-receipts.ts'
+import { ReceiptCheck, receiptsAfter } from './check-receipts.ts'
 
 /** Called after each page with the position reached; returns whether to continue. */
 export type OnPage = (position: number) => Promise<boolean>
@@ -33,13 +33,11 @@ export async function checkLog(
 ): Promise<LogVerified | undefined> {
   const receipts = new ReceiptCheck(faults)
   const erasures = new ErasureCheck()
-  const ledger = LedgerCheck.begin(snapshot)
+  const ledger = new LedgerCheck(snapshot)
   const check = new RowCheck(faults)
   let position = 0
-  for (;;) {
-    const page = snapshot.run(() => rows(eventsAfter(position)))
-    const until = page.at(-1)?.position
-    if (until === undefined) break
+  for await (const page of readPages(snapshot, eventsAfter)) {
+    const until = page.at(-1)?.position ?? position
     const parts = snapshot.run(() => check.readParts(position, until))
     for (const row of page) {
       const header = parseHeader(row.header)
@@ -59,9 +57,8 @@ export async function checkLog(
   snapshot.run(() => check.checkDestroyed(verifier.destroyed))
   await ledger.compare(faults)
   snapshot.run(() => receipts.addEvent(position, undefined))
-  for (let after: string | undefined = ''; after !== undefined; ) {
-    const last: string = after
-    after = snapshot.run(() => receipts.checkPage(last))
+  for await (const page of readPages(snapshot, receiptsAfter)) {
+    snapshot.run(() => receipts.checkPage(page))
     if (!(await onPage(position))) break
   }
   return verifier.finish()
@@ -169,12 +166,12 @@ class RowCheck {
   }
 }
 
-function eventsAfter(position: number) {
+function eventsAfter(last?: { readonly position: number }) {
   return db
     .selectFrom('event')
     .leftJoin('stream', 'stream.key', 'event.stream')
     .select(['event.position', 'event.version', 'event.type', 'event.header', 'event.leaf', 'stream.name as stream'])
-    .where('event.position', '>', position)
+    .where('event.position', '>', last?.position ?? 0)
     .orderBy('event.position')
     .limit(eventsPerPage)
 }

@@ -1,7 +1,7 @@
 import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { first, rows, type Steps } from '../database/connection.ts'
+import { first, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
 
@@ -32,11 +32,8 @@ export class ReceiptCheck {
     this.#position = position
   }
 
-  /** Checks the next page of receipts after an id, and returns the last id of the page. */
-  *checkPage(after: string): Steps<string | undefined> {
-    const page = yield* rows(receiptsAfter(after))
+  *checkPage(page: readonly ReceiptRow[]): Steps<void> {
     for (const row of page) yield* this.#check(row)
-    return page.at(-1)?.id
   }
 
   *#check({ id, position, effect, code, header, stream, streamKey }: ReceiptRow): Steps<void> {
@@ -58,14 +55,14 @@ export class ReceiptCheck {
 type ReceiptRow = InferResult<ReturnType<typeof receiptsAfter>>[number]
 
 /** A page of receipts, with the header of the event at their position, and the stream that they name, if they exist. */
-function receiptsAfter(id: string) {
+export function receiptsAfter(last?: { readonly id: string }) {
   return db
     .selectFrom('receipt')
     .leftJoin('event', 'event.position', 'receipt.position')
     .leftJoin('stream', 'stream.name', 'receipt.stream')
     .select(['receipt.command_id as id', 'receipt.position', 'receipt.effect', 'receipt.code', 'receipt.stream'])
     .select(['event.header', 'stream.key as streamKey'])
-    .where('receipt.command_id', '>', id)
+    .where('receipt.command_id', '>', last?.id ?? '')
     .orderBy('receipt.command_id')
     .limit(receiptsPerPage)
 }

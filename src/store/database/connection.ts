@@ -1,4 +1,5 @@
 import type { Compilable, CompiledQuery } from 'kysely'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 
 /**
  * A statement with its parameters, each marked with `?` in every dialect. Rows are objects by column. Their numbers are
@@ -110,6 +111,22 @@ export function oneOf(column: string, values: readonly unknown[]): string {
 }
 
 /**
+ * Reads pages until an empty one, each after the last row of the one before, and yields to the event loop in between.
+ */
+export async function* readPages<R>(
+  reader: Pick<Connection, 'read'>,
+  pageAfter: (last?: R) => BuiltQuery<R>,
+): AsyncGenerator<readonly R[]> {
+  for (let last: R | undefined; ; await yieldToEventLoop()) {
+    const query = pageAfter(last)
+    const page = await reader.read(() => rows(query))
+    last = page.at(-1)
+    if (last === undefined) return
+    yield page
+  }
+}
+
+/**
  * Measures each committed write transaction from its first statement, so that waiting for another process's lock does
  * not count. Also reports the errors of failed ones.
  */
@@ -117,13 +134,9 @@ export function timeTransactions(
   connection: Connection,
   elapsedMs: () => number,
   onCommitted: (ms: number) => void,
-  onFailed: (error: unknown) => void = () => undefined,
+  onFailed: (error: unknown) => void,
 ): Connection {
-  return {
-    dialect: connection.dialect,
-    listTables: connection.listTables,
-    foreignWrites: connection.foreignWrites,
-    isShared: connection.isShared,
+  return withChanges(connection, {
     async transact(steps) {
       let began = 0
       try {
@@ -138,11 +151,23 @@ export function timeTransactions(
         throw error
       }
     },
+  })
+}
+
+/** Copies a connection with some members replaced. */
+export function withChanges(connection: Connection, changes: Partial<Connection>): Connection {
+  return {
+    dialect: connection.dialect,
+    listTables: connection.listTables,
+    foreignWrites: connection.foreignWrites,
+    isShared: connection.isShared,
+    transact: steps => connection.transact(steps),
     read: steps => connection.read(steps),
     readOnly: (query, check) => connection.readOnly(query, check),
     emptyJournal: () => connection.emptyJournal(),
     rewrite: () => connection.rewrite(),
     searchFile: pieces => connection.searchFile(pieces),
     close: () => connection.close(),
+    ...changes,
   }
 }

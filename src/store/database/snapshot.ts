@@ -76,6 +76,11 @@ export class Snapshot {
     }
   }
 
+  /** Like `run`, for what reads from a connection too. */
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    return this.run(steps)
+  }
+
   /** Adds the file name to an error about a damaged event, which lacks it. */
   #addFileName(error: unknown): unknown {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') return error

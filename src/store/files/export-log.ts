@@ -1,12 +1,12 @@
 import { createReadStream, existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { absenceTypes } from '../../proof/log-verifier.ts'
 import type { BundleFile, ReadFile } from '../../proof/verify-bundle.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { asFileError } from '../../vocabulary/file-errors.ts'
+import { asFileError, withFileErrors } from '../../vocabulary/file-errors.ts'
 import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
-import { first, rows, type Steps } from '../database/connection.ts'
+import { first, readPages, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { isAfterPart, type PartPlace } from '../parts/parts.ts'
@@ -69,46 +69,39 @@ export async function exportLog(
     throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
       hint: 'Close the log first: that signs a checkpoint',
     })
-  makeFolder(dir)
+  withFileErrors('write', dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }))
   const { size } = newest
   const written: string[] = []
-  const writeFile = (name: string, texts: Iterable<string>) =>
-    writeLines(join(dir, name), texts, () => written.push(name))
+  const write = async (name: string, texts: Iterable<string> | AsyncIterable<string>) => {
+    const path = join(dir, name)
+    await writeTexts(path, texts, () => written.push(path)).catch(cause => {
+      throw asFileError('write', path, cause)
+    })
+  }
   let parts = 0
+  const onParts = (count: number) => {
+    parts += count
+  }
   const origin = snapshot.run(readOrigin)
   try {
-    await writeFile('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
-    await writeFile('checkpoints.ndjson', checkpoints.map(checkpointLine))
-    await writeFile('leaves.ndjson', leafLines(snapshot, size, onProgress))
-    await writeFile(
-      'parts.ndjson',
-      partLines(snapshot, size, () => (parts += 1)),
-    )
-    await writeFile('README', [exportReadme({ origin, size })])
+    await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+    await write('checkpoints.ndjson', checkpoints.map(checkpointLine))
+    await write('leaves.ndjson', leafPages(snapshot, size, onProgress))
+    await write('parts.ndjson', partPages(snapshot, size, onParts))
+    await write('README', [exportReadme({ origin, size })])
     // Written last: a folder without it is incomplete.
-    await writeFile('checkpoint', [newest.note])
+    await write('checkpoint', [newest.note])
   } catch (error) {
     // Remove the incomplete files, so that the next export can use the folder.
-    for (const name of written) rmSync(join(dir, name), { force: true })
+    for (const path of written) rmSync(path, { force: true })
     throw error
   }
   return { dir, origin, events: size, parts, checkpoints: checkpoints.length }
 }
 
 function isOccupied(dir: string): boolean {
-  try {
-    return existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0)
-  } catch (cause) {
-    throw asFileError('read', dir, cause)
-  }
-}
-
-function makeFolder(dir: string): void {
-  try {
-    mkdirSync(dir, { recursive: true, mode: 0o700 })
-  } catch (cause) {
-    throw asFileError('write', dir, cause)
-  }
+  const isUsed = () => existsSync(dir) && (!statSync(dir).isDirectory() || readdirSync(dir).length > 0)
+  return withFileErrors('read', dir, isUsed)
 }
 
 const bundleFiles: readonly BundleFile[] = ['checkpoint', 'key', 'leaves.ndjson', 'parts.ndjson', 'checkpoints.ndjson']
@@ -119,13 +112,8 @@ const bundleFiles: readonly BundleFile[] = ['checkpoint', 'key', 'leaves.ndjson'
  * @throws {AverbaError} `NOT_OURS` when the folder has none of the files, `STORE_UNSAFE` when one cannot be read
  */
 export function openBundle(dir: string): ReadFile {
-  const exists = (name: string) => {
-    try {
-      return statSync(join(dir, name), { throwIfNoEntry: false }) !== undefined
-    } catch (cause) {
-      throw asFileError('read', join(dir, name), cause)
-    }
-  }
+  const exists = (name: string) =>
+    withFileErrors('read', join(dir, name), () => statSync(join(dir, name), { throwIfNoEntry: false })) !== undefined
   const present = new Set(bundleFiles.filter(exists))
   if (present.size === 0)
     throw new AverbaError('NOT_OURS', `Cannot verify "${dir}": the folder holds no export of a log`, {
@@ -146,72 +134,18 @@ function checkpointLine({ note, anchor }: { note: string; anchor: Uint8Array | n
   return `${JSON.stringify({ note, ...(anchor && { anchor: Buffer.from(anchor).toString('base64') }) })}\n`
 }
 
-function* leafLines(
-  snapshot: Snapshot,
-  size: number,
-  onProgress: (done: number, end: number) => void,
-): Iterable<string> {
-  for (let after = 0; after < size; ) {
-    const page = snapshot.run(() => readLeaves(after, size))
-    if (page.length === 0) return
-    for (const { header } of page) yield `${header}\n`
-    after += page.length
-    onProgress(after, size)
+async function* leafPages(snapshot: Snapshot, size: number, onProgress: (done: number, end: number) => void) {
+  const leaves = db.selectFrom('event').select(['position', 'header']).where('position', '<=', size)
+  const ordered = leaves.orderBy('position').limit(exportPageRows)
+  const leavesAfter = (last?: { position: number }) => ordered.where('position', '>', last?.position ?? 0)
+  for await (const page of readPages(snapshot, leavesAfter)) {
+    yield page.map(({ header }) => `${header}\n`).join('')
+    onProgress(page.at(-1)?.position ?? 0, size)
   }
 }
 
-function* partLines(snapshot: Snapshot, size: number, onPart: () => void): Iterable<string> {
-  let last = { position: 0, name: '' }
-  for (;;) {
-    const page = snapshot.run(() => readParts(last, size))
-    for (const { sealed, ...place } of page) {
-      onPart()
-      yield `${JSON.stringify({ ...place, sealed: Buffer.from(sealed).toString('base64') })}\n`
-    }
-    const end = page.at(-1)
-    if (!end) return
-    last = end
-  }
-}
-
-async function writeLines(path: string, texts: Iterable<string>, onMade: () => void): Promise<void> {
-  try {
-    await appendLines(await open(path, 'wx', 0o600), texts, onMade)
-  } catch (cause) {
-    throw asFileError('write', path, cause)
-  }
-}
-
-async function appendLines(file: FileHandle, texts: Iterable<string>, onMade: () => void): Promise<void> {
-  onMade()
-  try {
-    let buffer: string[] = []
-    for (const text of texts) {
-      buffer.push(text)
-      if (buffer.length < exportPageRows) continue
-      await file.appendFile(buffer.join(''))
-      buffer = []
-    }
-    await file.appendFile(buffer.join(''))
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
-function readLeaves(after: number, size: number): Steps<readonly { header: string }[]> {
-  const query = db.selectFrom('event').select('header').where('position', '>', after).where('position', '<=', size)
-  return rows(query.orderBy('position').limit(exportPageRows))
-}
-
-function* readDestroyedSince(): Steps<boolean> {
-  const query = db.selectFrom('event').select('position').where('type', 'in', absenceTypes).limit(1)
-  const newest = db.selectFrom('checkpoint').select(({ fn }) => fn.max('size').as('size'))
-  return (yield* first(query.where('position', '>', newest))) !== undefined
-}
-
-function readParts(last: PartPlace, size: number) {
-  return rows(
+async function* partPages(snapshot: Snapshot, size: number, onParts: (count: number) => void) {
+  const partsAfter = (last: PartPlace = { position: 0, name: '' }) =>
     db
       .selectFrom('part')
       .innerJoin('owner_key', 'owner_key.key', 'part.owner')
@@ -220,6 +154,33 @@ function readParts(last: PartPlace, size: number) {
       .where('part.position', '<=', size)
       .orderBy('part.position')
       .orderBy('part.name')
-      .limit(exportPageRows),
-  )
+      .limit(exportPageRows)
+  for await (const page of readPages(snapshot, partsAfter)) {
+    yield page
+      .map(part => `${JSON.stringify({ ...part, sealed: Buffer.from(part.sealed).toString('base64') })}\n`)
+      .join('')
+    onParts(page.length)
+  }
+}
+
+/** Writes a new file, durable when it returns. `onMade` is called as soon as it exists. */
+async function writeTexts(
+  path: string,
+  texts: Iterable<string> | AsyncIterable<string>,
+  onMade: () => void,
+): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  onMade()
+  try {
+    for await (const text of texts) await file.appendFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function* readDestroyedSince(): Steps<boolean> {
+  const query = db.selectFrom('event').select('position').where('type', 'in', absenceTypes).limit(1)
+  const newest = db.selectFrom('checkpoint').select(({ fn }) => fn.max('size').as('size'))
+  return (yield* first(query.where('position', '>', newest))) !== undefined
 }

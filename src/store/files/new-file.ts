@@ -1,7 +1,7 @@
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { syncFolder } from '../../vault/durable-file.ts'
+import { syncToDisk } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 
@@ -20,9 +20,9 @@ export async function writeNewFile<T>(
   try {
     closeSync(openSync(temporary, 'wx', 0o600))
     const written = await write(temporary)
-    syncFile(temporary)
+    syncToDisk(temporary, 'file')
     moveWithoutOverwrite(temporary, path)
-    syncFolder(dirname(path))
+    syncToDisk(dirname(path), 'folder')
     return written
   } catch (cause) {
     throw asFileError('write', path, cause)
@@ -47,14 +47,5 @@ function moveWithoutOverwrite(temporary: string, path: string): void {
     checkAbsent(path)
     if (!isFileError(error)) throw error
     renameSync(temporary, path)
-  }
-}
-
-function syncFile(path: string): void {
-  const descriptor = openSync(path, 'r+')
-  try {
-    fsyncSync(descriptor)
-  } finally {
-    closeSync(descriptor)
   }
 }

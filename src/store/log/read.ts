@@ -46,11 +46,10 @@ export interface SearchBounds {
   /** The position next to which it begins. By default an end of the log. */
   readonly after?: number | undefined
   readonly backward?: boolean
-  readonly limit: number
+  readonly limit?: number
+  /** Positions per statement. By default so many that reading their types takes about ten milliseconds. */
+  readonly positions?: number
 }
-
-/** Positions per statement: reading them takes about ten milliseconds. */
-const windowPositions = 20_000
 
 /**
  * Searches the log for rare events, window by window, and yields to the event loop in between: one statement over
@@ -58,14 +57,15 @@ const windowPositions = 20_000
  */
 export async function searchLog<T>(
   reader: Pick<Connection, 'read'>,
-  { after, backward = false, limit }: SearchBounds,
+  { after, backward = false, limit = Number.POSITIVE_INFINITY, positions = 20_000 }: SearchBounds,
   readWindow: (window: PositionWindow, limit: number) => Steps<readonly T[]>,
 ): Promise<{ found: T[]; end: number }> {
   const found: T[] = []
   for (let from = after; ; ) {
     const { page, window, end } = await reader.read(function* () {
       const end = yield* endOfLog()
-      const window = backward ? windowBefore(Math.min(from ?? end + 1, end + 1)) : windowAfter(from ?? 0, end)
+      const first = backward ? Math.min(from ?? end + 1, end + 1) - 1 - positions : (from ?? 0)
+      const window = { above: Math.max(0, first), upTo: Math.min(first + positions, end) }
       return { page: yield* readWindow(window, limit - found.length), window, end }
     })
     found.push(...page)
@@ -74,14 +74,6 @@ export async function searchLog<T>(
     from = backward ? window.above + 1 : window.upTo
     await yieldToEventLoop()
   }
-}
-
-function windowAfter(position: number, end: number): PositionWindow {
-  return { above: position, upTo: Math.min(position + windowPositions, end) }
-}
-
-function windowBefore(position: number): PositionWindow {
-  return { above: Math.max(0, position - 1 - windowPositions), upTo: position - 1 }
 }
 
 /** Which events to read, and in which order. */

@@ -1,12 +1,11 @@
 import { sql } from 'kysely'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { type Connection, first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
-import { endOfLog } from '../log/read.ts'
-import { eventsNaming, isEventOfPerson } from '../parts/person-search.ts'
+import { type PositionWindow, searchLog } from '../log/read.ts'
+import { eventsNaming, isEventOfPerson, personWindow } from '../parts/person-search.ts'
 
 /** A part that a header names. */
 export interface NamedPart {
@@ -37,8 +36,7 @@ export interface PersonSurvey {
   readonly keyEnding?: string
 }
 
-const pagePositions = 5_000
-const pageIndexRows = 5_000
+const pageRows = 5_000
 /** The end of the tag identifies sealed bytes in a file. */
 const endingBytes = 16
 
@@ -51,52 +49,44 @@ export async function surveyPerson(connection: Connection, subject: string): Pro
 
 /** Searches the headers for the parts that the log names of a person, including destroyed ones. */
 export async function findMentions(connection: Connection, subject: string): Promise<PersonMentions> {
-  const owner = streamOf('subject', subject)
-  const parts: NamedPart[] = []
-  const streams = new Map<number, string>()
-  const values = new Set([subject])
-  const commands = new Set<string>()
-  let until = 0
-  for (;;) {
-    const { found, last, end } = await connection.read(() => readMentionPage(subject, until))
-    for (const row of found) {
-      const header: SurveyedHeader = parseHeader(row.header)
-      if (!isEventOfPerson(subject, header)) continue
-      streams.set(row.key, row.stream)
-      const { parts: marks = [], data, commandId } = header
-      if (commandId !== undefined) commands.add(commandId)
-      // Records without a stream of their own are found by the id in the event.
-      if (typeof data.record === 'string') values.add(data.record)
-      for (const { name, hash } of marks.filter(mark => mark.owner === owner))
-        parts.push({ position: row.position, type: row.type, name, hash, leaf: encodeHex(row.leaf) })
-    }
-    until = last
-    if (last >= end) break
-    await yieldToEventLoop()
-  }
+  const { found, end } = await searchLog(connection, personWindow, window => readMentions(subject, window))
+  const streams = new Map(found.map(({ key, stream }) => [key, stream]))
+  const commands = new Set(found.flatMap(({ commandId }) => commandId ?? []))
+  // Records without a stream of their own are found by the id in the event.
+  const values = new Set([subject, ...found.flatMap(({ record }) => (typeof record === 'string' ? record : []))])
   // Each of these streams belongs to one person.
-  const own = [...streams].filter(([, name]) => name === owner || /^(consent|validation)-/.test(name))
-  for (const [key] of own) for (const id of await readCommandIds(connection, key)) commands.add(id)
-  for (const name of streams.values()) values.add(name).add(name.slice(name.indexOf('-') + 1))
-  return { until, parts, streams, values, commands: [...commands] }
+  const isOwn = (name: string) => name === streamOf('subject', subject) || /^(consent|validation)-/.test(name)
+  for (const [key, name] of streams) {
+    values.add(name).add(name.slice(name.indexOf('-') + 1))
+    if (isOwn(name)) for await (const id of readCommandIds(connection, key)) commands.add(id)
+  }
+  return { until: end, parts: found.flatMap(({ parts }) => parts), streams, values, commands: [...commands] }
+}
+
+/** Reads what the events of a person say in a window of the log. */
+function* readMentions(subject: string, window: PositionWindow) {
+  const owner = streamOf('subject', subject)
+  const columns = ['event.position', 'stream.key', 'stream.name as stream', 'event.type', 'event.header'] as const
+  const named = yield* rows(eventsNaming(subject, window).select(columns).select('event.leaf'))
+  return named.flatMap(({ header, leaf, position, type, key, stream }) => {
+    const event: SurveyedHeader = parseHeader(header)
+    if (!isEventOfPerson(subject, event)) return []
+    const own = (event.parts ?? []).filter(mark => mark.owner === owner)
+    const parts = own.map(({ name, hash }): NamedPart => ({ position, type, name, hash, leaf: encodeHex(leaf) }))
+    return [{ key, stream, commandId: event.commandId, record: event.data.record, parts }]
+  })
 }
 
 /** The commands of all events of a stream: most events do not name the person again. */
-async function readCommandIds(connection: Connection, key: number): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>()
-  for (let after = 0; ; ) {
-    const query = db.selectFrom('event').select(['version', 'header']).where('stream', '=', key)
-    const newer = query.where('version', '>', after).orderBy('version').limit(pagePositions)
-    const page = await connection.read(() => rows(newer))
+async function* readCommandIds(connection: Connection, key: number): AsyncGenerator<string> {
+  const query = db.selectFrom('event').select(['version', 'header']).where('stream', '=', key)
+  const ordered = query.orderBy('version').limit(pageRows)
+  const eventsAfter = (last?: { version: number }) => ordered.where('version', '>', last?.version ?? 0)
+  for await (const page of readPages(connection, eventsAfter))
     for (const { header } of page) {
       const { commandId }: SurveyedHeader = parseHeader(header)
-      if (commandId !== undefined) ids.add(commandId)
+      if (commandId !== undefined) yield commandId
     }
-    const last = page.at(-1)
-    if (!last) return ids
-    after = last.version
-    await yieldToEventLoop()
-  }
 }
 
 /** Scans the whole index: there is no database index from a value to its digests. */
@@ -104,32 +94,18 @@ async function findIndexEntries(
   connection: Connection,
   values: ReadonlySet<string>,
 ): Promise<PersonSurvey['indexEntries']> {
-  const indexEntries: PersonSurvey['indexEntries'][number][] = []
-  let after: IndexPlace = { kind: '', digest: new Uint8Array() }
-  for (;;) {
-    const page = await connection.read(() => readIndexPage(after))
-    for (const { kind, digest, value } of page) if (values.has(value)) indexEntries.push({ kind, digest })
-    const last = page.at(-1)
-    if (!last) return indexEntries
-    after = last
-    await yieldToEventLoop()
-  }
+  const found: PersonSurvey['indexEntries'][number][] = []
+  for await (const page of readPages(connection, indexAfter))
+    for (const { kind, digest, value } of page) if (values.has(value)) found.push({ kind, digest })
+  return found
+}
+
+function indexAfter({ kind, digest }: IndexPlace = { kind: '', digest: new Uint8Array() }) {
+  const query = db.selectFrom('keyed_index').selectAll().orderBy('kind').orderBy('digest').limit(pageRows)
+  return query.where(({ eb, refTuple, tuple }) => eb(refTuple('kind', 'digest'), '>', tuple(kind, digest)))
 }
 
 type IndexPlace = Pick<Schema['keyed_index'], 'kind' | 'digest'>
-
-function readIndexPage({ kind, digest }: IndexPlace) {
-  const query = db.selectFrom('keyed_index').selectAll().orderBy('kind').orderBy('digest').limit(pageIndexRows)
-  return rows(query.where(({ eb, refTuple, tuple }) => eb(refTuple('kind', 'digest'), '>', tuple(kind, digest))))
-}
-
-function* readMentionPage(subject: string, after: number) {
-  const end = yield* endOfLog()
-  const last = Math.min(after + pagePositions, end)
-  const columns = ['event.position', 'stream.key', 'stream.name as stream', 'event.type', 'event.header'] as const
-  const found = yield* rows(eventsNaming(subject, after, last).select(columns).select('event.leaf'))
-  return { found, last, end }
-}
 
 interface SurveyedHeader {
   readonly stream: string

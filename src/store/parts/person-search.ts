@@ -1,30 +1,23 @@
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type Connection, rows } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { endOfLog } from '../log/read.ts'
+import { type PositionWindow, searchLog } from '../log/read.ts'
 
-/** Positions read before yielding to the event loop. */
-const pagePositions = 5_000
+/** Positions per statement of a search for a person: headers have no index, and are longer than types. */
+export const personWindow = { positions: 5_000 }
 
 /**
  * Finds the streams with an event whose header contains a person's ref, in order of the first such event. `until` is
- * the end of the log at that moment. Scans the whole log, because headers have no index.
+ * the end of the log at that moment.
  */
 export async function findStreamsNaming(
   reader: Pick<Connection, 'read'>,
   subject: string,
 ): Promise<{ streams: string[]; until: number }> {
-  const until = await reader.read(endOfLog)
-  const streams = new Set<string>()
-  for (let after = 0; after < until; after += pagePositions) {
-    const last = Math.min(after + pagePositions, until)
-    const found = await reader.read(() => rows(eventsNaming(subject, after, last).select('stream.name')))
-    for (const { name } of found) streams.add(name)
-    await yieldToEventLoop()
-  }
-  return { streams: [...streams], until }
+  const readNames = (window: PositionWindow) => rows(eventsNaming(subject, window).select('stream.name'))
+  const { found, end } = await searchLog(reader, personWindow, readNames)
+  return { streams: [...new Set(found.map(({ name }) => name))], until: end }
 }
 
 /** The members of a header that show whose event it is. */
@@ -47,13 +40,13 @@ export function isEventOfPerson(subject: string, { stream, data, parts = [] }: O
   return parts.some(part => part.owner === owner)
 }
 
-/** Begins a query of the events in a range of the log whose header contains a person's ref. */
-export function eventsNaming(subject: string, after: number, last: number) {
+/** Begins a query of the events in a window of the log whose header contains a person's ref. */
+export function eventsNaming(subject: string, { above, upTo }: PositionWindow) {
   return db
     .selectFrom('event')
     .innerJoin('stream', 'stream.key', 'event.stream')
-    .where('event.position', '>', after)
-    .where('event.position', '<=', last)
+    .where('event.position', '>', above)
+    .where('event.position', '<=', upTo)
     .where('event.header', 'like', `%${subject}%`)
     .orderBy('event.position')
 }

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
+import { type Connection, type Statement, type Steps, withChanges } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { type Connection, type Statement, type Steps, storeConformance } from './index.ts'
+import { storeConformance } from './index.ts'
 
 type Change = (sql: string) => string
 
@@ -22,25 +23,9 @@ async function runBroken(name: string, breaking: (connection: Connection) => Con
   await body()
 }
 
-/** Copies a connection with some members replaced. */
-function withChange(connection: Connection, change: Partial<Connection>): Connection {
-  const { dialect, listTables, foreignWrites, isShared } = connection
-  return {
-    ...{ dialect, listTables, foreignWrites, isShared },
-    transact: steps => connection.transact(steps),
-    read: steps => connection.read(steps),
-    readOnly: (query, check) => connection.readOnly(query, check),
-    emptyJournal: () => connection.emptyJournal(),
-    rewrite: () => connection.rewrite(),
-    searchFile: pieces => connection.searchFile(pieces),
-    close: () => connection.close(),
-    ...change,
-  }
-}
-
 /** Changes the SQL of every statement. */
 const withSql = (change: Change) => (connection: Connection) =>
-  withChange(connection, {
+  withChanges(connection, {
     transact: steps => connection.transact(() => changeSql(steps, change)),
     read: steps => connection.read(() => changeSql(steps, change)),
   })
@@ -58,7 +43,7 @@ function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
 
 /** Runs every statement of a read in its own transaction. */
 const readingByStatement = (connection: Connection) =>
-  withChange(connection, {
+  withChanges(connection, {
     async read<T>(steps: () => Steps<T>): Promise<T> {
       const work = steps()
       let step = work.next()
@@ -75,7 +60,7 @@ const readingByStatement = (connection: Connection) =>
 
 /** Commits the steps that throw. */
 const committingAlways = (connection: Connection) =>
-  withChange(connection, {
+  withChanges(connection, {
     async transact<T>(steps: () => Steps<T>): Promise<T> {
       let thrown: { readonly error: unknown } | undefined
       const made = await connection.transact(function* (): Steps<T | undefined> {
@@ -102,7 +87,7 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   ],
   [
     'does not detect writes of other processes',
-    connection => withChange(connection, { foreignWrites: { sql: 'select 1 as seen', parameters: [] } }),
+    connection => withChanges(connection, { foreignWrites: { sql: 'select 1 as seen', parameters: [] } }),
     'positions have no gaps and versions and views are correct, whichever process appends',
   ],
   [

@@ -1,4 +1,4 @@
-import type { Connection } from '../../../src/store/database/connection.ts'
+import { type Connection, withChanges } from '../../../src/store/database/connection.ts'
 import type { Harness } from './harness.ts'
 import { type Place, type Through, toStream } from './place.ts'
 
@@ -13,7 +13,7 @@ export function failureConformance({ test, expect }: Harness, newPlace: (through
           if (isFull) throw new RangeError('The disk is full')
           return done
         })
-      return withTransact(connection, transact)
+      return withChanges(connection, { transact })
     }
     const store = await newPlace(failing).open()
     await store.append(toStream('token-a', 'none'))
@@ -25,16 +25,5 @@ export function failureConformance({ test, expect }: Harness, newPlace: (through
     expect((await store.append(toStream('token-c', 'none'))).status).toBe('appended')
     expect((await store.read({})).map(({ position }) => position)).toEqual([1, 2, 3, 4])
     await store.close()
-  })
-}
-
-/** Copies a connection with another `transact`. */
-function withTransact(connection: Connection, transact: Connection['transact']): Connection {
-  return new Proxy(connection, {
-    get(target, name) {
-      if (name === 'transact') return transact
-      const value: unknown = Reflect.get(target, name)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
   })
 }

@@ -9,17 +9,6 @@ import { Place, type Through } from './place.ts'
 import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
 
-export type {
-  AttemptSteps,
-  CheckTables,
-  Connection,
-  SearchProgress,
-  Statement,
-  StatementForEach,
-  Steps,
-} from '../../../src/store/database/connection.ts'
-export type { Connect, Harness, Matchers } from './harness.ts'
-
 /**
  * The tests that every store must pass, for any dialect and any test runner. A new store needs only a `Connection`;
  * everything else is the same for all.

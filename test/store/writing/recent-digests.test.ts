@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { type Connection, first, timeTransactions } from '../../../src/store/database/connection.ts'
+import { type Connection, first, withChanges } from '../../../src/store/database/connection.ts'
 import { createTables } from '../../../src/store/database/schema.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { digestKey, RecentDigests } from '../../../src/store/writing/writer-cache.ts'
@@ -18,12 +18,6 @@ const dayMs = Date.UTC(2031, 0, 1)
 async function given(path = ':memory:') {
   const state = { fails: false }
   const connection = await openSqlite(path)
-  // A plain object that can be spread: the methods of the connection are on its prototype.
-  const plain = timeTransactions(
-    connection,
-    () => 0,
-    () => undefined,
-  )
   const transact: Connection['transact'] = steps =>
     connection.transact(function* () {
       const result = yield* steps()
@@ -31,7 +25,7 @@ async function given(path = ':memory:') {
       return result
     })
   const store = await openStore({
-    medium: { open: async () => ({ ...plain, transact }), keyring: async () => keyring },
+    medium: { open: async () => withChanges(connection, { transact }), keyring: async () => keyring },
   })
   const record = async (content: number, minute: number) => {
     const stream = store.vault.keyring.id + content + minute
