@@ -3,14 +3,15 @@ import type { UnexpectedFact } from '../definition/machine.ts'
 import type { DeletionThreat } from './health.ts'
 
 /** The subscription that we want at the portal. The host supplies the secrets when a request is sent. */
-export interface DesiredEndpoint {
+interface DeclaredSubscription {
+  readonly subscription: string
   readonly evento: string
   readonly endpoint: string
 }
 
 /** The events of a subscription. */
 export type SubscriptionEvent =
-  | Event<'subscription.declared', DesiredEndpoint & { subscription: string }>
+  | Event<'subscription.declared', DeclaredSubscription>
   | Event<'subscription.registrationRequested' | 'subscription.changeRequested', HeldEndpoint>
   /** New secrets are requested: the generation is one more than the current one. */
   | Event<'subscription.rotationRequested', HeldEndpoint>
@@ -69,7 +70,8 @@ interface DeclinedOperation extends RegistrationRef {
   readonly code: string | null
 }
 
-interface LostOperation extends RegistrationRef {
+/** A call whose answer was lost. */
+export interface LostOperation extends RegistrationRef {
   readonly operation: string
 }
 
@@ -114,7 +116,7 @@ export type AdoptMessage = Message<'subscription.adopt' | 'subscription.takeOver
 
 /** The commands, and the facts from outside, of a subscription. */
 export type SubscriptionMessage =
-  | Message<'subscription.declare', DesiredEndpoint & { subscription: string }>
+  | Message<'subscription.declare', DeclaredSubscription>
   | Message<'subscription.register', { endpoint: string; follows?: boolean }>
   | Message<'subscription.change' | 'subscription.rotate', { endpoint: string }>
   | Message<'subscription.delete', unknown>

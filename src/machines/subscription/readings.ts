@@ -1,11 +1,72 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { SubscriptionContext, SubscriptionState } from './chart.ts'
-import { findThreat, healthAfterSuccess } from './health.ts'
+import { endCall, findUncertainCall, matchesRequest, resolveByDeletion, resolveUncertain } from './doubt.ts'
+import { findThreat, type HealthState, healthAfterSuccess } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
+/** Returns the events of a row of the portal's list. */
+export function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
+  const { context } = state
+  // A pending registration is matched by its event and endpoint instead.
+  if (shown.remoteId !== context.remoteId)
+    return state.matches({ registration: 'registering' }) ? [] : findReappearance(context, shown)
+  if (shown.isDeleted) {
+    const by = state.matches({ registration: { registered: 'deleting' } }) ? 'us' : 'portal'
+    // The next registration must not use an older secret than this one.
+    const raised = laterGeneration(context, shown.generation) === undefined ? [] : findDrift(state, shown)
+    const data = { by, deletedAt: shown.deletedAt } as const
+    return [...raised, { type: 'subscription.deleted', data, ...resolveByDeletion(state) }]
+  }
+  const isChanging = state.matches({ registration: { registered: 'changing' } })
+  return [
+    ...resolveUncertain(state, shown),
+    ...(isChanging && matchesRequest(context, shown) ? [] : findDrift(state, shown)),
+    ...healthEventsOfReading(state, shown),
+  ]
+}
+
+/** Returns the events when the portal's list, which includes deleted subscriptions, does not have it. */
+export function eventsIfMissing(state: SubscriptionState): SubscriptionEvent[] {
+  if (findUncertainCall(state) === 'subscribe') {
+    const data = { operation: 'subscribe', httpStatus: 0, code: 'NOT_DONE' }
+    return [{ type: 'subscription.declined', data, ...endCall('subscribe', false) }]
+  }
+  if (state.context.remoteId === null) return []
+  const anomaly = 'the portal lists it neither as active nor as deleted'
+  const data = { by: 'portal', deletedAt: null } as const
+  return [{ type: 'subscription.deleted', data, anomaly, ...resolveByDeletion(state) }]
+}
+
+/**
+ * Returns the events of a reading of a failing subscription: a success ends the threat; without one it may grow. The
+ * time of a success counts even in a stale reading: failures are read at the same time as the list.
+ */
+export function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
+  const { context } = state
+  const { lastSuccessAt, readAt } = shown
+  if (!state.matches({ health: 'failing' }) || shown.remoteId !== context.remoteId || shown.isDeleted) return []
+  // Successes of another event do not concern ours.
+  if (shown.evento !== context.evento) return []
+  const { failingSince, lastFailureAt } = context
+  // Any new success ends failures without a readable time.
+  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
+    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
+    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
+      const recovered = { type: 'subscription.recovered', data: { lastSuccessAt, failsAgain } } as const
+      return [recovered, ...announceThreat(healthAfterSuccess(lastSuccessAt, failsAgain, context), readAt)]
+    }
+  }
+  return announceThreat(context, readAt)
+}
+
+function announceThreat(health: HealthState, readAt: Instant): SubscriptionEvent[] {
+  const threat = findThreat(health, readAt)
+  return threat ? [{ type: 'subscription.threatened', data: threat }] : []
+}
+
 /** Returns how the portal differs from the known state. Each difference is recorded once. */
-export function findDrift(
+function findDrift(
   state: SubscriptionState,
   { evento, endpoint, generation, registeredAt }: SubscriptionReading,
 ): SubscriptionEvent[] {
@@ -32,46 +93,18 @@ export function findDrift(
  * Returns the portal's generation if it is later than ours: an earlier log, or another one, rotated to it. We use it,
  * since an older generation may have leaked.
  */
-export function laterGeneration(
-  context: Pick<SubscriptionContext, 'generation'>,
-  shown: number | null,
-): number | undefined {
+function laterGeneration(context: SubscriptionContext, shown: number | null): number | undefined {
   return shown !== null && shown > context.generation ? shown : undefined
 }
 
 /** Returns when the portal registered it, if our recorded time is far off. */
-function correctedRegistration(
-  { registeredAt }: SubscriptionContext,
-  shown: Instant | null | undefined,
-): Instant | undefined {
+function correctedRegistration({ registeredAt }: SubscriptionContext, shown: Instant | null): Instant | undefined {
   if (!shown || registeredAt === null) return undefined
   return Math.abs(fromInstant(shown) - fromInstant(registeredAt)) > clocksDifferMaxMs ? shown : undefined
 }
 
-/** Returns the events of a reading of a failing subscription: a success ends the threat; without one it may grow. */
-export function healthEvents(
-  context: SubscriptionContext,
-  { evento, lastSuccessAt, readAt }: SubscriptionReading,
-): SubscriptionEvent[] {
-  // Successes of another event do not concern ours.
-  if (evento !== context.evento) return []
-  const { failingSince, lastFailureAt } = context
-  // Any new success ends failures without a readable time.
-  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
-    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
-    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
-      const data = { lastSuccessAt, failsAgain }
-      const threat = findThreat(healthAfterSuccess(lastSuccessAt, failsAgain, context), readAt)
-      const threatened = threat ? [{ type: 'subscription.threatened', data: threat } as const] : []
-      return [{ type: 'subscription.recovered', data }, ...threatened]
-    }
-  }
-  const threat = findThreat(context, readAt)
-  return threat ? [{ type: 'subscription.threatened', data: threat }] : []
-}
-
 /** The former registration is listed again. The next reading shows its current state. */
-export function findReappearance(
+function findReappearance(
   { formerId }: SubscriptionContext,
   { remoteId, isDeleted }: SubscriptionReading,
 ): SubscriptionEvent[] {

@@ -2,15 +2,9 @@ import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Decision, Machine } from '../definition/machine.ts'
 import { chart, pickEndpoint, type SubscriptionContext, type SubscriptionState } from './chart.ts'
-import { findKnownOutcome, matchesRequest, resolveByDeletion, resolveEffect, resolveUncertain } from './doubt.ts'
-import type {
-  AdoptMessage,
-  HeldEndpoint,
-  SubscriptionEvent,
-  SubscriptionMessage,
-  SubscriptionReading,
-} from './messages.ts'
-import { findDrift, findReappearance, healthEvents, laterGeneration } from './readings.ts'
+import { endCall, findKnownOutcome, findUncertainCall } from './doubt.ts'
+import type { AdoptMessage, HeldEndpoint, SubscriptionEvent, SubscriptionMessage } from './messages.ts'
+import { eventsIfMissing, eventsOfReading, healthEventsOfReading } from './readings.ts'
 
 export type { SubscriptionEvent } from './messages.ts'
 
@@ -88,11 +82,8 @@ function requestChange(
   verb: 'changeRequested' | 'rotationRequested',
   asked: HeldEndpoint,
 ): SubscriptionEvent {
-  return {
-    type: `subscription.${verb}`,
-    data: asked,
-    effects: [portalCall('changeSubscription', context, asked)],
-  }
+  const effects = [portalCall('changeSubscription', context, asked)]
+  return { type: `subscription.${verb}`, data: asked, effects }
 }
 
 /** Makes a listed registration ours, without a request. */
@@ -102,50 +93,8 @@ function adopt(state: SubscriptionState, { type, data: shown }: AdoptMessage): S
   const held = { endpoint, generation: generation ?? state.context.generation }
   const times = { ...(lastSuccessAt && { lastSuccessAt }), ...(registeredAt && { registeredAt }) }
   const data = { remoteId, ...held, how, ...times } as const
-  return { type: 'subscription.registered', data, ...(isUnanswered(state) && resolveEffect('settled')) }
-}
-
-/** The portal's list, which includes deleted subscriptions, does not have it. */
-function eventsIfMissing(state: SubscriptionState): SubscriptionEvent[] {
-  if (isUnanswered(state)) {
-    const data = { operation: 'subscribe', httpStatus: 0, code: 'NOT_DONE' }
-    return [{ type: 'subscription.declined', data, ...resolveEffect('declined') }]
-  }
-  if (state.context.remoteId === null) return []
-  const anomaly = 'the portal lists it neither as active nor as deleted'
-  const data = { by: 'portal', deletedAt: null } as const
-  return [{ type: 'subscription.deleted', data, anomaly, ...resolveByDeletion(state) }]
-}
-
-/** Checks that the answer to the registration was lost. */
-function isUnanswered(state: SubscriptionState): boolean {
-  return state.matches({ registration: { registering: 'uncertain' } })
-}
-
-function eventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
-  const { context } = state
-  // A pending registration is matched by its event and endpoint instead.
-  if (shown.remoteId !== context.remoteId)
-    return state.matches({ registration: 'registering' }) ? [] : findReappearance(context, shown)
-  if (shown.isDeleted) {
-    const by = state.matches({ registration: { registered: 'deleting' } }) ? 'us' : 'portal'
-    // The next registration must not use an older secret than this one.
-    const raised = laterGeneration(context, shown.generation) === undefined ? [] : findDrift(state, shown)
-    const data = { by, deletedAt: shown.deletedAt } as const
-    return [...raised, { type: 'subscription.deleted', data, ...resolveByDeletion(state) }]
-  }
-  const isChanging = state.matches({ registration: { registered: 'changing' } })
-  return [
-    ...resolveUncertain(state, shown),
-    ...(isChanging && matchesRequest(context, shown) ? [] : findDrift(state, shown)),
-    ...healthEventsOfReading(state, shown),
-  ]
-}
-
-/** The time of a success counts even in a stale reading: failures are read at the same time as the list. */
-function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
-  if (shown.remoteId !== state.context.remoteId || shown.isDeleted) return []
-  return state.matches({ health: 'failing' }) ? healthEvents(state.context, shown) : []
+  const ended = findUncertainCall(state) === 'subscribe' && endCall('subscribe', true)
+  return { type: 'subscription.registered', data, ...ended }
 }
 
 const changes = ['portal.changeSubscription']
