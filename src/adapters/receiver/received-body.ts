@@ -1,7 +1,11 @@
 import type { IncomingMessage } from 'node:http'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Deadline } from './deadlines.ts'
 import type { ReceivedHead } from './received-head.ts'
+
+/** Whether the time for a notification is over: its body is read no further. */
+export interface Deadline {
+  readonly isOver: boolean
+}
 
 /**
  * Reads a whole body. `undefined` when it is too large or too late. Throws when it was cut off, and `BODY_CONSUMED`
@@ -14,8 +18,6 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
   if (isBodyUsed(request)) return undefined
   return async (bytesMax, deadline) => {
     if (isBodyUsed(request)) throw bodyConsumed()
-    // A host adapter that passes no body, without a length of 0, may have lost it.
-    if (request.body === null && head.contentLength === '') throw bodyIncomplete(0, 'an unknown number of')
     const chunks: Uint8Array[] = []
     let size = 0
     for await (const chunk of request.body ?? []) {
@@ -23,8 +25,8 @@ export function bodyOfRequest(request: Request, head: ReceivedHead): ReadBody | 
       if (size > bytesMax || deadline.isOver) return undefined
       chunks.push(chunk)
     }
-    // The same if it announces a chunked body and passes nothing.
-    if (size === 0 && head.contentLength === '' && head.transferEncoding !== '')
+    // A host adapter that passes nothing, without a length of 0, may have lost the body.
+    if (size === 0 && head.contentLength === '' && (request.body === null || head.transferEncoding !== ''))
       throw bodyIncomplete(0, 'an unknown number of')
     return checkLength(Buffer.concat(chunks), head)
   }

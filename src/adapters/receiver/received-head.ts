@@ -1,36 +1,44 @@
 import type { IncomingMessage } from 'node:http'
 
-/** The headers of a notification that are used (document 3, section 6). */
-const fieldByHeader = {
-  'event-type': 'evento',
-  secret: 'secret',
-  authorization: 'authorization',
-  'destinatario-tipo': 'recipientKind',
-  'destinatario-id': 'recipientId',
-  'content-length': 'contentLength',
-  'content-encoding': 'contentEncoding',
-  'transfer-encoding': 'transferEncoding',
-  'x-forwarded-for': 'forwarded',
-} as const
-
-type HeadField = (typeof fieldByHeader)[keyof typeof fieldByHeader]
+const emptyHead = {
+  method: '',
+  evento: '',
+  secret: '',
+  authorization: '',
+  recipientKind: '',
+  recipientId: '',
+  contentLength: '',
+  contentEncoding: '',
+  transferEncoding: '',
+  forwarded: '',
+}
 
 /** The part of a request's head that the receiver uses. An absent header is empty. */
-export type ReceivedHead = { readonly method: string } & Readonly<Record<HeadField, string>>
+export type ReceivedHead = Readonly<typeof emptyHead>
 
-const headerFields = Object.entries(fieldByHeader)
-const fields: ReadonlyMap<string, HeadField> = new Map(headerFields)
+/** The headers of a notification that are used (document 3, section 6). */
+const fields: ReadonlyMap<string, keyof ReceivedHead> = new Map([
+  ['event-type', 'evento'],
+  ['secret', 'secret'],
+  ['authorization', 'authorization'],
+  ['destinatario-tipo', 'recipientKind'],
+  ['destinatario-id', 'recipientId'],
+  ['content-length', 'contentLength'],
+  ['content-encoding', 'contentEncoding'],
+  ['transfer-encoding', 'transferEncoding'],
+  ['x-forwarded-for', 'forwarded'],
+])
 
 /** Reads the head of a web request. */
 export function headOfRequest({ method, headers }: Request): ReceivedHead {
-  const head = emptyHead(method)
-  for (const [header, name] of headerFields) head[name] = headers.get(header) ?? ''
+  const head = { ...emptyHead, method }
+  for (const [header, name] of fields) head[name] = headers.get(header) ?? ''
   return mergeRepeated(head)
 }
 
 /** Reads the head of a request of node:http from its raw headers: Node drops repeated ones, which must not pass. */
 export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): ReceivedHead {
-  const head = emptyHead(method)
+  const head = { ...emptyHead, method }
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = fields.get((rawHeaders[i] ?? '').toLowerCase())
     if (name === undefined) continue
@@ -43,7 +51,7 @@ export function headOfIncoming({ method = '', rawHeaders }: IncomingMessage): Re
 /** Headers that a proxy may repeat with the same value. */
 const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] as const
 
-function mergeRepeated(head: ReturnType<typeof emptyHead>): ReceivedHead {
+function mergeRepeated(head: typeof emptyHead): ReceivedHead {
   for (const name of repeatable) {
     if (!head[name].includes(',')) continue
     const [first = '', ...others] = head[name].split(/\s*,\s*/)
@@ -59,25 +67,5 @@ function decodeUtf8(text: string): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'latin1'))
   } catch {
     return text
-  }
-}
-
-/** Reports whether the head names several events. */
-export function namesSeveralEvents({ evento }: ReceivedHead): boolean {
-  return evento.includes(', ')
-}
-
-function emptyHead(method: string): { method: string } & Record<HeadField, string> {
-  return {
-    method,
-    evento: '',
-    secret: '',
-    authorization: '',
-    recipientKind: '',
-    recipientId: '',
-    contentLength: '',
-    contentEncoding: '',
-    transferEncoding: '',
-    forwarded: '',
   }
 }

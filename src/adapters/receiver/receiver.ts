@@ -1,12 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Clock, monotonicClock } from '../../runtime/clock.ts'
+import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
-import { type Deadline, Deadlines } from './deadlines.ts'
-import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type ReadBody } from './received-body.ts'
-import { headOfIncoming, headOfRequest, namesSeveralEvents, type ReceivedHead } from './received-head.ts'
+import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type Deadline, type ReadBody } from './received-body.ts'
+import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, matchesSecrets, parseRanges } from './sender.ts'
 
 /** A checked notification that is not stored yet. */
@@ -88,7 +87,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
   const { tracing = noTracing } = options
   const elapsedMs = monotonicClock(clock)
-  const deadlines = new Deadlines(clock, budgetMs)
 
   /** A wrong number of trusted proxies is the usual cause of a wrong 403. */
   const describeHops = ({ forwarded }: ReceivedHead) => {
@@ -101,7 +99,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (isAllowed && !isAllowed(clientAddress(remoteAddress, head.forwarded, trustedProxies))) {
       return { status: 403, text: 'This address may not notify' }
     }
-    const isNamed = head.evento !== '' && head.evento.length <= limits.evento && !namesSeveralEvents(head)
+    const { evento } = head
+    const isNamed = evento !== '' && evento.length <= limits.evento && !evento.includes(', ')
     return isNamed
       ? undefined
       : { status: 400, text: 'The header event-type is missing, too long or has several values' }
@@ -142,14 +141,19 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** Resolves with the answer, or with a 503 when its time is over first. */
   function withDeadline(head: ReceivedHead, readBody: ReadBody): Promise<ReceiverAnswer> {
     const began = elapsedMs()
-    const deadline = deadlines.begin()
+    const deadline = { isOver: false }
+    const answered = new AbortController()
     return new Promise(resolve => {
       const end = (answer: ReceiverAnswer, missed?: LossReason) => {
-        deadlines.end(deadline)
+        answered.abort(cancelReason)
         resolve(answer)
         if (missed !== undefined) options.onMissed?.(missed)
       }
-      deadline.onOver = () => end({ status: 503, text: 'The notification was not stored in time' }, 'late')
+      void clock.sleep(budgetMs, answered.signal, 'the time of a request').then(() => {
+        if (answered.signal.aborted) return
+        deadline.isOver = true
+        end({ status: 503, text: 'The notification was not stored in time' }, 'late')
+      })
       accept(head, readBody, deadline).then(
         answer => {
           if (deadline.isOver) return

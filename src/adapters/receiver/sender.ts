@@ -19,14 +19,9 @@ export function parseRanges(sources: readonly string[]): (address: string) => bo
     }
     list.addSubnet(network, Number(prefix), 'ipv4')
   }
-  // The portal has few addresses and often sends from the same one: remember the last result.
-  let [last, isIn] = ['', false]
   return address => {
-    if (address === last) return isIn
     const plain = withoutPort(address).replace(/^::ffff:/i, '')
-    isIn = isIPv4(plain) && list.check(plain, 'ipv4')
-    last = address
-    return isIn
+    return isIPv4(plain) && list.check(plain, 'ipv4')
   }
 }
 

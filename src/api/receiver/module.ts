@@ -13,21 +13,11 @@ export interface ReceiverMethods {
   readonly receiver: Receiver
 }
 
-/** Creates the module of the receiver. */
-export function createReceiverModule(context: ApiContext, portal: SubscriptionModule): Module<ReceiverMethods> {
-  const { receiver, refused } = createReceiving(context, portal)
-  const { receiver: receiving, subscriptions = [] } = context.options
-  return {
-    methods: { receiver },
-    checks: { receiver: async () => (receiving || subscriptions.length > 0 ? refused.check() : undefined) },
-  }
-}
-
-/** Creates the receiver, which stores notifications, and the counter of those that it refused. */
-function createReceiving(
+/** Creates the module of the receiver, which stores notifications and counts those that it refuses. */
+export function createReceiverModule(
   context: ApiContext,
   { declarations, accepted, methods }: SubscriptionModule,
-): { readonly receiver: Receiver; readonly refused: RefusedNotifications } {
+): Module<ReceiverMethods> {
   const { clock, engine, options, log, tracing } = context
   const refused = new RefusedNotifications(evento => declarations.isDeclared(evento))
   /** Only declared events are logged: anyone may send any name. */
@@ -62,5 +52,9 @@ function createReceiving(
       logLimited({ message: 'a notification reached the receiver incomplete', ...more })
     },
   })
-  return { receiver, refused }
+  const isExpected = options.receiver !== undefined || (options.subscriptions ?? []).length > 0
+  return {
+    methods: { receiver },
+    checks: { receiver: async () => (isExpected ? refused.check() : undefined) },
+  }
 }
