@@ -4,13 +4,12 @@ import { type PartPlace, partPlaceKey } from '../../../store/parts/parts.ts'
 import type { IndexEntry } from '../../../store/writing/append.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
-import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, PartAddress } from '../../../vocabulary/message.ts'
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type ApiContext, findStream } from '../../api-context.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
-import type { NewNotification, NotificationMatcher } from './notification-matcher.ts'
+import { type NotificationMatcher, openUndamaged } from './notification-matcher.ts'
 
 /** The most records, or characters of content, recorded in one append: the receiver waits for it. */
 export const portionItems = 100
@@ -19,21 +18,17 @@ const portionCharacters = 1_048_576
 /** Collects what to record, in one append, for a portion of the failure records. */
 export class FailurePortion {
   readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
-  /** The notifications recovered into the inbox, to be matched with the following records. */
-  readonly recovered: NewNotification[] = []
-  /** The notifications that were in the inbox before. */
-  readonly linked: string[] = []
   readonly #targets: AddressedMessage[] = []
   readonly #indexEntries: IndexEntry[] = []
   readonly #destroyed: PartPlace[] = []
   readonly #context: ApiContext
-  readonly #stored: NotificationMatcher
+  readonly #matcher: NotificationMatcher
   readonly #recovers: boolean
   readonly #dayFrom: Instant | null
 
-  constructor(context: ApiContext, stored: NotificationMatcher, recovers: boolean, dayFrom: Instant | null) {
+  constructor(context: ApiContext, matcher: NotificationMatcher, recovers: boolean, dayFrom: Instant | null) {
     this.#context = context
-    this.#stored = stored
+    this.#matcher = matcher
     this.#recovers = recovers
     this.#dayFrom = dayFrom
   }
@@ -51,8 +46,8 @@ export class FailurePortion {
     const stream = await findStream(this.#context.store, 'subscription', item.evento)
     const known = await this.#context.store.lookUp('failure', String(item.remoteId))
     const failure = known ?? (await this.#observe(item, stream))
-    const isOpen = this.#recovers && (await this.#isUnknown('recovery', item))
-    if (!isOpen || stream === undefined) return
+    if (!this.#recovers || stream === undefined) return
+    if ((await this.#context.store.lookUp('recovery', String(item.remoteId))) !== undefined) return
     const row = known === undefined ? undefined : await this.#findRow(known, stream)
     if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
     await this.#recover(item, failure, stream)
@@ -98,12 +93,7 @@ export class FailurePortion {
 
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#context
-    const content = await this.#context.store.open(address).catch((error: unknown) => {
-      // The damage checks report it; it must not stop the recovery.
-      if (isDamage(error)) return undefined
-      throw error
-    })
-    if (content === undefined) return
+    if ((await openUndamaged(store.open(address))) === undefined) return
     const [stream, fromVersion, name] = parsePartAddress(address)
     const [event] = await store.read({ stream, fromVersion, limit: 1 })
     if (event) this.#destroyed.push({ position: event.position, name })
@@ -117,12 +107,11 @@ export class FailurePortion {
       this.counts.withoutContent += 1
       return
     }
-    const found = await this.#stored.find({ evento, failedAt, content }, this)
+    const found = await this.#matcher.link({ evento, failedAt, content })
     const notification = found ?? this.#context.createId()
     const how = found === undefined ? 'recovered' : 'stored'
-    if (found !== undefined) this.linked.push(found)
-    else {
-      this.recovered.push({ notification, evento, failedAt, content })
+    if (found === undefined) {
+      this.#matcher.add({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
       const parts = { body: { owner: stream, value: toSealedBody(body) } }
@@ -133,10 +122,6 @@ export class FailurePortion {
     this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
     this.#addEntry('recovery', item, notification)
     this.counts[how] += 1
-  }
-
-  async #isUnknown(kind: string, { remoteId }: ListedFailure): Promise<boolean> {
-    return (await this.#context.store.lookUp(kind, String(remoteId))) === undefined
   }
 
   /** Indexes a record, so that two processes cannot both record it. */

@@ -4,11 +4,11 @@ import { positionBefore } from '../../../store/log/read.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Instant } from '../../../vocabulary/message.ts'
+import type { Instant, PartAddress } from '../../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
 import { type ApiContext, readPages } from '../../api-context.ts'
 import { openAs, type Recorded } from '../../events.ts'
-import { copyWindowMs } from '../../notifications/notification.ts'
+import { bodyAddress, copyWindowMs } from '../../notifications/notification.ts'
 import type { SealedBody } from '../../sealed-parts.ts'
 
 /**
@@ -26,15 +26,9 @@ export interface LostNotification {
   readonly content: string
 }
 
-/** A recovered notification that is about to be stored. */
-export interface NewNotification extends LostNotification {
+/** A failure that is linked to a notification. */
+export interface LinkedFailure extends LostNotification {
   readonly notification: string
-}
-
-/** What is about to be recorded: recovered notifications, and existing ones that failures are linked to. */
-export interface MatchedFailures {
-  readonly recovered: readonly NewNotification[]
-  readonly linked: readonly string[]
 }
 
 interface KnownNotification {
@@ -42,8 +36,7 @@ interface KnownNotification {
   readonly evento: string
   /** When it was delivered, copies included: each matches one failure at most. Empty when unknown. */
   readonly times: number[]
-  readonly bodyBytes: number
-  readonly body: string
+  readonly body: PartAddress
   /** It has no recipient: it matches failures of any recipient. */
   readonly isRecovered: boolean
   /** The content, known without opening a body, for a failure record. */
@@ -61,15 +54,13 @@ interface OpenedNotification {
 /** Finds the notification of a failure, by content, among those stored around the time of the failures. */
 export class NotificationMatcher {
   readonly #context: ApiContext
-  /** Those whose content is not opened yet, by event and length. */
-  readonly #unopened = new Map<string, KnownNotification[]>()
-  readonly #byContent = new Map<string, KnownNotification[]>()
+  /** The notifications whose content may be that of a lost one, by event and length. */
+  readonly #alike = new Map<string, KnownNotification[]>()
   /** All stored and all failed notifications, by event. */
   readonly #byEvento = new Map<string, KnownNotification[]>()
   /** The same, sorted by each of their times. */
   readonly #inOrder = new Map<string, { readonly at: number; readonly stored: KnownNotification }[]>()
   readonly #byNotification = new Map<string, KnownNotification>()
-  readonly #fromNewCache = new WeakMap<NewNotification, KnownNotification>()
   /** How many failures each notification is linked to. */
   readonly #links = new Map<string, number>()
   #opened = 0
@@ -88,15 +79,15 @@ export class NotificationMatcher {
     context: ApiContext,
     lost: readonly LostNotification[],
     all: readonly LostNotification[],
-    linked: ReadonlyMap<string, readonly LostNotification[]>,
+    linked: readonly LinkedFailure[],
   ): Promise<NotificationMatcher> {
     const found = new NotificationMatcher(context)
     const times: number[] = []
-    for (const { evento, failedAt, content } of lost) {
-      if (failedAt === null) continue
-      times.push(fromInstant(failedAt))
-      found.#unopened.set(lengthKey(evento, Buffer.byteLength(content)), [])
-      found.#byEvento.set(evento, [])
+    for (const each of lost) {
+      if (each.failedAt === null) continue
+      times.push(fromInstant(each.failedAt))
+      found.#alike.set(shapeOf(each), [])
+      found.#byEvento.set(each.evento, [])
     }
     if (times.length === 0) return found
     for (const each of all) found.#byEvento.get(each.evento)?.push(fromFailure(each))
@@ -106,7 +97,7 @@ export class NotificationMatcher {
     )
     // The original of a copy may be one more window earlier.
     await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
-    for (const [notification, failures] of linked) await found.#link(notification, failures)
+    for (const each of linked) await found.#addLinked(each)
     for (const [evento, all] of found.#byEvento) {
       const cameAt = all.flatMap(stored => stored.times.map(at => ({ at, stored })))
       found.#inOrder.set(
@@ -118,32 +109,37 @@ export class NotificationMatcher {
   }
 
   /**
-   * Finds the notification of a failure: one with its event and content, stored around that time or about to be.
+   * Links a failure to its notification: one with its event and content, stored around that time or added before.
    * Returns `undefined` when the notification may be lost, since a failure does not name its recipient:
    *
    * - the same content went to several recipients, or failed more often than it was stored;
    * - another content was sent between the stored notification and the failure: the failure is of a second sending.
    */
-  async find(sought: LostNotification, pending: MatchedFailures): Promise<string | undefined> {
-    const { evento, failedAt, content } = sought
+  async link(failure: LostNotification): Promise<string | undefined> {
+    const { failedAt } = failure
     if (failedAt === null) return undefined
     const at = fromInstant(failedAt)
-    const isThen = ({ times }: KnownNotification) => times.some(each => Math.abs(each - at) <= copyWindowMs)
-    await this.#open(lengthKey(evento, Buffer.byteLength(content)), isThen)
-    const name = this.#failureContentName(sought)
-    const coming = pending.recovered.filter(each => each.evento === evento).map(each => this.#fromNew(each))
-    const alike = [...(this.#byContent.get(name) ?? []), ...coming.filter(each => each.opened?.name === name)]
-    const then = alike.filter(isThen)
-    const known: KnownNotification[] = []
-    for (const each of then) if (await this.#isAbout(each, at)) known.push(each)
-    const recovered = known.find(each => each.isRecovered)
-    if (recovered) return recovered.notification
-    if (new Set(then.map(each => each.opened?.recipient)).size > 1) return undefined
-    const isLeft = ({ notification, times }: KnownNotification) => {
-      const pendingLinks = pending.linked.filter(each => each === notification).length
-      return (this.#links.get(notification) ?? 0) + pendingLinks < times.length
+    const name = this.#failureName(failure)
+    const [then, known]: [KnownNotification[], KnownNotification[]] = [[], []]
+    for (const each of this.#alike.get(shapeOf(failure)) ?? []) {
+      if (!each.times.some(time => Math.abs(time - at) <= copyWindowMs)) continue
+      // A destroyed or damaged body cannot be compared: it matches no failure.
+      const opened = each.opened === undefined ? await this.#open(each) : each.opened
+      if (opened?.name !== name) continue
+      then.push(each)
+      if (await this.#isAbout(each, at)) known.push(each)
     }
-    return known.find(isLeft)?.notification
+    const isSure = new Set(then.map(each => each.opened?.recipient)).size === 1
+    const found =
+      known.find(each => each.isRecovered) ??
+      (isSure ? known.find(each => this.#linksOf(each) < each.times.length) : undefined)
+    if (found) this.#links.set(found.notification, this.#linksOf(found) + 1)
+    return found?.notification
+  }
+
+  /** Adds a notification that is being recovered from a failure: it matches later failures. */
+  add(recovered: LinkedFailure): void {
+    this.#alike.get(shapeOf(recovered))?.push(fromFailure(recovered, recovered.notification))
   }
 
   /** Whether the failed delivery at that time may be one of the notification, or a copy of it. */
@@ -164,7 +160,7 @@ export class NotificationMatcher {
     for (let i = firstAfter(all, from); i < all.length; i++) {
       const { at, stored: each } = all[i] ?? { at: until, stored }
       if (at >= until) return false
-      const opened = await this.#openContent(each)
+      const opened = await this.#open(each)
       if (opened?.name === stored.opened?.name) continue
       const recipients = [opened?.recipient ?? '', stored.opened?.recipient ?? '']
       if (recipients.includes('') || recipients[0] === recipients[1]) return true
@@ -172,75 +168,34 @@ export class NotificationMatcher {
     return false
   }
 
-  /** Notes the failures linked to a notification. A recovered one may be later in the log than what was read. */
-  async #link(notification: string, failures: readonly LostNotification[]): Promise<void> {
-    this.#links.set(notification, failures.length)
-    if (this.#byNotification.has(notification)) return
-    const isAlike = ({ evento, content }: LostNotification) =>
-      this.#unopened.has(lengthKey(evento, Buffer.byteLength(content)))
-    if (!failures.some(isAlike)) return
-    const [event] = await this.#context.store.read({
-      stream: streamOf('notification', notification),
-      limit: 1,
-    })
+  #linksOf({ notification }: Pick<KnownNotification, 'notification'>): number {
+    return this.#links.get(notification) ?? 0
+  }
+
+  /** Notes a linked failure. Its notification may be a recovered one that is later in the log than what was read. */
+  async #addLinked(linked: LinkedFailure): Promise<void> {
+    const { notification } = linked
+    this.#links.set(notification, this.#linksOf(linked) + 1)
+    if (this.#byNotification.has(notification) || !this.#alike.has(shapeOf(linked))) return
+    const [event] = await this.#context.store.read({ stream: streamOf('notification', notification), limit: 1 })
     if (event?.type === 'notification.recovered') this.#add(event)
   }
 
-  noteRecorded({ recovered, linked }: MatchedFailures): void {
-    for (const each of linked) this.#links.set(each, (this.#links.get(each) ?? 0) + 1)
-    for (const each of recovered) if (each.failedAt !== null) this.#keepContent(this.#fromNew(each))
-  }
-
-  /** Opens the contents of one event, length and time, each once. */
-  async #open(shape: string, isThen: (each: KnownNotification) => boolean): Promise<void> {
-    const unopened = this.#unopened.get(shape) ?? []
-    if (unopened.length === 0) return
-    const rest: KnownNotification[] = []
-    for (const each of unopened) {
-      if (!isThen(each)) {
-        rest.push(each)
-        continue
-      }
-      // A destroyed or damaged body cannot be compared: it matches no failure.
-      if ((await this.#openContent(each)) !== null) this.#keepContent(each)
-    }
-    this.#unopened.set(shape, rest)
-  }
-
-  async #openContent(stored: KnownNotification): Promise<OpenedNotification | null> {
+  /** Opens a content, once. */
+  async #open(stored: KnownNotification): Promise<OpenedNotification | null> {
+    const { evento, content, body } = stored
     if (stored.opened !== undefined) return stored.opened
-    const { content } = stored
     if (content !== undefined) {
-      stored.opened = { name: this.#failureContentName({ evento: stored.evento, content }), recipient: '' }
+      stored.opened = { name: this.#failureName({ evento, content }), recipient: '' }
       return stored.opened
     }
     this.#opened += 1
     if (this.#opened % openedPerTurn === 0) await yieldToEventLoop()
-    const sealed = await this.#openSealed(stored)
-    const { evento } = stored
+    const sealed = await openUndamaged(openAs(this.#context.store, 'body', body))
     stored.opened = sealed
       ? { name: this.#contentName(evento, sealed.bytes), recipient: recipientName(sealed.recipient) }
       : null
     return stored.opened
-  }
-
-  #fromNew(found: NewNotification): KnownNotification {
-    const made = this.#fromNewCache.get(found)
-    if (made) return made
-    const { notification, evento, content, failedAt } = found
-    const times = failedAt === null ? [] : [fromInstant(failedAt)]
-    const opened = { name: this.#failureContentName(found), recipient: '' }
-    const bodyBytes = Buffer.byteLength(content)
-    const stored = { notification, evento, times, bodyBytes, body: '', isRecovered: true, opened }
-    this.#fromNewCache.set(found, stored)
-    return stored
-  }
-
-  #keepContent(stored: KnownNotification): void {
-    const name = stored.opened?.name ?? ''
-    const known = this.#byContent.get(name)
-    if (known) known.push(stored)
-    else this.#byContent.set(name, [stored])
   }
 
   async #read(from: number, until: number): Promise<void> {
@@ -250,38 +205,36 @@ export class NotificationMatcher {
     for await (const page of readPages(store, { after, types }))
       for (const event of page) {
         if (fromInstant(event.at) > until) return
-        this.#add(event)
+        if (event.type !== 'notification.copied') this.#add(event)
+        else this.#byNotification.get(idOfStream(event.stream))?.times.push(fromInstant(event.at))
       }
   }
 
-  #add(event: Recorded<(typeof arrivals)[number] | 'notification.copied'>): void {
-    if (event.type === 'notification.copied') {
-      const first = this.#byNotification.get(idOfStream(event.stream))
-      first?.times.push(fromInstant(event.at))
-      return
-    }
-    const stored = fromEvent(event)
-    const alike = this.#byEvento.get(stored.evento)
+  #add(event: Recorded<(typeof arrivals)[number]>): void {
+    const { notification, evento, bodyBytes } = event.data
+    const alike = this.#byEvento.get(evento)
     if (!alike) return
+    const stored = fromEvent(event)
     alike.push(stored)
-    this.#unopened.get(lengthKey(stored.evento, stored.bodyBytes))?.push(stored)
-    this.#byNotification.set(stored.notification, stored)
+    this.#alike.get(shapeKey(evento, bodyBytes))?.push(stored)
+    this.#byNotification.set(notification, stored)
   }
 
-  async #openSealed({ body }: KnownNotification): Promise<SealedBody | undefined> {
-    return openAs(this.#context.store, 'body', body).catch((error: unknown) => {
-      if (isDamage(error)) return undefined
-      throw error
-    })
-  }
-
-  #failureContentName({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
+  #failureName({ evento, content }: Pick<LostNotification, 'evento' | 'content'>): string {
     return this.#contentName(evento, Buffer.from(content).toString('base64'))
   }
 
   #contentName(evento: string, bytes: string): string {
     return `${evento}\0${Buffer.from(this.#context.store.digest('content', bytes)).toString('hex')}`
   }
+}
+
+/** Opens a part, or nothing when it is damaged: the damage checks report it, and it must not stop the recovery. */
+export function openUndamaged<T>(opening: Promise<T | undefined>): Promise<T | undefined> {
+  return opening.catch((error: unknown) => {
+    if (isDamage(error)) return undefined
+    throw error
+  })
 }
 
 /** The portal lists failures by day: those of the other day may not have been read yet. */
@@ -299,30 +252,28 @@ function firstAfter(all: readonly { readonly at: number }[], at: number): number
   return low
 }
 
-function fromFailure({ evento, failedAt, content }: LostNotification): KnownNotification {
+function fromFailure({ evento, failedAt, content }: LostNotification, notification = ''): KnownNotification {
   const times = failedAt === null ? [] : [fromInstant(failedAt)]
-  return { notification: '', evento, times, bodyBytes: 0, body: '', isRecovered: false, content }
+  return { notification, evento, times, body: '', isRecovered: notification !== '', content }
 }
 
-function lengthKey(evento: string, bodyBytes: number): string {
+/** The time of a recovered one is that of its failed delivery, perhaps days before its event. */
+function fromEvent(event: Recorded<(typeof arrivals)[number]>): KnownNotification {
+  const { notification, evento } = event.data
+  const isRecovered = event.type === 'notification.recovered'
+  const cameAt = isRecovered ? event.data.failedAt : event.at
+  const times = cameAt === null ? [] : [fromInstant(cameAt)]
+  return { notification, evento, times, body: bodyAddress(event), isRecovered }
+}
+
+function shapeOf({ evento, content }: LostNotification): string {
+  return shapeKey(evento, Buffer.byteLength(content))
+}
+
+function shapeKey(evento: string, bodyBytes: number): string {
   return `${evento}\0${bodyBytes}`
 }
 
 function recipientName(recipient: SealedBody['recipient']): string {
   return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
-}
-
-/** The time of a recovered one is that of its failed delivery, perhaps days before its event. */
-function fromEvent(event: Recorded<(typeof arrivals)[number]>): KnownNotification {
-  const { id, at, data, type } = event
-  const { notification, evento, bodyBytes } = data
-  const cameAt = event.type === 'notification.recovered' ? event.data.failedAt : at
-  return {
-    notification,
-    evento,
-    times: cameAt === null ? [] : [fromInstant(cameAt)],
-    bodyBytes,
-    body: `${id}/body`,
-    isRecovered: type === 'notification.recovered',
-  }
 }

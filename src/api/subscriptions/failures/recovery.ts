@@ -4,7 +4,6 @@ import type { RecordChunk } from '../../../engine/performing/effect-runner.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import type { KeyedLock } from '../../../runtime/locks.ts'
 import { undefinedIfStopped } from '../../../store/views/view-reader.ts'
-import type { FailureRow } from '../../../views/failures.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
@@ -13,7 +12,12 @@ import { portalStream } from '../../../vocabulary/names.ts'
 import { type ApiContext, findStream } from '../../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
 import { FailurePortion, failureContent, portionItems, splitIntoPortions } from './failure-portion.ts'
-import { failureDelayMaxMs, type LostNotification, NotificationMatcher } from './notification-matcher.ts'
+import {
+  failureDelayMaxMs,
+  type LinkedFailure,
+  type LostNotification,
+  NotificationMatcher,
+} from './notification-matcher.ts'
 
 /**
  * Records each failure once, in the stream of its event's subscription, or in the portal's for foreign events. With
@@ -75,7 +79,7 @@ async function findUnreadEvents(
 interface KnownRecords {
   /** The records that need to be recorded or recovered, the oldest first. */
   readonly open: readonly ListedFailure[]
-  readonly stored: NotificationMatcher
+  readonly matcher: NotificationMatcher
   /** The versions of our subscriptions' streams when this was read. */
   readonly versions: Map<string, number>
 }
@@ -97,7 +101,7 @@ class Recovery {
   async recordAll(items: readonly ListedFailure[], record: RecordChunk): Promise<void> {
     let seen = await this.#readKnown(items)
     for (const portion of splitIntoPortions(seen.open)) {
-      const begin = () => new FailurePortion(this.#context, seen.stored, this.#recovers, this.#dayFrom)
+      const begin = () => new FailurePortion(this.#context, seen.matcher, this.#recovers, this.#dayFrom)
       let made = begin()
       let isFirst = true
       await record(async () => {
@@ -109,45 +113,39 @@ class Recovery {
         const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
         return { ...made.request, preconditions }
       })
-      seen.stored.noteRecorded(made)
       for (const { stream } of made.request.targets) {
         const version = seen.versions.get(stream)
         if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
       }
-      this.counts.recovered += made.counts.recovered
-      this.counts.stored += made.counts.stored
-      this.counts.withoutContent += made.counts.withoutContent
+      for (const each of ['recovered', 'stored', 'withoutContent'] as const) this.counts[each] += made.counts[each]
       await yieldToEventLoop()
     }
   }
 
   /** Reads what the log has of the records. It is valid until a stream of their subscriptions changes. */
   async #readKnown(items: readonly ListedFailure[]): Promise<KnownRecords> {
+    const { store } = this.#context
     const versions = await this.#readVersions(items)
     const open: ListedFailure[] = []
-    const linked = new Map<string, LostNotification[]>()
-    const link = (notification: string, failure: LostNotification) => {
-      const failures = linked.get(notification)
-      if (failures) failures.push(failure)
-      else linked.set(notification, [failure])
-    }
+    const linked: LinkedFailure[] = []
     const nearby = await this.#readLinkedNearby()
     let looked = 0
     for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const { isOpen, failure, notification } = await this.#lookUpRecord(item)
+      const remoteId = String(item.remoteId)
+      const failure = await store.lookUp('failure', remoteId)
+      const notification = this.#recovers ? await store.lookUp('recovery', remoteId) : undefined
       if (failure !== undefined) nearby.delete(failure)
-      if (isOpen) open.push(item)
-      if (notification !== undefined) link(notification, toLost(item))
+      if (failure === undefined || (this.#recovers && notification === undefined)) open.push(item)
+      if (notification !== undefined) linked.push({ notification, ...toLost(item) })
       looked += 1
       if (looked % portionItems === 0) await yieldToEventLoop()
     }
-    for (const { notification, evento, failed_at } of nearby.values())
-      if (notification !== null) link(notification, { evento, failedAt: failed_at, content: '' })
-    const lost = this.#recovers ? open : []
-    const stored = await NotificationMatcher.load(this.#context, lost.map(toLost), items.map(toLost), linked)
+    const lost = this.#recovers ? open.map(toLost) : []
+    const all = [...linked, ...nearby.values()]
+    const matcher = await NotificationMatcher.load(this.#context, lost, items.map(toLost), all)
     // The portal's order is undefined, and a recovered notification matches later failures.
     open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
-    return { open, stored, versions }
+    return { open, matcher, versions }
   }
 
   async #readVersions(items: readonly ListedFailure[]): Promise<Map<string, number>> {
@@ -155,29 +153,18 @@ class Recovery {
     const versions = new Map<string, number>()
     for (const evento of new Set(items.map(each => each.evento))) {
       const stream = await findStream(store, 'subscription', evento)
-      const [last] = stream === undefined ? [] : await store.read({ stream, backward: true, limit: 1 })
+      const last = stream === undefined ? undefined : await store.readLast({ stream })
       if (last) versions.set(last.stream, last.version)
     }
     return versions
-  }
-
-  async #lookUpRecord({ remoteId }: ListedFailure): Promise<KnownRecord> {
-    const { store } = this.#context
-    const failure = await store.lookUp('failure', String(remoteId))
-    const notification = this.#recovers ? await store.lookUp('recovery', String(remoteId)) : undefined
-    return {
-      isOpen: failure === undefined || (this.#recovers && notification === undefined),
-      failure,
-      notification,
-    }
   }
 
   /**
    * The linked failures just before and just after the day, by our ids. Usually the portal lists them with another day;
    * their notifications can match fewer failures of this one.
    */
-  async #readLinkedNearby(): Promise<Map<string, NearbyFailure>> {
-    const found = new Map<string, NearbyFailure>()
+  async #readLinkedNearby(): Promise<Map<string, LinkedFailure>> {
+    const found = new Map<string, LinkedFailure>()
     if (!this.#recovers || this.#dayFrom === null) return found
     const from = fromInstant(this.#dayFrom)
     for (const [first, until] of [
@@ -191,20 +178,11 @@ class Recovery {
         .where('failed_at', '<', toInstant(until))
         .where('notification', 'is not', null)
         .execute()
-      for (const row of (await undefinedIfStopped(rows)) ?? []) found.set(row.failure, row)
+      for (const { failure, notification, evento, failed_at: failedAt } of (await undefinedIfStopped(rows)) ?? [])
+        if (notification !== null) found.set(failure, { notification, evento, failedAt, content: '' })
     }
     return found
   }
-}
-
-type NearbyFailure = Pick<FailureRow, 'failure' | 'notification' | 'evento' | 'failed_at'>
-
-/** What the log has of a record: our ids of it and of its notification. */
-interface KnownRecord {
-  /** It needs to be recorded or recovered. */
-  readonly isOpen: boolean
-  readonly failure: string | undefined
-  readonly notification: string | undefined
 }
 
 /** As many unreadable records as fit into one part; the portal keeps the others for thirty days. */
