@@ -1,6 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { readProblem } from '../http/answer-body.ts'
@@ -145,39 +144,36 @@ export class SharedSession implements PortalAuthenticator {
 
   /** The shared session, unless it was rejected; else the session of a new login. */
   async #current(rejected: Session | undefined): Promise<Session | NoSession> {
-    const known = await this.#findSession()
-    return this.#isUsable(known, rejected) ? known : this.#waitForLogin(rejected)
+    const { clock, logins } = this.#options
+    for (let polls = 0; polls < leasePollsMax; polls++) {
+      const found = await this.#findSessionOrWait(rejected)
+      if (found) return found
+      if (await logins.takeLease()) return this.#logInUnderLease(rejected)
+      await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
+    }
+    const found = await this.#findSessionOrWait(rejected)
+    return found ?? { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
+  }
+
+  async #logInUnderLease(rejected: Session | undefined): Promise<Session | NoSession> {
+    try {
+      // Another process may have just logged in.
+      return (await this.#findSessionOrWait(rejected)) ?? (await this.#logIn())
+    } finally {
+      await this.#options.logins.releaseLease()
+    }
+  }
+
+  /** Reads the last login before the session, which a login shares before it is noted. */
+  async #findSessionOrWait(rejected: Session | undefined): Promise<Session | NoSession | undefined> {
+    const wait = await this.#findWait()
+    const session = await this.#findSession()
+    return this.#isUsable(session, rejected) ? session : wait
   }
 
   #isUsable(session: Session, rejected: Session | undefined): boolean {
     if (session.authorization === '' || fromInstant(session.endsAt) <= this.#options.clock.now()) return false
     return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
-  }
-
-  async #waitForLogin(rejected: Session | undefined): Promise<Session | NoSession> {
-    const { clock, logins } = this.#options
-    for (let polls = 0; polls < leasePollsMax; polls++) {
-      const wait = await this.#findWait()
-      if (wait) {
-        const session = await this.#findSession() // Another process may have just logged in.
-        return this.#isUsable(session, rejected) ? session : wait
-      }
-      if (await logins.takeLease()) return this.#logInUnderLease(rejected)
-      await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
-      const session = await this.#findSession()
-      if (this.#isUsable(session, rejected)) return session
-    }
-    return { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
-  }
-
-  async #logInUnderLease(rejected: Session | undefined): Promise<Session | NoSession> {
-    try {
-      const known = await this.#findSession() // Another process may have just logged in.
-      if (this.#isUsable(known, rejected)) return known
-      return (await this.#findWait()) ?? (await this.#logIn(known))
-    } finally {
-      await this.#options.logins.releaseLease()
-    }
   }
 
   /**
@@ -192,8 +188,9 @@ export class SharedSession implements PortalAuthenticator {
     return { status: 'deferred', reason: ownReason, afterMs: loginPauseMs - agoMs }
   }
 
-  async #logIn(known: Session): Promise<Session | NoSession> {
+  async #logIn(): Promise<Session | NoSession> {
     const { baseUrl, login, times } = this.#options
+    const known = await this.#findSession()
     const closed = await times.findClosed(loginOperation)
     if (closed) return closed
     const request = await writeLogin(login, baseUrl)
@@ -269,8 +266,7 @@ function isSessionRejected({ status, headers }: HttpAnswer): boolean {
 }
 
 function parseShared<T extends object>(text: string | undefined, otherwise: T): T {
-  const value = text === undefined ? undefined : parseJson(text)
-  return typeof value === 'object' && value !== null ? { ...otherwise, ...value } : otherwise
+  return text === undefined ? otherwise : JSON.parse(text) // Sealed by us, above.
 }
 
 async function writeLogin(login: PortalLogin, baseUrl: string): Promise<Request> {
