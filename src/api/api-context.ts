@@ -11,7 +11,7 @@ import type { Views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs } from '../vocabulary/instant.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
-import type { Instant } from '../vocabulary/message.ts'
+import type { EffectState, Instant, PendingEffect } from '../vocabulary/message.ts'
 import { type ServiceName, streamOf } from '../vocabulary/names.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { Commands } from './commands.ts'
@@ -119,18 +119,34 @@ export async function findStream(
 }
 
 /** Reads the events that a filter selects, page by page, and lets other work run in between. */
-export async function* readPages<T extends keyof Events = keyof Events>(
+export async function* readEvents<T extends keyof Events = keyof Events>(
   store: Pick<LogStore, 'read'>,
   filter: ReadFilter<T>,
-): AsyncGenerator<readonly Recorded<T>[]> {
-  let { after } = filter
+): AsyncGenerator<Recorded<T>> {
+  let { after, limit = logPageRows } = filter
   for (;;) {
     const page = await store.read({ ...filter, ...(after !== undefined && { after }) })
-    yield page
+    yield* page
     const last = page.at(-1)
     // A partial page is the last. Waiting for an empty one could last forever while other processes append.
-    if (!last || page.length < logPageRows) return
+    if (!last || page.length < limit) return
     after = last.position
     await yieldToEventLoop()
+  }
+}
+
+const effectsPageRows = 100
+
+/** Reads the calls of some states, or all, page by page, oldest first; also those whose event is damaged. */
+export async function* effectPages(
+  store: Pick<LogStore, 'effects'>,
+  states?: readonly EffectState[],
+): AsyncGenerator<readonly PendingEffect[]> {
+  const filter = { ...(states && { states }), withDamaged: true, limit: effectsPageRows }
+  for (let after: PendingEffect | undefined; ; ) {
+    const page: readonly PendingEffect[] = await store.effects({ ...filter, ...(after && { after }) })
+    yield page
+    if (page.length < effectsPageRows) return
+    after = page.at(-1)
   }
 }

@@ -6,7 +6,7 @@ import type { Instant, MessageWithParts } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import { valueOf } from '../../vocabulary/outcome.ts'
 import { parseCnpj } from '../../vocabulary/tax-numbers.ts'
-import { type ApiContext, readPages, recordKey } from '../api-context.ts'
+import { type ApiContext, readEvents, recordKey } from '../api-context.ts'
 import { checkAge } from '../arguments.ts'
 import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
 import { requireAs } from '../events.ts'
@@ -157,10 +157,9 @@ export async function routeAwareness(
 async function readListedRecords({ store }: ApiContext, stream: string): Promise<readonly string[]> {
   const listed = new Set<string>()
   const types = ['subject.awarenessAppeared', 'subject.awarenessVanished'] as const
-  for await (const page of readPages(store, { stream, types }))
-    for (const { type, data } of page) {
-      if (type === 'subject.awarenessAppeared') listed.add(data.record)
-      else listed.delete(data.record)
-    }
+  for await (const { type, data } of readEvents(store, { stream, types })) {
+    if (type === 'subject.awarenessAppeared') listed.add(data.record)
+    else listed.delete(data.record)
+  }
   return [...listed]
 }

@@ -1,10 +1,9 @@
 import type { StandingReason } from '../../machines/consent/standing.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { logPageRows } from '../../store/log/read.ts'
 import { fromInstant, nearNowMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
-import { findStream, recordKey } from '../api-context.ts'
+import { findStream, readEvents, recordKey } from '../api-context.ts'
 import { isBy, type LogStore, type Recorded } from '../events.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 import { type ConsentRecorded, evaluateAt } from './timeline.ts'
@@ -52,14 +51,12 @@ export async function readConsentEvents(
 ): Promise<Pick<ConsentHistory, 'events' | 'last'>> {
   const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
   const [last] = await store.read({ stream, after, backward: true, limit: 1 })
-  const filter = { stream, ...(!withUses && { exceptTypes: useTypes }) }
   const events: ConsentRecorded[] = []
-  for (;;) {
-    const page = await store.read({ ...filter, after: events.at(-1)?.position ?? 0 })
-    const known = page.filter(event => isBy(event, 'consent')).filter(({ position }) => position <= until)
-    events.push(...known)
-    if (known.length < logPageRows) return { events, last: last && isBy(last, 'consent') ? last : undefined }
+  for await (const event of readEvents(store, { stream, ...(!withUses && { exceptTypes: useTypes }) })) {
+    if (event.position > until) break
+    if (isBy(event, 'consent')) events.push(event)
   }
+  return { events, last: last && isBy(last, 'consent') ? last : undefined }
 }
 
 const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
@@ -71,14 +68,13 @@ async function readLastSynced(
   since: number,
   until = Number.MAX_SAFE_INTEGER,
 ): Promise<ConsentHistory['synced']> {
-  const filter = { stream: streamOf('subject', subject), types: ['subject.synced'], backward: true, limit: 50 } as const
-  for (let before = Math.min(until + 1, Number.MAX_SAFE_INTEGER); ; ) {
-    const page = await store.read({ ...filter, after: before })
-    const found = page.find(({ position, data }) => position > since && !data.isPartial)
-    const last = page.at(-1)
-    if (found || !last || last.position <= since) return found
-    before = last.position
+  const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
+  const lists = { stream: streamOf('subject', subject), types: ['subject.synced'], limit: 50 } as const
+  for await (const synced of readEvents(store, { ...lists, after, backward: true })) {
+    if (synced.position <= since) break
+    if (!synced.data.isPartial) return synced
   }
+  return undefined
 }
 
 /** When a list was requested. */

@@ -6,7 +6,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import { type EffectState, effectStates, type PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, effectPages } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
 
 /** The calls to services. Each is in the ledger until it has ended. */
@@ -35,7 +35,6 @@ export interface Effects {
   park(id: string, commandOptions?: CommandOptions): Promise<void>
 }
 
-const effectsPageRows = 100
 const heldByOperator = 'parked by an operator'
 
 /** Creates the `effects` area. */
@@ -77,18 +76,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
 
   async function* readPages(state: EffectState | undefined) {
     if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
-    for (let after: PendingEffect | undefined; ; ) {
-      const filter = {
-        withDamaged: true,
-        limit: effectsPageRows,
-        ...(state && { states: [state] }),
-        ...(after && { after }),
-      }
-      const page: PendingEffect[] = await store.effects(filter)
-      if (page.length > 0) yield page
-      if (page.length < effectsPageRows) return
-      after = page.at(-1)
-    }
+    yield* effectPages(store, state && [state])
   }
 
   return {

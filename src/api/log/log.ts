@@ -2,7 +2,7 @@ import type { HandlerCall, HandlerTime } from '../../engine/following/handler-ca
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import { type ApiContext, readPages } from '../api-context.ts'
+import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, LogStore, Recorded } from '../events.ts'
 
@@ -165,5 +165,5 @@ async function* readLog<T extends keyof Events>(
 ): AsyncIterable<Recorded<T>> {
   const { backward = false } = filter
   await checkTypes(store, knownTypes, filter.types ?? [])
-  for await (const page of readPages(store, { ...filter, backward })) yield* page
+  yield* readEvents(store, { ...filter, backward })
 }

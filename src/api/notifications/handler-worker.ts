@@ -9,7 +9,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { followerName, idOfStream } from '../../vocabulary/names.ts'
-import { type ApiContext, readPages } from '../api-context.ts'
+import { type ApiContext, readEvents } from '../api-context.ts'
 import { isBy, type LogStore, type RecordedBy } from '../events.ts'
 import {
   bodyAddress,
@@ -317,13 +317,13 @@ async function readClearNotification(
   let handlers: readonly HandlerState[] = []
   let [copies, version] = [1, 0]
   let first: RecordedBy<'notification'> | undefined
-  for await (const page of readPages(store, { stream }))
-    for (const event of page.filter(each => isBy(each, 'notification'))) {
-      first ??= event
-      if (event.type === 'notification.copied') copies += 1
-      handlers = handlingsAfter(handlers, event)
-      if (concernsHandler(name, event)) version = event.version
-    }
+  for await (const event of readEvents(store, { stream })) {
+    if (!isBy(event, 'notification')) continue
+    first ??= event
+    if (event.type === 'notification.copied') copies += 1
+    handlers = handlingsAfter(handlers, event)
+    if (concernsHandler(name, event)) version = event.version
+  }
   if (!first) throw new TypeError(`The notification "${stream}" is not in the log`)
   const clear = { stream, evento, copies, at: first.at, handlers, body: bodyAddress(first) }
   return first.type === 'notification.recovered'

@@ -2,7 +2,7 @@ import { mayHaveBeenSent, readTrace } from '../../engine/performing/attempt-trac
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { Effect } from '../../vocabulary/message.ts'
 import { isStreamOf, parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
-import { readPages } from '../api-context.ts'
+import { readEvents } from '../api-context.ts'
 import type { LogStore, Recorded } from '../events.ts'
 
 /** A call that sent, or may have sent, personal data. */
@@ -69,11 +69,9 @@ export class SentCalls {
   async #wasInDoubt(id: string, position: number): Promise<boolean> {
     if (this.#requests.get(id)) return false
     const [stream] = parseEffectId(id)
-    const isLost = ({ settles, position: at }: Recorded) =>
-      at < position && settles?.effect === id && settles.as === 'unknown'
-    for await (const page of readPages(this.#store, { stream })) {
-      if (page.some(isLost)) return true
-      if (page.some(event => event.position >= position)) return false
+    for await (const { settles, position: at } of readEvents(this.#store, { stream })) {
+      if (at >= position) return false
+      if (settles?.effect === id && settles.as === 'unknown') return true
     }
     return false
   }

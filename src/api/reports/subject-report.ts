@@ -14,10 +14,10 @@ import type {
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-search.ts'
-import { effectStates, type PendingEffect } from '../../vocabulary/message.ts'
+import type { PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream, streamOf } from '../../vocabulary/names.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
-import { type ApiContext, readPages } from '../api-context.ts'
+import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
 import type { LogStore, Recorded } from '../events.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
@@ -103,10 +103,9 @@ async function readOwnStreams(store: LogStore, subject: SubjectRef, streams: rea
 async function readStreams(store: LogStore, streams: readonly string[], until: number): Promise<Recorded[]> {
   const events: Recorded[] = []
   for (const stream of streams) {
-    for await (const page of readPages(store, { stream })) {
-      const known = page.filter(event => event.position <= until)
-      events.push(...known)
-      if (known.length < page.length) break
+    for await (const event of readEvents(store, { stream })) {
+      if (event.position > until) break
+      events.push(event)
     }
     await yieldToEventLoop()
   }
@@ -140,11 +139,9 @@ async function readRetentionEvents(
     events.flatMap(({ position, parts = [] }) => parts.filter(isTheirs).map(({ name }) => `${position}/${name}`)),
   )
   const found: Recorded[] = []
-  for await (const page of readPages(store, { types: ['retention.applied'] })) {
-    for (const event of page) {
-      if (event.position > until) return found
-      if (event.data.parts.some(part => own.has(part))) found.push(event)
-    }
+  for await (const event of readEvents(store, { types: ['retention.applied'] })) {
+    if (event.position > until) break
+    if (event.data.parts.some(part => own.has(part))) found.push(event)
   }
   return found
 }
@@ -152,7 +149,7 @@ async function readRetentionEvents(
 async function readCalls(store: LogStore, streams: readonly string[], until: number): Promise<PendingEffect[]> {
   const calls: PendingEffect[] = []
   for (const stream of streams) {
-    calls.push(...(await store.effects({ stream, states: effectStates })))
+    calls.push(...(await store.effects({ stream })))
     await yieldToEventLoop()
   }
   return calls

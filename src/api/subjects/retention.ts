@@ -1,7 +1,7 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { lazyList } from '../../runtime/lazy-list.ts'
 import { hasPendingHandler } from '../../store/ledger/follower-table.ts'
-import { logPageRows } from '../../store/log/read.ts'
 import { type AgedPage, type AgedPart, partPlaceKey } from '../../store/parts/parts.ts'
 import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
@@ -12,7 +12,7 @@ import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
-import { type ApiContext, readPages } from '../api-context.ts'
+import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkId } from '../arguments.ts'
 import { isEffect } from '../effect-types.ts'
 import { copyWindowMs } from '../notifications/notification.ts'
@@ -25,6 +25,8 @@ const retryMs = 3_600_000
 const temporaryFailures: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
+/** The states of calls that have not ended. */
+const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 /** For rules that do not depend on age. */
 const endOfTime: Instant = '9999-12-31T23:59:59.999Z'
 
@@ -87,7 +89,7 @@ export class Retention {
   async #applyRule(kind: PartKind, rule: RetentionRule): Promise<void> {
     const { clock, engine, store } = this.#context
     const isByTime = rule !== 'until-settled'
-    const pending = await this.#readPending()
+    const pending = await lazyList(() => effectPages(store, openStates))
     const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : await this.#settledBefore(kind, pending)
     const isOpenedByCall = findOpenedParts(pending)
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
@@ -136,27 +138,8 @@ export class Retention {
 
   /** The days whose reading the portal declined since the last daily reading. The next one reads them again. */
   async #declinedSince(position: number): Promise<string[]> {
-    const days: string[] = []
     const declined = { stream: portalStream, types: ['portal.readDeclined'], after: position } as const
-    for await (const page of readPages(this.#context.store, declined))
-      days.push(...page.flatMap(({ data }) => data.day ?? []))
-    return days
-  }
-
-  /** Every subject on a schedule has a pending call, so there may be very many. */
-  async #readPending(): Promise<readonly PendingEffect[]> {
-    const states = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
-    const pending: PendingEffect[] = []
-    for (;;) {
-      const after = pending.at(-1)
-      const page = await this.#context.store.effects({
-        ...{ states, withDamaged: true, limit: logPageRows },
-        ...(after && { after }),
-      })
-      pending.push(...page)
-      if (page.length < logPageRows) return pending
-      await yieldToEventLoop()
-    }
+    return (await Array.fromAsync(readEvents(this.#context.store, declined), ({ data }) => data.day ?? [])).flat()
   }
 
   /**
@@ -212,11 +195,10 @@ export class Retention {
   async #isHeld(owner: string): Promise<boolean> {
     const types = ['subject.held', 'subject.released'] as const
     const holds = new Set<string>()
-    for await (const page of readPages(this.#context.store, { stream: owner, types }))
-      for (const { type, data } of page) {
-        if (type === 'subject.held') holds.add(data.reason)
-        else holds.delete(data.reason)
-      }
+    for await (const { type, data } of readEvents(this.#context.store, { stream: owner, types })) {
+      if (type === 'subject.held') holds.add(data.reason)
+      else holds.delete(data.reason)
+    }
     return holds.size > 0
   }
 }

@@ -6,7 +6,7 @@ import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
-import { type ApiContext, readPages } from '../../api-context.ts'
+import { type ApiContext, readEvents } from '../../api-context.ts'
 import { openAs, type Recorded } from '../../events.ts'
 import { bodyAddress, copyWindowMs } from '../../notifications/notification.ts'
 import type { SealedBody } from '../../sealed-parts.ts'
@@ -202,12 +202,11 @@ export class NotificationMatcher {
     const types = [...arrivals, 'notification.copied'] as const
     const { store } = this.#context
     const after = await store.reader.read(() => positionBefore(toInstant(from)))
-    for await (const page of readPages(store, { after, types }))
-      for (const event of page) {
-        if (fromInstant(event.at) > until) return
-        if (event.type !== 'notification.copied') this.#add(event)
-        else this.#byNotification.get(idOfStream(event.stream))?.times.push(fromInstant(event.at))
-      }
+    for await (const event of readEvents(store, { after, types })) {
+      if (fromInstant(event.at) > until) return
+      if (event.type !== 'notification.copied') this.#add(event)
+      else this.#byNotification.get(idOfStream(event.stream))?.times.push(fromInstant(event.at))
+    }
   }
 
   #add(event: Recorded<(typeof arrivals)[number]>): void {
