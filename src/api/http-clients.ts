@@ -1,6 +1,6 @@
 import type { Certificate } from '../adapters/credentials/certificate.ts'
 import type { Source } from '../adapters/credentials/secret.ts'
-import { type HttpSocket, openSocket } from '../adapters/http/transport.ts'
+import { type HttpSocket, openSocket, type SocketOptions } from '../adapters/http/transport.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
@@ -8,24 +8,37 @@ import type { ServiceName } from '../vocabulary/names.ts'
 import type { Tracing } from '../vocabulary/tracing.ts'
 import type { HostOptions } from './options.ts'
 
-/** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
-export interface HttpClients {
-  open(service: ServiceName, options: TlsOptions): Fetch
-  close(): Promise<void>
+/** The client certificate of a service: that of the consent service, or of the portal's login if it uses one. */
+export function clientCertificateOf(
+  { consentService, portal }: HostOptions,
+  service: ServiceName,
+): Source<Certificate> | undefined {
+  if (service === 'consentService') return consentService?.certificate
+  if (service !== 'portal' || typeof portal?.authenticate !== 'object') return undefined
+  return portal.authenticate.certificate
 }
 
-interface TlsOptions {
-  readonly ca?: string | undefined
-  readonly certificate?: Source<Certificate> | undefined
+/** With which authority and client certificate a service is connected to. */
+export function tlsOf(options: HostOptions, service: ServiceName): Pick<SocketOptions, 'ca' | 'certificate'> {
+  const ca = options[service]?.ca
+  const certificate = clientCertificateOf(options, service)
+  return { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }
+}
+
+/** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
+export interface HttpClients {
+  open(service: ServiceName): Fetch
+  close(): Promise<void>
 }
 
 /** Creates the HTTP clients, and logs certificates that expire or cannot be renewed. */
 export function createHttpClients(
-  { fetch, tracing: { traceparentTo = [] } = {} }: HostOptions,
+  options: HostOptions,
   { clock, tracing, log }: { clock: Clock; tracing: Tracing; log: (line: LogLine) => void },
 ): HttpClients {
+  const { fetch, tracing: { traceparentTo = [] } = {} } = options
   const sockets: HttpSocket[] = []
-  const openTracked = ({ ca, certificate }: TlsOptions): Fetch => {
+  const openTracked = (service: ServiceName): Fetch => {
     const socket = openSocket({
       clock,
       onExpiring: daysLeft => log({ message: 'the client certificate expires soon: renew it', daysLeft }),
@@ -34,15 +47,14 @@ export function createHttpClients(
           message: 'a client certificate could not be renewed: the previous one stays in use',
           error: code,
         }),
-      ...(ca !== undefined && { ca }),
-      ...(certificate !== undefined && { certificate }),
+      ...tlsOf(options, service),
     })
     sockets.push(socket)
     return socket.fetch
   }
   return {
-    open(service, options) {
-      const send = fetch ?? openTracked(options)
+    open(service) {
+      const send = fetch ?? openTracked(service)
       const sendsTraceparent = traceparentTo.includes(service)
       return request => {
         const traceparent = sendsTraceparent ? tracing.traceparent() : undefined

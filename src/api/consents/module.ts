@@ -21,7 +21,7 @@ export interface ConsentMethods {
 
 /** Creates the module of the consent service. */
 export function createConsentModule(context: ApiContext): Module<ConsentMethods> {
-  const { clock, options } = context
+  const { clock, http, options } = context
   const { consentService } = options
   logUnmadeChanges(context)
   const logLateReadings = async () => {
@@ -35,7 +35,10 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       logins: createLogins(context),
     },
     ...(consentService && {
-      performers: createPerformers(context, consentService),
+      performers: guardChanges(
+        context,
+        createConsentClient(consentService.baseUrl, { clock, fetch: http.open('consentService') }),
+      ),
       limits: { consentService },
       jobs: [
         { name: 'lapses', runDue: () => expireConsents(context), nextAt: () => nextLapseAt(context) },
@@ -63,13 +66,4 @@ export function createConsentModule(context: ApiContext): Module<ConsentMethods>
       },
     }),
   }
-}
-
-function createPerformers(
-  context: ApiContext,
-  { baseUrl, ca, certificate }: NonNullable<ApiContext['options']['consentService']>,
-): Module['performers'] & {} {
-  const { clock, http } = context
-  const fetch = http.open('consentService', { ca, certificate })
-  return guardChanges(context, createConsentClient(baseUrl, { clock, fetch }))
 }

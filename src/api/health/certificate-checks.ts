@@ -6,6 +6,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult, HealthCheck } from '../health-check.ts'
+import { clientCertificateOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 
 /** From how many days before its end a certificate is reported. */
@@ -40,8 +41,8 @@ export interface UsedCertificate {
 
 /** Every certificate in the options. With the option `fetch`, the host is responsible for client certificates. */
 export function certificatesIn(options: HostOptions): UsedCertificate[] {
-  const client = options.fetch ? undefined : options.consentService?.certificate
-  const login = options.fetch ? undefined : portalCertificateOf(options)
+  const client = options.fetch ? undefined : clientCertificateOf(options, 'consentService')
+  const login = options.fetch ? undefined : clientCertificateOf(options, 'portal')
   const server = options.run?.receiver?.certificate
   const all = [
     { name: 'certificate', service: 'consentService', whose: 'client', source: client },
@@ -73,9 +74,4 @@ export async function watchCertificate(
     if (!(error instanceof AverbaError)) throw error
     log({ message: error.message, error: errorName(error) })
   }
-}
-
-/** The client certificate of the portal's login, if it uses one. */
-export function portalCertificateOf({ portal }: HostOptions): Source<Certificate> | undefined {
-  return typeof portal?.authenticate === 'object' ? portal.authenticate.certificate : undefined
 }

@@ -17,6 +17,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import { checkOptionShape } from '../check-options.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
+import { tlsOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 import { DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
@@ -181,8 +182,7 @@ function checkAccess(store: string): CheckResult {
 async function tryToken(options: HostOptions, clock: Clock): Promise<CheckResult | undefined> {
   const { tokenService, fetch } = options
   if (!tokenService) return undefined
-  const { ca } = tokenService
-  const socket = openSocket({ clock, ...(ca !== undefined && { ca }) })
+  const socket = openSocket({ clock, ...tlsOf(options, 'tokenService') })
   try {
     return await tryCredentials({ ...tokenService, clock, fetch: fetch ?? socket.fetch })
   } finally {

@@ -102,14 +102,14 @@ function createPortalPerformers(
   declarations: DeclaredSubscriptions,
   portal: NonNullable<HostOptions['portal']>,
 ): PerformersOf<PortalEffects> {
-  const { baseUrl, authenticate, ca, failuresBytesMax } = portal
+  const { baseUrl, authenticate, failuresBytesMax } = portal
   const login = typeof authenticate === 'object' ? authenticate : undefined
   const sessionOf = (identity: string) => sharedName(context, 'portal-session', baseUrl, identity)
   const client = createPortalClient({
     baseUrl,
     authenticate,
     clock: context.clock,
-    fetch: context.http.open('portal', { ca, certificate: login?.certificate }),
+    fetch: context.http.open('portal'),
     secretsOf: declarations.secretsOf.bind(declarations),
     closedTimes: shareText(context, `portal-closed-${shortHash(baseUrl)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),

@@ -39,13 +39,13 @@ function createPerformers(
 ): Module['performers'] & {} {
   const { clock, http, log } = context
   const { tokenService } = context.options
-  const { bearer, ca } = validationService
+  const { bearer } = validationService
   const onForeign = (effect: string) =>
     log({
       message: 'a pending validation belongs to another service and is not sent: check validationService',
       detail: `the call ${effect} waits for a process with the baseUrl and service of its request`,
     })
-  const fetch = http.open('validationService', { ca })
+  const fetch = http.open('validationService')
   const validatedBy = (tokens: Parameters<typeof createValidationClient>[0]['tokens']) =>
     guardByNamedConsents(context, createValidationClient({ ...validationService, clock, fetch, tokens, onForeign }))
   if (bearer !== undefined) return validatedBy(hostToken(bearer))
@@ -58,7 +58,7 @@ function createPerformers(
     ...createTokenClient({
       ...tokenService,
       clock,
-      fetch: http.open('tokenService', { ca: tokenService.ca }),
+      fetch: http.open('tokenService'),
       keeper: tokens.keeper,
       onMisdirected,
     }),
