@@ -2,10 +2,10 @@ import type { ConsentEffects } from '../adapters/consent/client.ts'
 import type { PortalEffects } from '../adapters/portal/client.ts'
 import type { TokenEffects } from '../adapters/token/client.ts'
 import type { ValidationEffects } from '../adapters/validation/client.ts'
-import type { StandingReason } from '../machines/consent/standing.ts'
 import type { ErasureCompleted } from '../machines/subject/erasure.ts'
-import type { EndedBy, FactIn, PendingIn } from '../vocabulary/log-types.ts'
-import type { Fact, Instant, PendingEffect } from '../vocabulary/message.ts'
+import type { ValidationEvent } from '../machines/validation.ts'
+import type { DataOf, EndedBy, FactIn, PendingIn } from '../vocabulary/log-types.ts'
+import type { Fact, PendingEffect } from '../vocabulary/message.ts'
 
 /** The effects of an erasure on the keyring. */
 export type KeyEffects = {
@@ -30,10 +30,7 @@ export type WithheldChange = Fact<
 >
 
 /** The fact of a validation that was withheld. */
-export type WithheldValidation = Fact<
-  'validation.withhold',
-  { readonly reason: StandingReason; readonly at: Instant; readonly position: number; readonly sentBefore?: true }
->
+export type WithheldValidation = Fact<'validation.withhold', DataOf<ValidationEvent, 'validation.withheld'>>
 
 type ServiceEffects = ConsentEffects & PortalEffects & TokenEffects & ValidationEffects & KeyEffects
 

@@ -29,11 +29,7 @@ interface WithheldValidation {
 }
 
 /** A validation that reuses the answer of an earlier one; `from` is that one's host id. */
-interface ReusedValidation {
-  readonly validation: string
-  readonly id: string
-  readonly subject: string
-  readonly environment?: string
+interface ReusedValidation extends Pick<RequestedValidation, 'validation' | 'id' | 'subject' | 'environment'> {
   readonly from: string
   readonly claims: PartAddress
   readonly result: PartAddress

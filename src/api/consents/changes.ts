@@ -1,7 +1,7 @@
 import type { ConsentEffects } from '../../adapters/consent/client.ts'
 import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { heldOf } from '../../machines/consent/chart.ts'
-import { consentMachine } from '../../machines/consent/consent.ts'
+import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json } from '../../vocabulary/message.ts'
@@ -72,9 +72,7 @@ async function endIfObsolete(
 ): Promise<EndWithheldCall<WithheldChange> | undefined> {
   const { status } = pending.data
   const { events } = await readConsentEvents(store, pending.stream)
-  const state = events.reduce((before, event) => consentMachine.evolve(before, event), consentMachine.initial)
-  const held = heldOf(state as Parameters<typeof heldOf>[0]) // This machine made it.
-  const { asked, reading, statusesSinceRequest, isVanished } = held
+  const { asked, reading, statusesSinceRequest, isVanished } = heldOf(events.reduce(evolveConsent, initialConsent))
   if (asked === status) return undefined
   const reason = `the consent is now ${reading.status}`
   // An approval that was revoked since would be reported as effective.

@@ -1,33 +1,19 @@
 import { heldOf } from '../../machines/consent/chart.ts'
-import { consentMachine } from '../../machines/consent/consent.ts'
+import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
 import { isMove } from '../../machines/consent/moves.ts'
-import { judge, type KnownConsent, type StandingReason } from '../../machines/consent/standing.ts'
+import {
+  judge,
+  type KnownConsent,
+  type StandingQuestion,
+  type StandingReason,
+} from '../../machines/consent/standing.ts'
 import { type ConsentStatus, type History, type RequestableStatus, statusBy } from '../../machines/consent/status.ts'
-import type { MachineState } from '../../machines/definition/machine.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { Recorded, RecordedBy } from '../events.ts'
 
 /** An event of a consent's stream. */
 export type ConsentRecorded = RecordedBy<'consent'>
-
-/** A question about a consent: the instant `at`, by what was known at `knownAt`. */
-export interface TimelineQuestion {
-  readonly at: Instant
-  readonly knownAt: Instant
-  readonly ageMaxMs: number | null
-  /** When the question was asked, if that was before the reading made for it. */
-  readonly askedAt?: Instant | undefined
-  /** When the last list that covers the consent was requested. */
-  readonly syncedAt: Instant | null
-}
-
-/** What a consent's stream says about an instant. */
-export interface TimelineAnswer {
-  readonly reason: StandingReason
-  readonly readAt: Instant | null
-  readonly expiresAt: Instant | null
-}
 
 interface StatusChange {
   readonly status: ConsentStatus | 'vanished'
@@ -45,16 +31,18 @@ interface ReadHistory extends History {
   readonly readAt: Instant
 }
 
-type ConsentState = Parameters<typeof heldOf>[0]
-
 /**
  * Says whether a consent was effective at an instant, by its events. Pure. Two accounts have to agree: the changes as
  * recorded, and every history read by then. If they differ, the one that is not effective counts.
+ *
+ * @param asked `syncedAt` is when the last list that covers the consent was requested
  */
-export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQuestion): TimelineAnswer {
+export function evaluateAt(
+  events: readonly ConsentRecorded[],
+  asked: StandingQuestion & { readonly syncedAt: Instant | null },
+): { reason: StandingReason; readAt: Instant | null; expiresAt: Instant | null } {
   const { at, syncedAt } = asked
-  let held = heldOf(consentMachine.initial as ConsentState) // This machine made it, here and below.
-  let state: MachineState = consentMachine.initial
+  let state = initialConsent
   let askedAt: Instant | null = null
   let shownAt: Instant | null = null
   let readAt: Instant | null = null
@@ -62,6 +50,7 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
   const expiries: RecordedExpiry[] = []
   const histories: ReadHistory[] = []
   for (const event of events) {
+    const held = heldOf(state)
     const doubted = [held.asked && askedAt, held.isUncertain && shownAt].filter(each => each !== null && each !== false)
     changes.push(...statusChangesBy(event, doubted, changes.at(-1)))
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
@@ -70,12 +59,12 @@ export function evaluateAt(events: readonly ConsentRecorded[], asked: TimelineQu
     if (event.type === 'consent.changeRequested' && !(endsConsent(held.asked) && endsConsent(event.data.status)))
       askedAt = event.at
     if (!held.isUncertain) shownAt = event.at
-    state = consentMachine.evolve(state, event)
-    held = heldOf(state as ConsentState) // As above.
+    state = evolveConsent(state, event)
     if (event.type === 'consent.described') histories.unshift(toReadHistory(event))
     readAt = latest(readAt, readAtOf(event))
   }
   readAt = latest(readAt, syncedAt)
+  const held = heldOf(state)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
   const isShown = shownAt !== null && at >= shownAt

@@ -1,4 +1,4 @@
-import type { MessageWithParts } from '../../vocabulary/message.ts'
+import type { Message, MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Decision, Machine } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
@@ -172,3 +172,11 @@ export const consentMachine: Machine = defineMachine({
     'consent.changeLost': readsConsent,
   },
 })
+
+/** The state of a consent before its first event. */
+export const initialConsent = consentMachine.initial as ConsentChartState // Of this chart, here and below.
+
+/** Returns the state of a consent after another event. */
+export function evolveConsent(state: ConsentChartState, event: Message): ConsentChartState {
+  return consentMachine.evolve(state, event) as ConsentChartState
+}

@@ -11,6 +11,13 @@ export interface ConsentReading {
   readonly controller: string | null
 }
 
+/** A consent as shown by a list: `consent` and `subject` are our ids. */
+export interface ListedConsent extends ConsentReading {
+  readonly consent: string
+  readonly subject: string
+  readonly askedAt?: Instant
+}
+
 /**
  * A status change. `by`: our own request, answered or not, or a change that the service shows, whoever made it.
  * `since`: the service's time, if its history has it.
@@ -37,7 +44,7 @@ export interface UseQuestion {
 /** The events of a consent. */
 export type ConsentEvent =
   /** The first event, and again when a vanished consent is listed: its part `record` holds the service's texts. */
-  | Event<'consent.appeared', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
+  | Event<'consent.appeared', ListedConsent>
   | Event<'consent.amended', ConsentReading>
   | Event<'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired', StatusMove>
   /** The service shows a status that its table does not allow, or answers a change of an unlisted consent. */
@@ -65,11 +72,8 @@ export type ConsentEvent =
    * Ends a change whose outcome a reading already showed. `status` is null without an answer, or if it was declined.
    */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
-  /**
-   * A deferred change was not sent, because it was no longer wanted. `sentBefore`: an earlier request was answered, so
-   * the service received the person's data. `isDone`: a reading had shown the requested status.
-   */
-  | Event<'consent.changeWithheld', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
+  /** A deferred change was not sent, because it was no longer wanted. */
+  | Event<'consent.changeWithheld', WithheldChange>
   /** A full reading was requested, by the host, or by a list while the consent is uncertain. */
   | Event<'consent.detailRequested', Record<string, never>>
   /**
@@ -100,6 +104,16 @@ export type StatusEvent = Extract<
   { type: 'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired' | 'consent.conflicted' }
 >
 
+/**
+ * `sentBefore`: an earlier request was answered, so the service received the person's data. `isDone`: a reading had
+ * shown the requested status.
+ */
+interface WithheldChange {
+  readonly asked: RequestableStatus
+  readonly sentBefore?: true
+  readonly isDone?: true
+}
+
 /** The change that an answer ends, and when its request was sent. */
 export interface AnsweredChange {
   readonly asked?: RequestableStatus
@@ -112,7 +126,7 @@ export type ConsentMessage =
   /** Replaces an earlier change that was not sent. */
   | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
   | Message<'consent.readDetail', unknown>
-  | Message<'consent.observe', ConsentReading & { consent: string; subject: string; askedAt?: Instant }>
+  | Message<'consent.observe', ListedConsent>
   /** `observeUnreadable`: a list has it twice or in an unreadable form. `miss`: a list does not have it. */
   | Message<'consent.observeUnreadable' | 'consent.miss', unknown>
   | Message<'consentService.statusChanged', ConsentReading & AnsweredChange>
@@ -120,7 +134,7 @@ export type ConsentMessage =
   | Message<'consent.passTime', { now: Instant }>
   | Message<'consent.erase', unknown>
   | Message<'consentService.consentRead', ConsentReading & { history: readonly HistoryEntry[]; askedAt?: Instant }>
-  | Message<'consent.withholdChange', { asked: RequestableStatus; sentBefore?: true; isDone?: true }>
+  | Message<'consent.withholdChange', WithheldChange>
   | Message<'consentService.changeDeclined', { httpStatus: number } & AnsweredChange>
   | Message<'consentService.readDeclined', { httpStatus: number }>
   | Message<'consentService.readGivenUp', unknown>

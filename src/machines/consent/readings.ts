@@ -1,7 +1,7 @@
 import { fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import type { AnsweredChange, ConsentEvent, ConsentReading } from './events.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent } from './events.ts'
 import { type ConsentView, endsChange, endsOpenChange, move, movesOf, oldReadingsMax, resolution } from './moves.ts'
 import {
   type ConsentStatus,
@@ -32,11 +32,7 @@ export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 
  * The events of a listed consent. A list that agrees with what is known tells nothing. One that differs makes the
  * consent uncertain: a full reading shows what happened, one at a time.
  */
-export function listed(
-  held: ConsentView,
-  given: Reading & { readonly consent: string; readonly subject: string },
-  isOld: boolean,
-): readonly ConsentEvent[] {
+export function listed(held: ConsentView, given: ListedConsent, isOld: boolean): readonly ConsentEvent[] {
   if (held.isUnknown) return held.isVanished && isOld ? [] : [appeared(held, given)]
   const amended = isOld ? [] : amendment(held, given)
   const differs = given.status !== held.reading.status || (isOld && amendment(held, given).length > 0)
@@ -178,10 +174,7 @@ function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
   return laterReading(held, held.oldReadings + 1 < oldReadingsMax ? null : (askedAt ?? null))
 }
 
-function appeared(
-  held: ConsentView,
-  given: Reading & { readonly consent: string; readonly subject: string },
-): ConsentEvent {
+function appeared(held: ConsentView, given: ListedConsent): ConsentEvent {
   const { consent, subject, askedAt } = given
   const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
   const whose = { ...held, consent, subject }

@@ -23,6 +23,15 @@ interface ReadingTime {
   readonly askedAt?: Instant
 }
 
+/** What a list of consents showed. */
+interface SyncSummary extends ReadingTime {
+  readonly read: number
+  readonly changed: number
+  readonly unreadable: number
+  /** The list was not read completely, so it confirms no consent, and no consent counts as missing. */
+  readonly isPartial?: true
+}
+
 /** When the next scheduled reading is due. `schedule` is the number of the schedule: only the newest continues. */
 export interface SyncAgain {
   readonly schedule: number
@@ -36,8 +45,7 @@ export type SubjectEvent =
   | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
   | Event<'subject.scheduled', { everyMs: number }>
   | Event<'subject.unscheduled', unknown>
-  /** `isPartial`: the list was not read completely, so it confirms no consent, and no consent counts as missing. */
-  | Event<'subject.synced', { read: number; changed: number; unreadable: number; askedAt?: Instant; isPartial?: true }>
+  | Event<'subject.synced', SyncSummary>
   /** Its part `record` holds the service's id and texts. */
   | Event<'subject.awarenessAppeared', AwarenessReading & { subject: string }>
   /** The service no longer lists it. The log keeps it, and it may appear again. */
@@ -81,25 +89,12 @@ export type SubjectMessage =
   | Message<'subject.schedule', { everyMs: number; dueAt: Instant; effects?: readonly string[]; isDefault?: true }>
   | Message<'subject.unschedule', { effects?: readonly string[] }>
   | Message<'subject.hold' | 'subject.release', { reason: string }>
-  | Message<
-      'subject.erase',
-      Omit<ErasureRequest, 'subject'> & Omit<ErasureSummary, 'isPartial'> & { effects: readonly string[] }
-    >
+  | Message<'subject.erase', ErasureRequest & Omit<ErasureSummary, 'isPartial'> & { effects: readonly string[] }>
   | Message<'keys.rotated', ErasureCompleted>
   | Message<'keys.epochsDestroyed', { epochs: readonly number[] }>
   | Message<'subject.observeAwareness', AwarenessReading>
   | Message<'subject.missAwareness', { record: string }>
-  | Message<
-      'consentService.consentsListed',
-      {
-        read: number
-        changed: number
-        unreadable: number
-        askedAt?: Instant
-        isPartial?: true
-        again?: SyncAgain
-      }
-    >
+  | Message<'consentService.consentsListed', SyncSummary & { again?: SyncAgain }>
   | Message<'consentService.awarenessListed', { read: number; unreadable: number } & ReadingTime>
   | Message<'consentService.awarenessRead', { record: string } & ReadingTime>
   | Message<'consentService.loginRead', LoginReading & ReadingTime>
