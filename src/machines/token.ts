@@ -75,13 +75,6 @@ interface TokenRejected {
   readonly code?: string
 }
 
-interface RequestToken {
-  readonly generation: number
-  readonly need: TokenNeed
-}
-
-const requestTokenEffect = (data: RequestToken) => ({ type: 'tokenService.requestToken', data })
-
 interface TokenContext extends Holder, Lifetime {
   /** The token in use, and the latest request. */
   readonly generation: number
@@ -105,43 +98,27 @@ const chart = setup({
     isAwaited: ({ context, event }) => 'generation' in event.data && event.data.generation === context.asked,
   },
   actions: {
-    keepRequest: assign({
-      asked: ({ context }) => context.asked + 1,
-      rejections: ({ context, event }) =>
-        holderIn(event, context).contract === context.contract ? context.rejections : 0,
-      servedRejections: ({ context, event }) =>
-        holderIn(event, context).contract === context.contract ? context.servedRejections : 0,
-      contract: ({ context, event }) => holderIn(event, context).contract,
-      credential: ({ context, event }) => holderIn(event, context).credential,
+    keepRequest: assign(({ context, event }) => {
+      const holder = holderIn(event, context)
+      const counts = holder.contract === context.contract ? {} : { rejections: 0, servedRejections: 0 }
+      return { asked: context.asked + 1, ...holder, ...counts }
     }),
-    keepHolder: assign({
-      contract: ({ context, event }) => holderIn(event, context).contract,
-      credential: ({ context, event }) => holderIn(event, context).credential,
+    keepHolder: assign(({ context, event }) => holderIn(event, context)),
+    keepGeneration: assign(({ event }) => {
+      if (event.type !== 'token.renewed') return {}
+      const { generation, issuedAt, expiresAt } = event.data
+      return { generation, issuedAt, expiresAt }
     }),
-    keepGeneration: assign({
-      generation: ({ context, event }) => (event.type === 'token.renewed' ? event.data.generation : context.generation),
-      issuedAt: ({ context, event }) => (event.type === 'token.renewed' ? event.data.issuedAt : context.issuedAt),
-      expiresAt: ({ context, event }) => (event.type === 'token.renewed' ? event.data.expiresAt : context.expiresAt),
-    }),
-    keepRejection: assign({
+    keepRejection: assign(({ context, event }) => {
+      if (event.type !== 'token.rejected') return {}
+      const { hasServed, isOver, times, code = '', until = '' } = event.data
+      const last = { code, until }
+      if (isOver) return { ...last, servedRejections: times }
       // A token that worked restarts the count of those that never worked.
-      rejections: ({ context, event }) => {
-        if (event.type !== 'token.rejected') return context.rejections
-        if (event.data.isOver) return context.rejections
-        return event.data.hasServed ? 1 : event.data.times
-      },
-      servedRejections: ({ context, event }) => {
-        if (event.type !== 'token.rejected') return context.servedRejections
-        const { hasServed, isOver, times } = event.data
-        if (hasServed || isOver) return times
-        return times === 1 ? 0 : context.servedRejections
-      },
-      code: ({ event }) => (event.type === 'token.rejected' && event.data.code) || '',
-      until: ({ event }) => (event.type === 'token.rejected' && event.data.until) || '',
+      if (hasServed) return { ...last, rejections: 1, servedRejections: times }
+      return { ...last, rejections: times, servedRejections: times === 1 ? 0 : context.servedRejections }
     }),
-    keepRepetition: assign({
-      until: ({ context, event }) => (event.type === 'token.repeated' ? event.data.until : context.until),
-    }),
+    keepRepetition: assign(({ event }) => (event.type === 'token.repeated' ? { until: event.data.until } : {})),
   },
 }).createMachine({
   id: 'token',
@@ -204,7 +181,8 @@ const chart = setup({
 })
 
 function holderIn({ data }: TokenEvent, before: Holder): Holder {
-  return 'contract' in data ? data : before
+  const { contract, credential } = 'contract' in data ? data : before
+  return { contract, credential }
 }
 
 function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decision<TokenEvent> {
@@ -298,7 +276,7 @@ function decideRequest(
     return refuse('the new tokens are rejected: the next request waits')
   }
   if (state.matches('valid') && need === 'changed' && !isOther) return notRejected
-  const effects = [requestTokenEffect({ generation: asked + 1, need })]
+  const effects = [{ type: 'tokenService.requestToken', data: { generation: asked + 1, need } }]
   return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }
 

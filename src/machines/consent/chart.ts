@@ -16,10 +16,13 @@ import {
 } from './moves.ts'
 import { isOpen } from './status.ts'
 
-/** The transitions of events that change nothing in a region, but that its state takes. */
-function taken<T extends ConsentEvent['type']>(...types: readonly T[]): Readonly<Record<T, Record<string, never>>> {
-  return Object.fromEntries(types.map(type => [type, {}])) as Record<T, Record<string, never>> // One for each.
+/** The same transition for events of several types. */
+function each<T extends ConsentEvent['type'], const V>(types: readonly T[], transition: V): Readonly<Record<T, V>> {
+  return Object.fromEntries(types.map(type => [type, transition])) as Record<T, V> // One for each.
 }
+
+/** The transitions of events that change nothing in a region, but that its state takes. */
+const taken = <T extends ConsentEvent['type']>(...types: readonly T[]) => each(types, {})
 
 // The service's status counts, even when its table has no such transition.
 const asShown = (['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const).map(
@@ -35,19 +38,10 @@ const amended = { 'consent.amended': { actions: 'keepDates' } } as const
 const vanishes = { 'consent.vanished': 'vanished' } as const
 const lapses = { 'consent.lapsed': { actions: 'keepLapse' } } as const
 
-const endsBy = <G extends string>(guard: G) => [{ guard, target: 'none', actions: 'forgetChange' }, {}] as const
-const changeEnds = <G extends string>(guard: G) =>
-  ({
-    'consent.approved': endsBy(guard),
-    'consent.denied': endsBy(guard),
-    'consent.revoked': endsBy(guard),
-    'consent.expired': endsBy(guard),
-    'consent.conflicted': endsBy(guard),
-    'consent.appeared': endsBy(guard),
-    'consent.confirmed': endsBy(guard),
-  }) as const
-const requestedEnds = changeEnds('endsRequestedChange')
-const lostEnds = changeEnds('endsLostChange')
+/** The events that may end our change. */
+const shows = [...moveTypes, 'consent.appeared', 'consent.confirmed'] as const
+const changeEnds = <const G extends string>(guard: G) =>
+  each(shows, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
 const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
 const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
@@ -187,11 +181,7 @@ export const chart = setup({
         changed: {
           description: 'A reading differs, or the service refused a change that it should allow: it is read in full.',
           on: {
-            'consent.approved': doubtEnds,
-            'consent.denied': doubtEnds,
-            'consent.revoked': doubtEnds,
-            'consent.expired': doubtEnds,
-            'consent.conflicted': doubtEnds,
+            ...each(moveTypes, doubtEnds),
             // An end that was shown before it vanished is still to be read.
             'consent.appeared': [{ guard: 'isEndShown' }, doubtEnds],
             'consent.vanished': {},
@@ -210,14 +200,14 @@ export const chart = setup({
         none: {
           description: 'No change of ours is open.',
           on: {
-            ...taken(...moveTypes, 'consent.appeared', 'consent.confirmed'),
+            ...taken(...shows),
             'consent.changeRequested': { target: 'requested', actions: 'keepRequest' },
           },
         },
         requested: {
           description: 'Our change was requested and not answered.',
           on: {
-            ...requestedEnds,
+            ...changeEnds('endsRequestedChange'),
             // Another change replaces one that was not sent.
             'consent.changeRequested': (['ATIVO', 'NEGADO', 'REVOGADO'] as const).map(
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
@@ -232,12 +222,12 @@ export const chart = setup({
         },
         lost: {
           description: 'The answer to our change was lost: a reading shows what became of it.',
-          on: { ...lostEnds, ...notMade },
+          on: { ...changeEnds('endsLostChange'), ...notMade },
           meta: isBeingRead,
         },
         contrary: {
           description: 'The answer to our change showed another status: a reading shows what became of it.',
-          on: { ...lostEnds, ...notMade },
+          on: { ...changeEnds('endsLostChange'), ...notMade },
           meta: isBeingRead,
         },
       },
