@@ -33,7 +33,7 @@ export interface ApiContext {
   readonly subjects: SubjectDirectory
   /** Queries of the views. Throws `VIEW_STOPPED` for a view that has stopped. */
   readonly views: ViewsHandle<Views>
-  readonly rows: ViewRows
+  readonly rows: ReturnType<typeof createRows>
   readonly clock: Clock
   readonly entropy: Entropy
   readonly createId: () => string
@@ -66,31 +66,15 @@ export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>)
 }
 
 /**
- * Reads rows of views for code that decides or reports outcomes. While a view is stopped, it computes the rows from the
- * log.
+ * Creates the reader of rows for code that decides or reports outcomes. While a view is stopped, it computes the rows
+ * from the log, and throws `VIEW_STOPPED` when the view fails at one of their events.
  */
-export interface ViewRows {
-  /**
-   * Finds one row. All its events are in one stream, by default the one named like the key.
-   *
-   * @throws {AverbaError} `VIEW_STOPPED` when the view is stopped and fails at an event of the stream
-   */
-  find<N extends keyof Views>(view: N, key: string, stream?: string): Promise<Views[N] | undefined>
-  /**
-   * Runs a query of a view, or computes the same rows from the events of `source`; for few rows. Throws as `find` does.
-   */
-  select<N extends keyof Views>(
-    view: N,
-    query: { execute(): Promise<Views[N][]> },
-    source: RowSource,
-  ): Promise<Views[N][]>
-}
-
-/** Creates the reader of rows. */
-export function createRows({ viewReader }: Pick<Store, 'viewReader'>): ViewRows {
+export function createRows({ viewReader }: Pick<Store, 'viewReader'>) {
   return {
+    /** Finds one row. All its events are in one stream, by default the one named like the key. */
     find: async <N extends keyof Views>(view: N, key: string, stream = key) =>
       (await viewReader.find(view, key, stream)) as Views[N] | undefined, // The view of this name has these rows.
+    /** Runs a query of a view, or computes the same rows from the events of `source`; for few rows. */
     async select<N extends keyof Views>(view: N, query: { execute(): Promise<Views[N][]> }, source: RowSource) {
       try {
         return await query.execute()

@@ -1,5 +1,4 @@
 import { positionBefore } from '../store/log/read.ts'
-import type { Store } from '../store/store.ts'
 import type { ViewBound } from '../store/views/view-reader.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs, toInstant } from '../vocabulary/instant.ts'
@@ -7,26 +6,21 @@ import type { Instant } from '../vocabulary/message.ts'
 import type { ApiContext } from './api-context.ts'
 import { checkInstant, checkPosition } from './arguments.ts'
 
-/** The last position of the log that counts as known, and its instant. */
-export interface KnownBound {
-  readonly position: number
-  readonly at: Instant
-}
-
 type AsOfContext = Pick<ApiContext, 'store' | 'clock'>
 
 /**
- * Finds the last position that was known at an instant. A past instant is looked up by the events' times. An instant of
+ * Finds the last position that was known at an instant, and its own instant. A past instant is looked up by the events' times. An instant of
  * about now means the end of the log, also when the log's times are ahead because the clock was. Throws `INVALID_INPUT`
  * when it is neither an instant nor a position, or lies in the future.
  */
-export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Instant | number): Promise<KnownBound> {
+export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Instant | number) {
   const end = await store.readLast()
   const last = { position: end?.position ?? 0, at: end?.at ?? toInstant(clock.now()) }
   if (typeof knownAt === 'number') {
     checkPosition(knownAt, 'knownAt')
     if (knownAt > last.position) throw futureError('knownAt', `The log ends at ${last.position}`)
-    return knownAt < last.position ? boundAt(store, knownAt, last.at) : last
+    // Position 0 has no event and so no time.
+    return { position: knownAt, at: (await store.readAt(knownAt))?.at ?? last.at }
   }
   await checkNotFuture({ store, clock }, knownAt, 'knownAt')
   const [atMs, now] = [fromInstant(knownAt), clock.now()]
@@ -64,9 +58,4 @@ export async function checkAsOf(log: AsOfContext, { position, at }: ViewBound): 
 
 function futureError(what: string, hint: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is in the future`, { hint })
-}
-
-/** Position 0 has no event and so no time: `otherwise` is used. */
-async function boundAt(store: Store, position: number, otherwise: Instant): Promise<KnownBound> {
-  return { position, at: (await store.readAt(position))?.at ?? otherwise }
 }

@@ -120,14 +120,18 @@ export async function routeAwareness(
 ): Promise<DecisionRequest> {
   const { items, unreadable, askedAt } = fact.data
   const owner = pending.stream
+  const when = askedAt !== undefined && { askedAt }
+  const listed: MessageWithParts = {
+    type: 'consentService.awarenessListed',
+    data: { read: items.length, unreadable: unreadable.length, ...when },
+    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
+  }
+  if (await context.subjects.isErased(owner)) return { targets: [{ stream: owner, message: listed }] }
   const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
   const indexEntries = []
-  // For a subject erased in the meantime, record only the number of records read.
-  const isErased = await context.subjects.isErased(owner)
   const seen = new Set<string>()
   for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
-    if (isErased) break
     const key = recordKey(subject, id)
     const known = await context.store.lookUp('awareness', key)
     const awareness = known ?? context.createId()
@@ -140,16 +144,9 @@ export async function routeAwareness(
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
   }
   // An unreadable record may be any of the seemingly missing ones, so none of them counts as missing.
-  const listedBefore = isErased || unreadable.length > 0 ? [] : await readListedRecords(context, owner)
+  const listedBefore = unreadable.length > 0 ? [] : await readListedRecords(context, owner)
   for (const record of listedBefore.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
-  const when = askedAt !== undefined && { askedAt }
-  const data = { read: items.length, unreadable: unreadable.length, ...when }
-  const listed: MessageWithParts = {
-    type: 'consentService.awarenessListed',
-    data,
-    ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
-  }
   return { targets: [...targets, { stream: owner, message: listed }], indexEntries }
 }
 

@@ -2,14 +2,12 @@ import { isAttempt, mayHaveBeenSent, summarizeTrace } from '../../engine/perform
 import { describeCall, describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
 import type { Language, PageOptions } from '../../pages/labels.ts'
 import type {
-  ActorCount,
   HeldKind,
   ReportedCall,
   ReportedErasure,
   ReportedLog,
   SubjectReport,
   TimelineEntry,
-  UnderBasis,
 } from '../../pages/subject-report.ts'
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -55,8 +53,8 @@ export async function gatherSubjectReport(
     enrolledAt: enrolled?.at ?? '',
     erasure: isErased ? await readErasure(store, subject) : null,
     held: await countHeldKinds(store, subject, own.events, words),
-    bases: countBases(events),
-    actors: countActors(events),
+    bases: groupBy(events, 'basis').map(({ value: basis, ...counts }) => ({ basis, ...counts })),
+    actors: groupBy(events, 'actor').map(({ value: actor, ...counts }) => ({ actor, ...counts })),
     told: reportCalls(calls, [...own.events, ...attempts], words),
     consents: reportedConsents(own.events),
     uses: reportedUses(own.events, words),
@@ -152,13 +150,7 @@ async function readCalls(store: LogStore, streams: readonly string[], until: num
     calls.push(...(await store.effects({ stream })))
     await yieldToEventLoop()
   }
-  return calls
-    .filter(({ position }) => position <= until)
-    .sort((one, other) => one.position - other.position || compareIds(one.id, other.id))
-}
-
-function compareIds(one: string, other: string): number {
-  return one < other ? -1 : Number(one > other)
+  return calls.filter(({ position }) => position <= until).sort((one, other) => one.position - other.position)
 }
 
 async function countHeldKinds(
@@ -195,20 +187,11 @@ async function countHeldKinds(
   return [...found.values()]
 }
 
-function countBases(events: readonly Recorded[]): UnderBasis[] {
-  const keyOf = ({ basis }: Recorded) => (basis ? JSON.stringify([basis.purpose, basis.legalBasis]) : '')
-  return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ basis: one.basis ?? null, ...rest }))
-}
-
-function countActors(events: readonly Recorded[]): ActorCount[] {
-  const keyOf = ({ actor }: Recorded) => (actor ? JSON.stringify([actor.kind, actor.ref]) : '')
-  return groupEvents(events, keyOf).map(({ one, ...rest }) => ({ actor: one.actor ?? null, ...rest }))
-}
-
-function groupEvents(all: readonly Recorded[], keyOf: (event: Recorded) => string) {
-  return [...Map.groupBy(all, keyOf).values()].flatMap(events => {
+/** Groups events by their actor or their basis, or its absence. */
+function groupBy<K extends 'actor' | 'basis'>(all: readonly Recorded[], member: K) {
+  return [...Map.groupBy(all, event => JSON.stringify(event[member])).values()].flatMap(events => {
     const [one, last] = [events[0], events.at(-1)]
-    return one && last ? [{ one, events: events.length, first: one.at, last: last.at }] : []
+    return one && last ? [{ value: one[member] ?? null, events: events.length, first: one.at, last: last.at }] : []
   })
 }
 

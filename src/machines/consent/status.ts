@@ -5,10 +5,8 @@ export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPI
 /** The status of a consent. */
 export type ConsentStatus = (typeof consentStatuses)[number]
 
-/** The statuses that can be requested, each with the only status it can follow (section 3). */
-export const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATIVO' } as const
-/** A status that can be requested. */
-export type RequestableStatus = keyof typeof askedFrom
+/** A status that can be requested (section 3). */
+export type RequestableStatus = 'ATIVO' | 'NEGADO' | 'REVOGADO'
 
 /** Checks that a consent is pending or active. */
 export function isOpen(status: ConsentStatus): boolean {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { askedFrom, consentStatuses } from '../../../src/machines/consent/status.ts'
+import { consentStatuses } from '../../../src/machines/consent/status.ts'
 import { answerOf } from '../../../src/simulation/index.ts'
 import type { Event, Message, MessageWithParts } from '../../../src/vocabulary/message.ts'
 
@@ -17,6 +17,8 @@ function eventsAfter(...messages: MessageWithParts[]): readonly Event[] {
   return decision.events
 }
 
+/** The statuses that can be requested, each with the only status it can follow (document 1, section 3). */
+const askedFrom = { ATIVO: 'PENDENTE', NEGADO: 'PENDENTE', REVOGADO: 'ATIVO' } as const
 const verbs = { ATIVO: 'approve', NEGADO: 'deny', REVOGADO: 'revoke' } as const
 
 describe('a change is requested only if the table of the contract allows it', () => {
