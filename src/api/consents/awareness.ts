@@ -41,14 +41,9 @@ export interface AwarenessArea {
 export function createAwareness(context: ApiContext): AwarenessArea {
   const { commands, rows, store, subjects, views } = context
 
-  const readings = createSubjectReadings(context, async (subject, replaced) => {
-    context.require('consentService')
-    const createRequest = async () => {
-      const message = { type: 'subject.readAwareness', data: await replaced() }
-      return { targets: [{ stream: streamOf('subject', subject), message }] }
-    }
-    return commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined)
-  })
+  const readings = createSubjectReadings(context, 'subject.readAwareness', (subject, createRequest) =>
+    commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined),
+  )
 
   const refresh = (subject: SubjectRef, ageMaxMs: number | undefined) =>
     readings.refresh(subject, 'awareness_read_at', ageMaxMs, Number.POSITIVE_INFINITY)

@@ -6,7 +6,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { findStream, readEvents, recordKey } from '../api-context.ts'
 import { isBy, type LogStore, type Recorded } from '../events.ts'
 import type { SubjectRef } from '../subject-directory.ts'
-import { type ConsentRecorded, evaluateAt } from './timeline.ts'
+import { type ConsentRecorded, evaluateAt, lastReadAt } from './timeline.ts'
 
 /** What the log holds about a consent up to a position. */
 export interface ConsentHistory {
@@ -77,8 +77,13 @@ async function readLastSynced(
   return undefined
 }
 
+/** When the last reading of a consent was requested. */
+export function readAtOf({ events, synced }: ConsentHistory): Instant | null {
+  return lastReadAt(events, askedAtOf(synced))
+}
+
 /** When a list was requested. */
-export function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
+function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
   return synced ? (synced.data.askedAt ?? synced.at) : null
 }
 

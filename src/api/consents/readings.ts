@@ -1,3 +1,4 @@
+import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -22,26 +23,24 @@ export interface SyncResult {
   readonly unreadable: number
 }
 
-/** Readings of the consents of data subjects. */
-export interface ConsentReadings {
-  sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
-  /** Reads unless the last reading is fresh enough, and returns when the last one was. */
-  refresh(subject: SubjectRef, ageMaxMs: number | undefined): Promise<Instant | null>
-  /** Reads again, as `SubjectReadings` does. The readings in full that the list requires do not delay other callers. */
-  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<SyncResult>>
-}
+/** The readings that the `consents` area shares. */
+export type ConsentReadings = ReturnType<typeof createConsentReadings>
 
-/** Creates the readings that the `consents` area shares. */
-export function createConsentReadings(context: ApiContext): ConsentReadings {
+/**
+ * Creates the readings that the `consents` area shares. The readings in full that a list requires do not delay the
+ * callers that share it.
+ */
+export function createConsentReadings(context: ApiContext) {
   const { clock, commands, engine, store, subjects, views } = context
-  const readings = createSubjectReadings(context, (subject, replaced, onAnswered) =>
-    sync({ subject }, {}, replaced, onAnswered),
+  const { readOnce, refresh } = createSubjectReadings(context, 'subject.sync', (subject, createRequest, onAnswered) =>
+    sync({ subject }, {}, createRequest, onAnswered),
   )
 
+  /** Reads the list, and then in full what it requires. */
   async function sync(
     selector: SubjectSelector,
     commandOptions: CommandOptions = {},
-    replaced: ReplacedReadings = async () => ({}),
+    createRequest?: () => Promise<DecisionRequest>,
     onAnswered?: () => void,
   ): Promise<Outcome<SyncResult>> {
     context.require('consentService')
@@ -49,10 +48,7 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
     const subject = await subjects.find(selector)
     return commands.send(
       { method: 'consents.sync', subject },
-      async () => {
-        const message = { type: 'subject.sync', data: await replaced() }
-        return { targets: [{ stream: streamOf('subject', subject), message }] }
-      },
+      createRequest ?? (async () => requestReading('subject.sync', subject)),
       commandOptions,
       async ended => {
         onAnswered?.()
@@ -88,17 +84,23 @@ export function createConsentReadings(context: ApiContext): ConsentReadings {
   }
 
   return {
-    sync: (selector, commandOptions) => sync(selector, commandOptions),
-    readOnce: readings.readOnce,
-    refresh: (subject, ageMaxMs) => readings.refresh(subject, 'synced_at', ageMaxMs),
+    readOnce,
+    sync: (selector: SubjectSelector, commandOptions?: CommandOptions) => sync(selector, commandOptions),
+    /** Reads unless the last reading is fresh enough, and returns when the last one was. */
+    refresh: (subject: SubjectRef, ageMaxMs: number | undefined) => refresh(subject, 'synced_at', ageMaxMs),
   }
 }
 
 /** Beyond that many data subjects, one reading too many may be made. */
 const subjectsMax = 10_000
 
-/** Finds the deferred readings that a new one replaces, for its message. */
-type ReplacedReadings = () => Promise<{ readonly effects?: readonly string[] }>
+type ReadingType = 'subject.sync' | 'subject.readAwareness' | 'subject.readLogin'
+
+/** The request of a reading, which replaces deferred ones. */
+function requestReading(type: ReadingType, subject: SubjectRef, effects: readonly string[] = []): DecisionRequest {
+  const message = { type, data: effects.length > 0 ? { effects } : {} }
+  return { targets: [{ stream: streamOf('subject', subject), message }] }
+}
 
 /** A reading under way, and the one that follows it for callers who need a newer one. */
 interface SharedReading<T> {
@@ -109,52 +111,48 @@ interface SharedReading<T> {
   next: Promise<Outcome<T>> | undefined
 }
 
-/** Readings of one kind, by data subject. */
-interface SubjectReadings<T> {
-  /** Reads now. */
-  read(subject: SubjectRef): Promise<Outcome<T>>
-  /**
-   * Reads again. A caller shares the reading under way if that began recently enough, else the next one: an answer on
-   * its way does not show what happened after its request.
-   */
-  readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<T>>
-  /** Reads unless the last reading is fresh enough, and returns when the last one was, by the view of data subjects. */
-  refresh(
-    subject: SubjectRef,
-    column: 'synced_at' | 'awareness_read_at',
-    ageMaxMs: number | undefined,
-    sharedMaxMs?: number,
-  ): Promise<Instant | null>
-}
-
 /**
- * Creates the readings of one kind. Nobody comes back for the outcome of a deferred one: a new reading replaces it, so
- * that an outage does not collect one per question. The oldest stays: it is parked when the outage lasts.
+ * Creates the readings of one kind, by data subject. Nobody comes back for the outcome of a deferred one: a new reading
+ * replaces it, so that an outage does not collect one per question. The oldest stays: it is parked when the outage
+ * lasts.
  *
  * @param send requests a reading; after `onAnswered`, the next one may begin while this one finishes
  */
 export function createSubjectReadings<T>(
-  { clock, isFresh, rows, store }: ApiContext,
-  send: (subject: SubjectRef, replaced: ReplacedReadings, onAnswered: () => void) => Promise<Outcome<T>>,
-): SubjectReadings<T> {
+  context: ApiContext,
+  type: ReadingType,
+  send: (
+    subject: SubjectRef,
+    createRequest: () => Promise<DecisionRequest>,
+    onAnswered: () => void,
+  ) => Promise<Outcome<T>>,
+) {
+  const { clock, isFresh, rows, store } = context
   const deferred = new GenerationalCache<SubjectRef, readonly string[]>(subjectsMax)
   const underWay = new Map<SubjectRef, SharedReading<T>>()
 
+  /** Reads now. */
   async function read(subject: SubjectRef, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
-    const outcome = await send(subject, () => findReplaced(subject), onAnswered)
+    context.require('consentService')
+    const createRequest = async () => requestReading(type, subject, await findReplaced(subject))
+    const outcome = await send(subject, createRequest, onAnswered)
     if (outcome.status === 'deferred') deferred.set(subject, [...(deferred.get(subject) ?? []), outcome.effect])
     return outcome
   }
 
-  async function findReplaced(subject: SubjectRef): Promise<{ readonly effects?: readonly string[] }> {
+  /** Finds the deferred readings that a new one replaces: all but the oldest. */
+  async function findReplaced(subject: SubjectRef): Promise<readonly string[]> {
     const remembered = deferred.get(subject) ?? []
-    if (remembered.length === 0) return {}
     const known = await Promise.all(remembered.map(id => store.effect(id)))
     const left = remembered.filter((_, n) => known[n]?.state === 'deferred')
-    deferred.set(subject, left)
-    return left.length > 1 ? { effects: left.slice(1) } : {}
+    if (remembered.length > 0) deferred.set(subject, left)
+    return left.slice(1)
   }
 
+  /**
+   * Reads again. A caller shares the reading under way if that began recently enough, else the next one: an answer on
+   * its way does not show what happened after its request.
+   */
   function readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<T>> {
     const running = underWay.get(subject)
     if (!running) return startReading(subject)
@@ -176,15 +174,19 @@ export function createSubjectReadings<T>(
     return ended
   }
 
-  return {
-    read: subject => read(subject),
-    readOnce,
-    async refresh(subject, column, ageMaxMs, sharedMaxMs = 0) {
-      const readAt = async () => (await rows.find('subjects', subject, streamOf('subject', subject)))?.[column] ?? null
-      const last = await readAt()
-      if (isFresh(last, ageMaxMs)) return last
-      valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs))
-      return readAt()
-    },
+  /** Reads unless the last reading is fresh enough, and returns when the last one was, by the view of data subjects. */
+  async function refresh(
+    subject: SubjectRef,
+    column: 'synced_at' | 'awareness_read_at',
+    ageMaxMs: number | undefined,
+    sharedMaxMs = 0,
+  ): Promise<Instant | null> {
+    const readAt = async () => (await rows.find('subjects', subject, streamOf('subject', subject)))?.[column] ?? null
+    const last = await readAt()
+    if (isFresh(last, ageMaxMs)) return last
+    valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs))
+    return readAt()
   }
+
+  return { read, readOnce, refresh }
 }

@@ -11,16 +11,15 @@ import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import type { Recorded } from '../events.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
-  askedAtOf,
   type ConsentHistory,
   nowAfter,
+  readAtOf,
   readConsentHistory,
   type Standing,
   standingAt,
   standingFrom,
 } from './consent-events.ts'
 import type { ConsentReadings, FreshnessOptions } from './readings.ts'
-import { evaluateAt } from './timeline.ts'
 
 /** Whether consents are effective, and uses of data under them. */
 export interface Standings {
@@ -96,7 +95,7 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     const history = await readConsentHistory(store, subject, id)
     // By the clock, which also dates readings. The log's own times may be ahead of it.
     const askedAt = toInstant(clock.now())
-    const { readAt } = evaluateAt(history.events, questionNow(history))
+    const readAt = readAtOf(history)
     const isCovered = at !== undefined && readAt !== null && at <= readAt
     if (ageMaxMs === undefined || isCovered || context.isFresh(readAt, ageMaxMs))
       return { history, askedAt, hasFailed: false }
@@ -127,11 +126,6 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     if (!standing.effective || !hasFailed || !isDatedAhead(standing.readAt)) return standing
     const { until: _, ...stale } = standing
     return { ...stale, effective: false, reason: 'stale' }
-  }
-
-  function questionNow(history: ConsentHistory) {
-    const now = nowAfter(history, clock)
-    return { at: now, knownAt: now, ageMaxMs: null, syncedAt: askedAtOf(history.synced) }
   }
 
   return {
@@ -197,13 +191,13 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     if (!refreshed) throw new TypeError('A use was replayed and its command id is unknown')
     const { askedAt, hasFailed } = refreshed
     const history = await readConsentHistory(store, subject, id)
-    const { at } = questionNow(history)
+    const at = nowAfter(history, clock)
     if (history.stream === undefined) {
       const stream = streamOf('subject', subject)
       const parts = { id: { owner: stream, value: id } }
       return { targets: [{ stream, message: { type: 'subject.refuseUse', data: { at }, parts } }] }
     }
-    const { readAt } = evaluateAt(history.events, questionNow(history))
+    const readAt = readAtOf(history)
     const isUnknown = hasFailed && isDatedAhead(readAt)
     const data: UseQuestion = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
     return { targets: [{ stream: history.stream, message: { type: 'consent.use', data } }] }

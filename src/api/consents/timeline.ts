@@ -45,7 +45,6 @@ export function evaluateAt(
   let state = initialConsent
   let askedAt: Instant | null = null
   let shownAt: Instant | null = null
-  let readAt: Instant | null = null
   const changes: StatusChange[] = []
   const expiries: RecordedExpiry[] = []
   const histories: ReadHistory[] = []
@@ -61,9 +60,8 @@ export function evaluateAt(
     if (!held.isUncertain) shownAt = event.at
     state = evolveConsent(state, event)
     if (event.type === 'consent.described') histories.unshift(toReadHistory(event))
-    readAt = latest(readAt, readAtOf(event))
   }
-  readAt = latest(readAt, syncedAt)
+  const readAt = lastReadAt(events, syncedAt)
   const held = heldOf(state)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
@@ -120,11 +118,6 @@ function expiryAt(expiries: readonly RecordedExpiry[], at: Instant): Instant | n
   return earliest(...counting.filter(each => each !== null))
 }
 
-/** The later instant. Instants all have one form, so they compare as texts. */
-function latest(one: Instant | null, other: Instant | null | undefined): Instant | null {
-  return one === null || (other ?? '') > one ? (other ?? null) : one
-}
-
 function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
 }
@@ -149,6 +142,12 @@ function statusAt(
   }
   const recorded = changes.findLast(({ from }) => from <= at)?.status ?? null
   return isDated && (recorded === null || recorded === 'PENDENTE') ? 'ATIVO' : recorded
+}
+
+/** When the last reading of a consent was requested, by its events and the last list that covers it. */
+export function lastReadAt(events: readonly ConsentRecorded[], syncedAt: Instant | null): Instant | null {
+  const all = [...events.map(readAtOf), syncedAt].filter(at => typeof at === 'string')
+  return all.toSorted().at(-1) ?? null
 }
 
 /** When the reading behind an event was requested. For a list, that is when the list was requested. */
