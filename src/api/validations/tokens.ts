@@ -1,9 +1,8 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
 import { misdirectedCode, type TokenKeeper } from '../../adapters/token/client.ts'
 import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
-import type { Engine } from '../../engine/engine.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
-import { type Clock, cancelReason } from '../../runtime/clock.ts'
+import { cancelReason } from '../../runtime/clock.ts'
 import type { TokenRow } from '../../views/tokens.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
@@ -30,6 +29,8 @@ interface RejectedToken {
   readonly code: string | undefined
 }
 
+type TokenContext = Pick<ApiContext, 'engine' | 'store' | 'clock'>
+type TokenOptions = NonNullable<ApiContext['options']['tokenService']>
 type TokenLocked = Recorded<'token.locked'>
 /** The latest event of the token. */
 type TokenState = RecordedBy<'token'>
@@ -40,11 +41,8 @@ type TokenState = RecordedBy<'token'>
  */
 export class Tokens implements TokenSource {
   readonly keeper: TokenKeeper
-  readonly #engine: Engine
-  readonly #store: LogStore
-  readonly #clock: Clock
-  readonly #stream: string
-  readonly #holder: () => Promise<Holder>
+  readonly #context: TokenContext
+  readonly #options: TokenOptions
   #held: { readonly status: 'held'; readonly value: string } | undefined
   /** The last token that an operation accepted. */
   #served: string | undefined
@@ -52,35 +50,10 @@ export class Tokens implements TokenSource {
   /** When this process replaced the token of another contract with one of its own. */
   #exchanges: readonly number[] = []
 
-  constructor(
-    parts: { engine: Engine; store: LogStore; clock: Clock },
-    options: { url: string; consumerKey: SecretSource; consumerSecret: SecretSource; credential?: string },
-  ) {
-    this.#engine = parts.engine
-    this.#store = parts.store
-    this.#clock = parts.clock
-    const stream = streamOf('token', options.credential ?? 'default')
-    this.#stream = stream
-    const { secrets } = parts.store
-    // Normalized: different spellings of the address are one gateway.
-    const url = new URL(options.url).href
-    const digestOf = (what: string, ...texts: string[]) =>
-      shortDigest(parts.store.digest(what, [url, ...texts].join('\0')))
-    this.keeper = {
-      stream,
-      find: () => secrets.find(stream),
-      keep: token => secrets.keep(stream, token),
-      drop: before => secrets.drop(stream, before),
-      nameCredential: (key, secret) => ({
-        contract: digestOf('contract', key),
-        credential: digestOf('credential', key, secret),
-      }),
-    }
-    this.#holder = async () => {
-      const key = await secretFrom(options.consumerKey, 'consumer key')
-      const secret = await secretFrom(options.consumerSecret, 'consumer secret')
-      return this.keeper.nameCredential(key, secret)
-    }
+  constructor(context: TokenContext, options: TokenOptions) {
+    this.#context = context
+    this.#options = options
+    this.keeper = createKeeper(context.store, options)
   }
 
   current(): TokenAnswer | Promise<TokenAnswer> {
@@ -128,33 +101,41 @@ export class Tokens implements TokenSource {
     switch (latest?.type) {
       case 'token.requested':
         return this.#awaitRequest(`${latest.id}/0`)
-      case 'token.renewed': {
-        const { generation } = latest.data
-        if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
-        const kept = await this.keeper.find()
-        if (kept?.generation !== generation) return this.#replaceLost(latest, kept?.generation)
-        if (kept.value !== rejected?.value) return { status: 'held', value: kept.value }
-        await this.#reject(generation, rejected)
-        return undefined
+      case 'token.renewed':
+      case 'token.rejected':
+      case 'token.repeated':
+        if ((await this.#holder()).contract !== latest.data.contract) return this.#requestForOwnContract()
+        return latest.type === 'token.renewed' ? this.#useRenewed(latest, rejected) : this.#requestAfter(latest)
+      case 'token.locked': {
+        const isOurs = (await this.#holder()).credential === latest.data.credential
+        return isOurs ? credentialsRefused(latest) : this.#request('changed')
       }
-      case 'token.rejected': {
-        const { times, until = '', code } = latest.data
-        const afterMs = remainingMs(until, toInstant(this.#clock.now()))
-        if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
-        if (afterMs === 0) return this.#request('rejected')
-        return deferral(`TOKEN_REJECTED: ${times} tokens in a row were answered 401${codeSuffix(code)}`, afterMs)
-      }
-      case 'token.repeated': {
-        if (await this.#isOtherContract(latest)) return this.#requestForOwnContract()
-        const afterMs = remainingMs(latest.data.until, toInstant(this.#clock.now()))
-        if (afterMs === 0) return this.#request('repeated')
-        return deferral(`the gateway returned the rejected token again${codeSuffix(latest.data.code)}`, afterMs)
-      }
-      case 'token.locked':
-        return (await this.#isRefused(latest)) ? credentialsRefused(latest) : this.#request('changed')
       default:
         return this.#request('absent')
     }
+  }
+
+  async #useRenewed(
+    latest: Recorded<'token.renewed'>,
+    rejected: RejectedToken | undefined,
+  ): Promise<TokenAnswer | undefined> {
+    const { generation } = latest.data
+    const kept = await this.keeper.find()
+    if (kept?.generation !== generation) return this.#replaceLost(latest, kept?.generation)
+    if (kept.value !== rejected?.value) return { status: 'held', value: kept.value }
+    await this.#reject(generation, rejected)
+    return undefined
+  }
+
+  /** Requests a newer token, once the wait since the rejection is over. */
+  async #requestAfter({ type, data }: Recorded<'token.rejected' | 'token.repeated'>): Promise<TokenAnswer | undefined> {
+    const afterMs = remainingMs(data.until ?? '', toInstant(this.#context.clock.now()))
+    const isRepeated = type === 'token.repeated'
+    if (afterMs === 0) return this.#request(isRepeated ? 'repeated' : 'rejected')
+    const reason = isRepeated
+      ? 'the gateway returned the rejected token again'
+      : `TOKEN_REJECTED: ${data.times} tokens in a row were answered 401`
+    return deferral(data.code === undefined ? reason : `${reason}: ${data.code}`, afterMs)
   }
 
   /** Requests a new token when the recorded one is missing. An unrecorded one is dropped: it would shadow the next. */
@@ -165,44 +146,43 @@ export class Tokens implements TokenSource {
     return this.#request('lost')
   }
 
-  async #isOtherContract({ data }: { readonly data: Holder }): Promise<boolean> {
-    return (await this.#holder()).contract !== data.contract
-  }
-
-  async #isRefused({ data }: { readonly data: Holder }): Promise<boolean> {
-    return (await this.#holder()).credential === data.credential
+  async #holder(): Promise<Holder> {
+    const key = await secretFrom(this.#options.consumerKey, 'consumer key')
+    const secret = await secretFrom(this.#options.consumerSecret, 'consumer secret')
+    return this.keeper.nameCredential(key, secret)
   }
 
   /** The latest event, without anomalies: those came too late to concern the token in use. */
   async #latestState(): Promise<TokenState | undefined> {
-    const newest = await this.#store.read({ stream: this.#stream, backward: true, limit: 10 })
+    const newest = await this.#context.store.read({ stream: this.keeper.stream, backward: true, limit: 10 })
     return newest.filter(event => isBy(event, 'token')).find(event => event.anomaly === undefined)
   }
 
   async #awaitRequest(effect: string): Promise<TokenAnswer | undefined> {
+    const { clock, engine, store } = this.#context
     const over = new AbortController()
-    const late = this.#clock.sleep(othersWaitMs, over.signal, 'the token request of another process')
+    const late = clock.sleep(othersWaitMs, over.signal, 'the token request of another process')
     void late.then(() => over.abort(cancelReason))
-    await this.#engine.perform(effect, over.signal).finally(() => over.abort(cancelReason))
-    const pending = await this.#store.effect(effect)
+    await engine.perform(effect, over.signal).finally(() => over.abort(cancelReason))
+    const pending = await store.effect(effect)
     if (!pending || pending.settledAt !== undefined) return undefined
     if (pending.state === 'parked') return deferral('the token request is parked: release it with effects.retry')
     if (pending.state !== 'deferred') return deferral('another process is requesting a token', 1_000)
-    return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - this.#clock.now(), 1_000))
+    return deferral(pending.reason, Math.max(fromInstant(pending.dueAt) - clock.now(), 1_000))
   }
 
   async #reject(generation: number, { value, code }: RejectedToken): Promise<void> {
-    const at = toInstant(this.#clock.now())
+    const at = toInstant(this.#context.clock.now())
     const data = { generation, at, hasServed: value === this.#served, ...(code !== undefined && { code }) }
     this.#served = undefined // The gateway may return the same token again.
-    await this.#engine.record(async () => this.#toRequest({ type: 'token.reject', data }))
+    await this.#context.engine.record(async () => this.#toRequest({ type: 'token.reject', data }))
   }
 
   /**
    * Requests a token for our contract. Limited, since two contracts under one name would replace each other's token.
    */
   async #requestForOwnContract(): Promise<TokenUnavailable | undefined> {
-    const now = this.#clock.now()
+    const now = this.#context.clock.now()
     this.#exchanges = this.#exchanges.filter(at => isWithin(exchangeWindowMs, at, now))
     const last = this.#exchanges.at(-1) ?? Number.NEGATIVE_INFINITY
     if (this.#exchanges.length >= exchangesMax && isWithin(exchangeEveryMs, last, now))
@@ -223,9 +203,9 @@ export class Tokens implements TokenSource {
     const refusals = await this.#refusals()
     const own = refusals.find(({ anomaly, data }) => !anomaly && data.credential === holder.credential)
     if (own) return credentialsRefused(own)
-    const data = { need, ...holder, at: toInstant(this.#clock.now()) }
+    const data = { need, ...holder, at: toInstant(this.#context.clock.now()) }
     try {
-      await this.#engine.handle({ method: 'token.request' }, async () =>
+      await this.#context.engine.handle({ method: 'token.request' }, async () =>
         this.#toRequest({ type: 'token.request', data }),
       )
     } catch (error) {
@@ -236,12 +216,12 @@ export class Tokens implements TokenSource {
 
   /** The newest refusals, also of the credentials of other processes or of former secrets. */
   async #refusals(): Promise<readonly TokenLocked[]> {
-    const filter = { stream: this.#stream, backward: true, limit: refusalsMax }
-    return this.#store.read({ ...filter, types: ['token.locked'] })
+    const filter = { stream: this.keeper.stream, backward: true, limit: refusalsMax }
+    return this.#context.store.read({ ...filter, types: ['token.locked'] })
   }
 
   #toRequest(message: Message) {
-    return { targets: [{ stream: this.#stream, message }] }
+    return { targets: [{ stream: this.keeper.stream, message }] }
   }
 }
 
@@ -262,12 +242,23 @@ export function hostToken(bearer: SecretSource): TokenSource {
   }
 }
 
-function codeSuffix(code: string | undefined): string {
-  return code === undefined ? '' : `: ${code}`
-}
-
-function shortDigest(digest: Uint8Array): string {
-  return Buffer.from(digest).toString('hex', 0, 16)
+/** Keeps the token in the store, under the name of its credential. */
+function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOptions): TokenKeeper {
+  const stream = streamOf('token', credential)
+  // Normalized: different spellings of the address are one gateway.
+  const gateway = new URL(url).href
+  const digestOf = (what: string, ...texts: string[]) =>
+    Buffer.from(store.digest(what, [gateway, ...texts].join('\0'))).toString('hex', 0, 16)
+  return {
+    stream,
+    find: () => store.secrets.find(stream),
+    keep: token => store.secrets.keep(stream, token),
+    drop: before => store.secrets.drop(stream, before),
+    nameCredential: (key, secret) => ({
+      contract: digestOf('contract', key),
+      credential: digestOf('credential', key, secret),
+    }),
+  }
 }
 
 function credentialsRefused({ data }: TokenLocked): TokenUnavailable {
