@@ -1,6 +1,15 @@
 import { type Consent, valueOf } from '../../src/index.ts'
-import type { WorldOptions } from '../../src/simulation/index.ts'
+import type { World, WorldOptions } from '../../src/simulation/index.ts'
 import { openWorld } from './world.ts'
+
+/** Enrols and reads the sample subject of a world, and finds one consent of it. */
+export async function readConsent({ averba: { consents }, samples }: World, status: 'PENDENTE' | 'ATIVO' = 'ATIVO') {
+  const subject = await consents.enrol({ cpf: samples.cpf })
+  valueOf(await consents.sync({ subject }))
+  const [found] = await consents.list({ subject, status })
+  const consent = found as Consent // The samples have one of each.
+  return { subject, consent, which: { subject, id: consent.id } }
+}
 
 /** A world with an enrolled and read subject, and one consent of it. */
 export async function givenConsent(
@@ -9,8 +18,5 @@ export async function givenConsent(
   options: WorldOptions = {},
 ) {
   const world = await openWorld({ ...options, ...(intercept && { intercept }) })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [consent] = await world.averba.consents.list({ subject, status })
-  return { world, subject, consent: consent as Consent } // The samples have one of each.
+  return { world, ...(await readConsent(world, status)) }
 }

@@ -35,7 +35,7 @@ export async function givenTroubled(
     },
     options,
   )
-  return { ...given, service, which: { subject: given.subject, id: given.consent.id } }
+  return { ...given, service }
 }
 
 /** The events of some types, in their order. */

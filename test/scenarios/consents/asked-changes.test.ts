@@ -80,6 +80,16 @@ test.each([
   await end()
 })
 
+test('a revocation that was not made is reported again when a lapsed consent is active again', async () => {
+  const policies = { consentService: { expiry: 'never' } } as const
+  const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true }, policies })
+  const until = (at: string) => `lists expiring ${at}, details expiring ${at}`
+  await play(`${until('2026-11-20T13:00:00.000Z')}, list, changes 400, revoke declined 400, health bad, 25 h, settle`)
+  expect(await eventsOf(world, 'consent.lapsed')).not.toEqual([])
+  await play(`health ok, ${until('2027-11-20T13:00:00.000Z')}, list, is active, health bad`)
+  await end()
+})
+
 test('followers, logger and health report a lost revocation until it is requested again', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)

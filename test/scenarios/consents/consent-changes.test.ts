@@ -14,8 +14,6 @@ async function endOf(world: World): Promise<number> {
   return 0
 }
 
-const isDetail = (request: Request) => request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
-
 test('an approval and a revocation between two readings give both events with service times', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba, clock, consentService, samples } = world
@@ -72,46 +70,6 @@ test('concurrent callers share one reading, and a fresh one needs no request', a
     'subject.syncRequested',
     'subject.synced',
   ])
-})
-
-test('anything that the contract does not foresee is recorded as an anomaly and announced', async () => {
-  let isEmpty = false
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    const isList = request.method === 'GET' && /consentimentos\/\d+$/.test(request.url)
-    return isList && isEmpty ? Response.json([]) : response
-  })
-  const { averba, consentService, samples } = world
-  const announced: string[] = []
-  for (const type of ['consent.vanished', 'consent.conflicted', 'subject.synced'] as const) {
-    averba.on(type, event => void announced.push(`${event.type}: ${event.anomaly}`))
-  }
-  // A change that the table does not allow.
-  consentService.change(samples.cpf, consent.id, 'PENDENTE')
-  await world.clock.advance(minuteMs)
-  valueOf(await averba.consents.sync({ subject }))
-  expect(announced).toContain('consent.conflicted: no move leads from ATIVO to PENDENTE')
-  // A status that is not in the contract.
-  consentService.change(samples.cpf, consent.id, 'SUSPENSO' as never)
-  announced.length = 0
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
-  await world.close()
-
-  const other = await givenConsent('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (isDetail(request) || request.method !== 'GET') return response
-    const records = (await response.json()) as { id: string; status: string }[]
-    return Response.json(isEmpty ? [] : records.map((each, i) => (i === 0 ? { ...each, status: 'SUSPENSO' } : each)))
-  })
-  other.world.averba.on('subject.synced', event => void announced.push(`${event.type}: ${event.anomaly}`))
-  other.world.averba.on('consent.vanished', event => void announced.push(`${event.type}: ${event.anomaly}`))
-  valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
-  expect(announced).toEqual(['subject.synced: records could not be read'])
-  // A record that is no longer listed.
-  isEmpty = true
-  valueOf(await other.world.averba.consents.sync({ subject: other.subject }))
-  const vanished = 'consent.vanished: the service no longer lists it'
-  expect(announced.filter(each => each === vanished)).toHaveLength(3)
 })
 
 test('reason and evidence of a decision are sealed under the subject with the requesting event', async () => {

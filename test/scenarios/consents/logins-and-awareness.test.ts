@@ -9,7 +9,9 @@ test('an expired login counts as logged out without a request', async () => {
   const world = await openWorld()
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect((await averba.logins.state({ subject })).autenticado).toBe(false)
   consentService.logIn(samples.cpf, clock.now() + hourMs)
+  expect((await averba.logins.state({ subject })).autenticado).toBe(true)
   const state = () => averba.logins.state({ subject, ageMaxMs: 24 * hourMs })
   expect((await state()).autenticado).toBe(true)
   const requestCount = world.requests.length
@@ -36,7 +38,7 @@ test('a login returns only to listed addresses; any other is refused without a r
     expect(each.requests).toEqual([])
   }
   const url = await listed.averba.logins.url({ cpf: listed.samples.cpf }, { redirectUrl })
-  expect(url.searchParams.get('redirectUrl')).toBe(redirectUrl)
+  expect([url.hostname, url.searchParams.get('redirectUrl')]).toEqual(['login.exemplo.br', redirectUrl])
 })
 
 test('concurrent callers share one reading of awareness records that are too old', async () => {
@@ -53,7 +55,9 @@ test('concurrent callers share one reading of awareness records that are too old
   expect(lists.map(list => list.length)).toEqual(Array.from({ length: 20 }, () => 2))
   expect(world.requests.length).toBe(requestCount + 1)
   const id = lists[0]?.[1]?.id ?? ''
-  await averba.awareness.get({ subject, id })
+  const detail = await averba.awareness.get({ subject, id })
+  expect(detail?.hipoteses?.[0]?.hipoteseTratamento.nome).toBe('Execução de contrato')
+  expect(await averba.awareness.get({ subject, id: 'nao-existe' })).toBeUndefined()
   await averba.awareness.get({ ...fresh, id })
   expect(world.requests.length).toBe(requestCount + 2)
   await clock.advance(2 * hourMs)

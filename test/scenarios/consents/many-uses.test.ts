@@ -4,7 +4,7 @@ import { type Events, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-
+import { readConsent } from '../../support/given-consent.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -14,12 +14,9 @@ const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
 test('standing is answered without reading old uses and gives the position of the last one', async () => {
   const path = temporaryStore()
   const world = await openWorld({ averba: { store: path } })
-  const { averba, clock, samples } = world
+  const { averba, clock } = world
   const { consents } = averba
-  const subject = await consents.enrol({ cpf: samples.cpf })
-  valueOf(await consents.sync({ subject }))
-  const [active] = await consents.list({ subject, status: 'ATIVO' })
-  const which = { subject, id: active?.id ?? '' }
+  const { which } = await readConsent(world)
   const positions: number[] = []
   for (let use = 0; use < 40; use++) {
     await clock.advance(1_000)
@@ -48,7 +45,7 @@ test('standing is answered without reading old uses and gives the position of th
         return page
       },
     }
-    const history = await readConsentHistory(reading, subject, which.id, options)
+    const history = await readConsentHistory(reading, which.subject, which.id, options)
     return { events, types: new Set(history.events.map(({ type }) => type)), last: history.last?.type }
   }
   const { events, types, last: newest } = await counted()

@@ -208,6 +208,14 @@ describe('a history', () => {
   ])
 })
 
+describe('what the contract does not foresee is recorded as an anomaly', () => {
+  tell([
+    ['another status', '1 min, person PENDENTE, list, anomaly no move leads from ATIVO to PENDENTE'],
+    ['a status that it does not have', 'lists as SUSPENSO, list, anomaly records could not be read'],
+    ['a consent that is no longer listed', 'lists without, list, anomaly the service no longer lists it'],
+  ])
+})
+
 const reasons: Record<string, string> = { ATIVO: 'active', REVOGADO: 'revoked', EXPIRADO: 'expired' }
 
 /** Anything that may happen to readings of a consent. None of them waits for an answer that is held. */

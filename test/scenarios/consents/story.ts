@@ -149,9 +149,8 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     },
     options,
   )
-  const { world, subject, consent } = given
-  id = consent.id
-  const which = { subject, id }
+  const { world, subject, which } = given
+  id = which.id
   const { averba, clock, consentService, samples } = world
   const { consents } = averba
   const peer = { clientName: 'gestora' }
@@ -278,7 +277,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   }
 
-  return { ...given, which, shown, play, end }
+  return { ...given, shown, play, end }
 }
 
 /** Plays a whole story of a consent that is `ATIVO` at first, or `PENDENTE` if it begins with `PENDENTE: `. */

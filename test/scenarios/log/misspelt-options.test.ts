@@ -55,19 +55,6 @@ test('a call without a person is refused', async () => {
   }
 })
 
-test('an error about a wrong claim names the right ones', async () => {
-  const { averba, samples } = await openWorld()
-  const validate = (claims: unknown) =>
-    averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: untyped(claims) })
-  await expect(validate({ nascimento: '1990-05-17' })).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    hint: expect.stringContaining('data_nascimento'),
-  })
-  await expect(validate({ data_nascimento: '17/05/1990' })).rejects.toMatchObject({
-    message: 'Cannot validate: wrong claims at data_nascimento',
-  })
-})
-
 test('a receiver that could not be reached is not served', async () => {
   const receiver = { listener: () => undefined }
   const served: readonly (readonly [unknown, string])[] = [

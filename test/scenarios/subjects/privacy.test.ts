@@ -205,17 +205,3 @@ test('what a service quotes from its request is neither stored nor shown', async
   expect(inspect(outcomes, { depth: null })).toContain(canaries.claim)
   expect(errors.map(error => (error as Error).message).join()).not.toMatch(/CANARIO/)
 })
-
-test('an unknown claim is refused without repeating its name', async () => {
-  const world = await openWorld()
-  for (const claims of [{ 'Maria 25774435016': 1 }, { filiacao: { 'Maria 25774435016': 1 } }]) {
-    const asked = world.averba.validations.validate({
-      id: 'a',
-      cpf: world.samples.cpf,
-      claims: claims as never,
-    })
-    const error = await asked.catch((found: unknown) => found)
-    expect(error).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('<an unknown field>') })
-    expect(inspect(error, { depth: null })).not.toMatch(/Maria|25774435016/)
-  }
-})

@@ -39,62 +39,6 @@ async function listed(): Promise<{ endpoint: string; chaveSecreta: string }[]> {
 
 const sentTo = (service: string) => services.requests.filter(each => each.service === service).length
 
-test('a gateway whose tokens are all refused is not asked for a while, and no call is lost', async () => {
-  const averba = await open()
-  await services.faults.add({ kind: 'rejectToken' })
-  for (let n = 1; n <= 5; n++) {
-    const reason = expect.stringMatching(/^TOKEN_REJECTED: 2 tokens in a row were answered 401/)
-    expect(await validate(averba, `v${n}`)).toMatchObject({ status: 'deferred', reason })
-  }
-  await averba.settle()
-  // The first call was sent with either token, and nothing was sent since.
-  expect([sentTo('validationService'), sentTo('tokenService')]).toEqual([2, 2])
-})
-
-test('processes that restart all the time share the stored token', async () => {
-  const store = temporaryStore()
-  for (let n = 0; n < 5; n++) {
-    const averba = await openEngine({ store, ...services.options })
-    valueOf(await validate(averba, `v${n}`))
-    await averba.close()
-  }
-  expect(services.validationService.answered).toBe(5)
-  expect(sentTo('tokenService')).toBe(1)
-})
-
-test('an exhausted quota defers the calls that met it to the given time', async () => {
-  const averba = await open()
-  await services.faults.add({
-    ...{ kind: 'status', service: 'validationService', status: 429 },
-    ...{ retryAfterS: 3_600, times: 2 },
-  })
-  const begun = Date.now()
-  for (const id of ['v1', 'v2']) {
-    const outcome = await validate(averba, id)
-    expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringContaining('429') })
-    const waitMs = outcome.status === 'deferred' ? Date.parse(outcome.retryAt) - begun : 0
-    expect(Math.round(waitMs / 60_000)).toBe(60)
-  }
-  expect(valueOf(await validate(averba, 'v3')).state).toBe('answered')
-  const subject = await averba.consents.enrol({ cpf })
-  expect((await averba.consents.sync({ subject })).status).toBe('settled')
-  expect(await averba.settle()).toMatchObject({ unknown: 0 })
-  expect(services.validationService.answered).toBe(1)
-})
-
-test('a paid call whose answer was lost is left to a person and sent once', async () => {
-  const store = temporaryStore()
-  const averba = await open({ store })
-  await services.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-  expect(await validate(averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
-  expect(await validate(averba, 'v1')).toMatchObject({ status: 'unknown', replayed: true })
-  await averba.settle()
-  const next = await open({ store })
-  await next.settle()
-  expect(await validate(next, 'v1')).toMatchObject({ status: 'unknown', replayed: true })
-  expect(services.validationService.answered).toBe(1)
-})
-
 test('notifications lost without a receiver are recovered once and handled', async () => {
   const publicUrl = 'https://receptor.exemplo.br/averba'
   const receiver = { publicUrl, sources: ['127.0.0.0/8'], secretFrom: 'm'.repeat(32) }

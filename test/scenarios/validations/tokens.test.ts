@@ -3,31 +3,20 @@ import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { type Averba, type AverbaOptions, valueOf } from '../../../src/index.ts'
-import { samples, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
+import { credentialsOf, isToken, isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { openEngine, openServices, openWorld } from '../../support/world.ts'
 
-const { cpf } = samples
-const claims = { nome: 'Maria de Exemplo Souza' }
-const isToken = (request: Request) => request.url.endsWith('/token')
-const isValidation = (request: Request) => request.url.includes('/validate/pf')
-
-const validate = (averba: Averba, id: string) => averba.validations.validate({ id, cpf, claims })
-
 const secretsIn = (store: string) => useDatabase(store, database => database.prepare('select * from secret').all())
 
 /** Another engine with the token and validation services of a world. */
 function openOther({ clock, reach }: World, options: Partial<AverbaOptions> = {}): Promise<Averba> {
-  const [consumerKey, consumerSecret] = ['chave-de-exemplo', 'segredo-de-exemplo']
-  return openEngine({
-    ...{ store: ':memory:', clock, schedules: false },
-    fetch: request => (isToken(request) ? reach.tokenService(request) : reach.validationService(request)),
-    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
-    ...options,
-  })
+  const fetch = (request: Request) =>
+    isToken(request) ? reach.tokenService(request) : reach.validationService(request)
+  return openValidating({ clock, fetch, ...options })
 }
 
 test('200 operations in flight when the token ends cost one token request', async () => {
@@ -181,23 +170,16 @@ test('a process of another contract does not use the token, but requests its own
   const paid: string[] = []
   const asked: string[] = []
   const fetch = async (request: Request) => {
-    const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
+    const [key = ''] = credentialsOf(request).split(':')
     if (!isToken(request)) {
-      paid.push(credentials)
+      paid.push(key)
       return Response.json({ nome: true })
     }
-    const [key = ''] = Buffer.from(credentials, 'base64').toString().split(':')
     asked.push(key)
     return Response.json({ access_token: `de-${key}`, expires_in: 3_600 })
   }
-  const open = (consumerKey: string) =>
-    openEngine({
-      ...{ store, fetch },
-      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    })
-  for (const [n, key] of ['a', 'a', 'b', 'b', 'a'].entries()) {
-    const averba = await open(key)
+  for (const [n, consumerKey] of ['a', 'a', 'b', 'b', 'a'].entries()) {
+    const averba = await openValidating({ store, fetch }, { consumerKey })
     valueOf(await validate(averba, `v${n}`))
     await averba.close()
   }
@@ -230,24 +212,18 @@ test('processes with the old and the new secret share a token during the change'
   const store = temporaryStore()
   const state = { asked: 0, refused: 0, token: '', isOldOver: false }
   async function fetch(request: Request): Promise<Response> {
-    const [, credentials = ''] = (request.headers.get('authorization') ?? '').split(' ')
     if (!isToken(request)) {
-      if (credentials === state.token) return Response.json({ nome: true })
+      if (credentialsOf(request) === state.token) return Response.json({ nome: true })
       state.refused += 1
       return new Response('', { status: 401 })
     }
     state.asked += 1
-    const isOld = Buffer.from(credentials, 'base64').toString() === 'chave:antigo'
-    if (isOld && state.isOldOver) return Response.json({ error: 'invalid_client' }, { status: 401 })
+    const isOver = state.isOldOver && credentialsOf(request).endsWith(':antigo')
+    if (isOver) return Response.json({ error: 'invalid_client' }, { status: 401 })
     state.token = `t-${state.asked}`
     return Response.json({ access_token: state.token, expires_in: 3_600 })
   }
-  const open = (consumerSecret: string) =>
-    openEngine({
-      ...{ store, fetch },
-      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    })
+  const open = (consumerSecret: string) => openValidating({ store, fetch }, { consumerSecret })
   const [before, after] = [await open('antigo'), await open('novo')]
   for (let n = 0; n < 10; n++)
     for (const [i, averba] of [before, after].entries()) valueOf(await validate(averba, `v-${n}-${i}`))
@@ -485,20 +461,21 @@ test('a token is never in clear in a file, event, view, log line or error', asyn
   expect(secretsIn(store)).toHaveLength(1)
 })
 
-test('a refused bearer token defers the call until another one is given', async () => {
-  let given = 'velho'
+test('a bearer token of the host is read again when it is refused, and otherwise defers the call', async () => {
+  const state = { isBehind: true, given: 'velho' }
+  const bearer = () => state.given
   const world = await openWorld({
-    averba: {
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: () => given },
+    averba: { validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer } },
+    intercept: async request => {
+      if (credentialsOf(request) === 'novo') return Response.json({ nome: true })
+      if (!state.isBehind) state.given = 'novo'
+      return new Response('', { status: 401 })
     },
-    intercept: async request =>
-      request.headers.get('authorization') === 'Bearer novo'
-        ? Response.json({ nome: true })
-        : new Response('', { status: 401 }),
   })
   const reason = 'CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
-  given = 'novo'
+  state.isBehind = false
+  expect(valueOf(await validate(world.averba, 'b')).state).toBe('answered')
   await passTime(world, hourMs)
   expect(valueOf(await validate(world.averba, 'a')).state).toBe('answered')
   expect(world.tokenService.requests).toBe(0)

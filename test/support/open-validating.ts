@@ -1,0 +1,33 @@
+import type { Averba, AverbaOptions } from '../../src/index.ts'
+import { samples } from '../../src/simulation/index.ts'
+import { openEngine } from './world.ts'
+
+/** Whether a request asks for a token. */
+export const isToken = ({ url }: Request) => url.endsWith('/token')
+
+/** Whether a request asks for a validation. */
+export const isValidation = ({ url }: Request) => url.includes('/validate/pf')
+
+/** The consumer key and secret that a request presents, as `key:secret`, or its bearer token. */
+export function credentialsOf({ headers }: Request): string {
+  const [scheme, value = ''] = (headers.get('authorization') ?? '').split(' ')
+  return scheme === 'Basic' ? Buffer.from(value, 'base64').toString() : value
+}
+
+/** Validates the sample person. */
+export const validate = (averba: Averba, id: string) =>
+  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Maria de Exemplo Souza' } })
+
+/** Opens an engine that validates, by default with the credentials of the simulated gateway. */
+export function openValidating(
+  options: Partial<AverbaOptions>,
+  credentials: Partial<NonNullable<AverbaOptions['tokenService']>> = {},
+): Promise<Averba> {
+  const [consumerKey, consumerSecret] = ['chave-de-exemplo', 'segredo-de-exemplo']
+  return openEngine({
+    ...{ store: ':memory:', schedules: false },
+    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret, ...credentials },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    ...options,
+  })
+}
