@@ -23,3 +23,8 @@ export async function openEngine(options: AverbaOptions): Promise<Averba> {
 export async function openServices(options?: ServicesOptions): Promise<RunningServices> {
   return closeAtEnd(await startServices(options))
 }
+
+/** The consent service of a simulated world, with more options than its address. */
+export function consentServiceWith(options: Partial<NonNullable<AverbaOptions['consentService']>>) {
+  return { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' }, ...options }
+}
