@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
-import { valueOf, verifyLog } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { eventsOf } from '../../support/given-troubled.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -42,34 +44,23 @@ test('attempts that may change something or cost money are recorded before the r
   expect(recorded[0]).toMatchObject({ actor, correlationId: 'case-1', moves: { to: 'started' } })
 })
 
-/** A change of a consent that the service postpones with these answers, one after the other. */
-async function givenChangePutOff(answers: (HeadersInit | undefined)[]) {
-  const store = temporaryStore()
-  let isDown = false
-  const world = await openWorld({
-    averba: { store },
-    intercept: async (request, forward) => {
-      if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
-      const headers = answers.length > 1 ? answers.shift() : answers[0]
-      return new Response('', { status: 429, ...(headers && { headers }) })
-    },
-  })
-  const { averba, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  isDown = true
-  const { effect } = await averba.consents.approve({ subject, id: pending?.id ?? '' }, { correlationId: 'c' })
-  const recorded = () => Array.fromAsync(averba.log.read({ kind: 'effect' }))
-  return { world, averba, subject, effect, recorded, store }
-}
-
 test('a retry is recorded with its time, reason and policy; nothing is recorded for a reading', async () => {
-  const given = await givenChangePutOff([{ 'retry-after': '120' }, undefined])
-  const { world, averba, subject, effect, recorded } = given
+  const waits: HeadersInit[] = [{ 'retry-after': '120' }]
+  let isDown = false
+  const { world, subject, consent } = await givenConsent(
+    'PENDENTE',
+    async (request, forward) => {
+      if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
+      return new Response('', { status: 429, headers: waits.shift() ?? {} })
+    },
+    { store: temporaryStore() },
+  )
+  const { averba, clock } = world
+  isDown = true
+  const { effect } = await averba.consents.approve({ subject, id: consent.id }, { correlationId: 'c' })
   await averba.consents.sync({ subject }, { waitMs: 0 })
-  await passTime({ averba, clock: world.clock }, 120_000)
-  const deferred = (await recorded()).filter(event => event.type === 'effect.deferred')
+  await passTime({ averba, clock }, 120_000)
+  const deferred = await eventsOf(world, 'effect.deferred')
   const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
   const reason = 'the consent service answered 429'
   expect(deferred).toMatchObject([
@@ -83,42 +74,30 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
   expect(waitedMs(1, second?.dueAt)).toBeLessThanOrEqual(4_000)
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt: second?.dueAt, reason })
   expect(deferred[1]?.moves).toEqual({ effect, to: 'deferred' })
-  await world.close()
-  expect(await verifyLog({ store: given.store })).toMatchObject({ faults: [] })
+  expect((await averba.audit.verify()).faults).toEqual([])
 })
 
-test.each([
-  ['does not say when', undefined],
-  ['says "in a second" each time', { 'retry-after': '1' }],
-])('a service that is down for a day and %s causes a limited number of events per call', async (_, headers) => {
-  const { world, averba, effect, recorded } = await givenChangePutOff([headers])
-  // Continues from one due time to the next.
-  for (let turns = 0; turns < 1_000; turns++) {
-    const pending = await averba.effects.get(effect)
-    if (pending?.state !== 'deferred') break
-    await passTime({ averba, clock: world.clock }, Math.max(Date.parse(pending.dueAt) - world.clock.now(), 0))
-  }
-  const events = await recorded()
-  expect(events.at(-1)).toMatchObject({ type: 'effect.parked', data: { by: 'policy', policy: 'day-1' } })
-  expect(events.length).toBeGreaterThan(100)
-  expect(events.length).toBeLessThanOrEqual(2 * 250)
-})
-
-test.each([
-  ['name', '25774435016'],
-  ['name', `Erro_${samples.cpf}`],
-  ['code', `https://consentimento.exemplo.br/v1/consentimentos/${samples.cpf}`],
-  ['code', 'Bearer_de exemplo'],
-])('an error thrown by the host’s fetch leaves none of its text in the log: %s %s', async (member, text) => {
-  let isDown = false
+test('an error thrown by the host’s fetch leaves none of its text in the log', async () => {
+  const texts = [
+    ['name', '25774435016'],
+    ['name', `Erro_${samples.cpf}`],
+    ['code', `https://consentimento.exemplo.br/v1/consentimentos/${samples.cpf}`],
+    ['code', 'Bearer_de exemplo'],
+  ] as const
+  const thrown = new Set<Error>()
+  let error = new Error()
   const { averba } = await openWorld({
-    intercept: async (request, forward) => {
-      if (isDown) throw Object.assign(new Error(text), { [member]: text })
-      return forward(request)
+    async intercept() {
+      thrown.add(error)
+      throw error
     },
   })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  isDown = true
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason: 'unknown' })
-  expect(JSON.stringify(await averba.effects.list())).not.toContain(text)
+  for (const [member, text] of texts) {
+    error = Object.assign(new Error(text), { [member]: text })
+    expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason: 'unknown' })
+    expect(thrown).toContain(error)
+  }
+  const effects = JSON.stringify(await averba.effects.list())
+  for (const [, text] of texts) expect(effects).not.toContain(text)
 })

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { samples, scenario, type World } from '../../../src/simulation/index.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 const leaseMs = 60_000
@@ -106,7 +107,7 @@ describe('wherever the process dies', () => {
     const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
     await scenario({
       world: { averba: { subscriptions: [{ evento: 'e' }] } },
-      given: async ({ averba }) => averba.subscriptions.apply(await averba.subscriptions.plan()),
+      given: ({ averba }) => applyPlan(averba),
       when: ({ portal }) => portal.notify(notice),
       survivesCrashes: true,
       expected: {
@@ -124,9 +125,9 @@ describe('wherever the process dies', () => {
 test('a registration in progress at a crash that is found before its lease expires leaves no doubt', async () => {
   const isSubscribe = (request: Request) => request.method === 'POST' && request.url.includes('/webhook')
   const world = await givenCrashDuring(isSubscribe, true)
-  void world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  void applyPlan(world.averba)
   await restart(world, 1_000)
-  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  await applyPlan(world.averba)
   expect(await world.averba.subscriptions.list()).toMatchObject([{ id: 1001, state: 'active' }])
   await passTime(world, leaseMs)
   const states = (await world.averba.effects.list()).map(each => each.state)

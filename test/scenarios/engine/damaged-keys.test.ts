@@ -1,8 +1,9 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Fetch } from '../../../src/index.ts'
+import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
 
 const evento = 'aviso-geral'
@@ -30,25 +31,19 @@ test('a reading whose answer cannot be recorded under a damaged key is postponed
   await first.clock.finish(first.averba.subscriptions.failures(filter))
   await first.close()
 
-  const file = new Sqlite(store)
-  const damaged = file.prepare("update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'").run()
-  expect(damaged.changes).toBe(1)
-  file.close()
+  const damage = "update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'"
+  expect(useDatabase(store, database => database.prepare(damage).run().changes)).toBe(1)
 
   state.records = 3
   const { averba, clock } = await openWorld({ ...options, seed: 2 })
   state.readings = 0
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
   const answer = averba.subscriptions.failures(filter).catch(({ code }) => code)
-  await clock.advance(3_600_000)
+  await passTime({ averba, clock }, minuteMs, 60)
   // If it began again whenever its lease expired, it would be made 60 times.
   expect(state.readings).toBeGreaterThan(3)
   expect(state.readings).toBeLessThan(20)
   expect(await averba.effects.list({ state: 'deferred' })).toContainEqual(
     expect.objectContaining({ reason: expect.stringContaining('it was replaced by another key') }),
   )
-  stop.abort()
-  await clock.finish(running)
   await answer
 })

@@ -1,12 +1,12 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AverbaOptions, type LogLine, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { samples, VirtualClock } from '../../../src/simulation/index.ts'
-import { cpfOf } from '../../support/cpf-of.ts'
+import { type LogLine, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
 import { fillUp } from '../../support/fill-up.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
-import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { applyPlan } from '../../support/portal.ts'
+import { startRun } from '../../support/start-run.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { openWorld } from '../../support/world.ts'
 
 const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
 
@@ -92,59 +92,12 @@ test('an answer is recorded on closing if the disk has space again', async () =>
   expect(valueOf(await outcome).state).toBe('answered')
 })
 
-test('a paid answer waits while the key service is down, and is recorded when it is back', async () => {
-  const folder = temporaryFolder()
-  const store = join(folder, 'log.sqlite')
-  const clock = new VirtualClock()
-  let isAway = false
-  const swap = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
-  const keys: NonNullable<AverbaOptions['keys']> = {
-    id: 'kms-1',
-    wrap: swap,
-    destroyEpoch: async () => undefined,
-    unwrap: (bytes: Uint8Array) => (isAway ? Promise.reject(new Error('ETIMEDOUT')) : swap(bytes)),
-  }
-  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const lines: string[] = []
-  let paid = 0
-  const open = (fetch: () => Promise<Response>) =>
-    openEngine({
-      ...{ store, clock, fetch, keys, schedules: false },
-      logger: line => void lines.push(`${line.message} ${line.error}`),
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo', bearer: 'dado' },
-    })
-  const one = await open(async () => {
-    paid += 1
-    asked.resolve()
-    await mayCome.promise
-    return Response.json({ nome: true })
-  })
-  const outcome = one.validations.validate({ ...input, claims: { nome: 'MARIA' } })
-  await asked.promise
-  // After an erasure by another process, this one needs the keys of a new epoch.
-  const two = await open(async () => Response.json({ nome: true }))
-  const other = { cpf: cpfOf(7) }
-  await two.consents.enrol(other)
-  await two.subjects.erase(other, { requester: 'titular', legalBasis: 'LGPD 18 VI' })
-  await two.settle()
-  isAway = true
-  lines.length = 0
-  mayCome.resolve()
-  await clock.advance(10 * minuteMs)
-  expect(await outcome).toMatchObject({ status: 'pending' })
-  expect(lines).toEqual([expect.stringMatching(/^the result of a call cannot be recorded: .* KEYS_/)])
-  isAway = false
-  await clock.advance(2 * minuteMs)
-  expect(await one.validations.get(input.id)).toMatchObject({ state: 'answered' })
-  expect(paid).toBe(1)
-})
-
 test('a handler whose result cannot be recorded is not called again for it', async () => {
   const evento = 'dimp-situacao-import'
   const subscriptions = [{ evento, chaveSecreta: 'um' }]
   const world = await openWorld({ averba: { store: temporaryStore(), subscriptions } })
   const { averba, clock, portal, samples } = world
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await applyPlan(averba)
   const called: number[] = []
   averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push((body as { n: number }).n))
   // Its follower exists, and a lease fits where an event does not.
@@ -152,22 +105,13 @@ test('a handler whose result cannot be recorded is not called again for it', asy
   const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })
   await world.fillDisk(true)
-  for (let [n, before] = [1, '']; before !== (await world.digest()); ) {
-    before = await world.digest()
-    const fill = async () => {
-      for (;;) await averba.consents.enrol({ cpf: cpfOf(n++) })
-    }
-    await expect(fill()).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
-  }
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
-  await clock.advance(20 * minuteMs)
+  await fillUp(world)
+  startRun(world)
+  await clock.advance(5 * minuteMs)
   expect(called.length).toBeGreaterThan(0)
   expect(called.length).toBeLessThan(30)
   await world.fillDisk(false)
-  await clock.advance(10 * minuteMs)
+  await clock.advance(5 * minuteMs)
   expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n))
   for await (const { state } of averba.notifications.list()) expect(state).toBe('handled')
-  stop.abort()
-  await clock.finish(running)
 })

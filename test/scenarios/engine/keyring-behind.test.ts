@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
-import { expect, test, vi } from 'vitest'
-import { environmentKeys, type Keys } from '../../../src/index.ts'
+import { expect, test } from 'vitest'
+import type { Keys } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -41,20 +41,21 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   return { clock, store, erase, answer: () => answered.resolve(), end }
 }
 
+/** A root key that another program holds. */
+function keysWith(unwrap: Keys['unwrap']): Keys {
+  return { id: 'kms-1', wrap: swap, unwrap, destroyEpoch: async () => undefined }
+}
+
+const swap = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+
 test('a paid answer is recorded even if an epoch begins while the keyring is read for the previous one', async () => {
-  vi.stubEnv('AVERBA_EPOCHS_ROOT', Buffer.alloc(32, 7).toString('base64'))
-  const held = environmentKeys({ variable: 'AVERBA_EPOCHS_ROOT' })
-  vi.unstubAllEnvs()
   let slow: { begun: () => void; answered: Promise<void> } | undefined
-  const asking: Keys = {
-    ...held,
-    async unwrap(wrapped) {
-      slow?.begun()
-      await slow?.answered
-      return held.unwrap(wrapped)
-    },
-  }
-  const { erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: held })
+  const asking = keysWith(async wrapped => {
+    slow?.begun()
+    await slow?.answered
+    return swap(wrapped)
+  })
+  const { erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: keysWith(swap) })
   await erase(0)
   const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   slow = { begun: reading.resolve, answered: read.promise }
@@ -63,6 +64,21 @@ test('a paid answer is recorded even if an epoch begins while the keyring is rea
   await erase(1)
   slow = undefined
   read.resolve()
+  await end()
+})
+
+test('a paid answer waits while the key service is down', async () => {
+  let isAway = false
+  const asking = keysWith(async wrapped => {
+    if (isAway) throw new Error('ETIMEDOUT')
+    return swap(wrapped)
+  })
+  const { clock, erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: keysWith(swap) })
+  await erase(0)
+  isAway = true
+  answer()
+  await clock.advance(10_000)
+  isAway = false
   await end()
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { replayLog, verifyLog } from '../../../src/index.ts'
-import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
+import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
@@ -10,6 +10,15 @@ const input = { id: 'p1', cpf, claims: { nome: 'Maria de Exemplo Souza' } }
 const never = new Promise<never>(() => undefined)
 const isToken = (request: Request) => request.url.endsWith('/token')
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
+
+/** Another process on the same file, with a clock and a token of its own. */
+function openOther({ reach }: World, store: string, clock: VirtualClock): Promise<Averba> {
+  const validationService = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
+  return openEngine({
+    ...{ store, clock, fetch: reach.validationService },
+    validationService: { ...validationService, bearer: 'outro' },
+  })
+}
 
 /**
  * A process that is paused at one token request, on a clock that does not move, and another one on the same file that
@@ -39,16 +48,7 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
   const validating = world.averba.validations.validate(input)
   await reached.promise
   const clock = new VirtualClock()
-  const fetch = (request: Request) =>
-    isToken(request) ? world.reach.tokenService(request) : world.reach.validationService(request)
-  const other = await openEngine({
-    ...{ store, clock, fetch },
-    validationService: {
-      baseUrl: 'https://validacao.exemplo.br',
-      service: 'datavalid-demonstracao',
-      bearer: 'outro',
-    },
-  })
+  const other = await openOther(world, store, clock)
   if (isTakenOver) {
     await passTime({ averba: other, clock }, 61_000)
     expect(await other.effects.list({ state: 'unknown' })).toHaveLength(1)
@@ -85,17 +85,10 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
   const clock = new VirtualClock()
   const validating = world.averba.validations.validate(input)
   await sent.promise
-  const other = await openEngine({
-    ...{ store, clock, fetch: world.reach.validationService },
-    validationService: {
-      baseUrl: 'https://validacao.exemplo.br',
-      service: 'datavalid-demonstracao',
-      bearer: 'outro',
-    },
-  })
+  const other = await openOther(world, store, clock)
   await passTime({ averba: other, clock }, 61_000)
   expect((await other.validations.get(input.id))?.state).toBe('inconclusive')
-  const close = async () => {
+  const check = async () => {
     expect((await other.rebuild()).every(view => view.differences === 0)).toBe(true)
     await other.close()
     await world.close()
@@ -106,7 +99,7 @@ async function givenLateAnswer(answer: (real: Response) => Response) {
     mayCome.resolve()
     return validating
   }
-  return { other, come, close }
+  return { other, come, check }
 }
 
 test.each([
@@ -114,7 +107,7 @@ test.each([
   ['answer, after a person resolved the call,', false],
   ['answer, after a person resolved the call as charged,', true],
 ])('a late %s becomes the outcome and is shown', async (_, charged) => {
-  const { other, come } = await givenLateAnswer(real => real)
+  const { other, come, check } = await givenLateAnswer(real => real)
   if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
   const value = { state: 'answered', fields: { nome: { result: 'match' } } }
   expect(await come()).toMatchObject({ status: 'settled', value })
@@ -122,6 +115,7 @@ test.each([
   const shown = await other.validations.get(input.id)
   expect(shown).toMatchObject(value)
   expect(shown).not.toHaveProperty('resolved')
+  await check()
 })
 
 test('a late decline of the service replaces a person’s resolution', async () => {
@@ -179,14 +173,7 @@ test('a paid call that is sent late keeps its lease for a whole minute more', as
   const clock = new VirtualClock()
   const validating = world.averba.validations.validate(input)
   await sent.promise
-  const other = await openEngine({
-    ...{ store, clock, fetch: world.reach.validationService },
-    validationService: {
-      baseUrl: 'https://validacao.exemplo.br',
-      service: 'datavalid-demonstracao',
-      bearer: 'outro',
-    },
-  })
+  const other = await openOther(world, store, clock)
   await passTime({ averba: other, clock }, 61_000)
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
   answer.resolve()

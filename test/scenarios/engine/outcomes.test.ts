@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -48,29 +48,27 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/call run or settle/)
 })
 
-test.each([Number.NaN, -1, 0.5])('waitMs of %s is refused before anything is recorded', async waitMs => {
+test('waitMs that is no whole number of milliseconds is refused before anything is recorded', async () => {
   const { averba } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const invalid = { code: 'INVALID_INPUT' }
-  await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject(invalid)
+  for (const waitMs of [Number.NaN, -1, 0.5])
+    await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   expect(await averba.effects.list()).toEqual([])
 })
 
 test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
-  let aheadMs = 86_400_000
-  const plain = await openWorld()
-  const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const { averba, faults, samples } = await openWorld({ averba: { clock, store: temporaryStore() } })
+  const { averba, clock, faults } = await openWorld({ store: temporaryStore() })
   const { consents } = averba
+  clock.jump(dayMs)
   const subject = await consents.enrol({ cpf: samples.cpf })
   valueOf(await consents.sync({ subject }))
-  aheadMs = 0
+  clock.jump(-dayMs)
   const [first] = await consents.list({ subject, status: 'PENDENTE' })
   const which = { subject, id: first?.id ?? '' }
   await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
   const approved = await consents.approve(which)
   expect(approved.status).toBe('deferred')
-  await passTime({ averba, clock: plain.clock }, 3_600_000)
+  await passTime({ averba, clock }, hourMs)
   expect((await consents.standing(which)).reason).toBe('active')
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])

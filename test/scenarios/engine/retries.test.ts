@@ -1,87 +1,69 @@
 import { describe, expect, test } from 'vitest'
-import { retryPolicies } from '../../../src/engine/performing/retry-policy.ts'
-import type { World } from '../../../src/simulation/index.ts'
+import { chooseRetry, retryPolicies } from '../../../src/engine/performing/retry-policy.ts'
+import type { Entropy } from '../../../src/runtime/entropy.ts'
+import { seededEntropy } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { eventsOf } from '../../support/given-troubled.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 
-/** A subject whose consents are known, and a consent service that refuses every connection from now on. */
+const busy = { status: 429, headers: { 'retry-after': '3600' } }
+
+/** A subject whose consents are known, and a consent service that postpones every call by an hour from now on. */
 async function givenServiceThatIsDown() {
   let isDown = false
   const lines: unknown[] = []
-  const world = await openWorld({
-    averba: { logger: line => void lines.push(line) },
-    intercept: async (request, forward) => {
-      if (isDown && request.url.includes('/consentimento/')) return new Response('', { status: 429 })
-      return forward(request)
-    },
-  })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  await world.averba.consents.sync({ subject })
-  const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
+  const { world, subject, consent } = await givenConsent(
+    'PENDENTE',
+    async (request, forward) =>
+      isDown && request.url.includes('/consentimento/') ? new Response('', busy) : forward(request),
+    { averba: { logger: line => void lines.push(line) } },
+  )
   isDown = true
-  const approve = () => world.averba.consents.approve({ subject, id: pending?.id ?? '' }, { commandId: 'c1' })
+  const approve = () => world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
   const recover = () => {
     isDown = false
   }
-  return { world, approve, recover, subject, lines }
+  return { world, approve, recover, lines }
 }
 
-/** Settles every five minutes for some hours. */
-async function settleFor(world: World, hours: number): Promise<void> {
-  for (let passed = 0; passed < hours * 12; passed++) {
-    await world.averba.settle()
-    await world.clock.advance(hourMs / 12)
-  }
-}
-
-test('a call that fails for a day is parked, is reported, and waits for an operator', async () => {
+test('a call that fails for a day is parked and reported, and an operator releases it for another day', async () => {
   const { world, approve, recover, lines } = await givenServiceThatIsDown()
   const { averba } = world
   const announced: unknown[] = []
   averba.on('effect.parked', event => announced.push(event.data))
-  const outcome = await approve()
-  expect(outcome.status).toBe('deferred')
-  await settleFor(world, 26)
-  const [parked] = await averba.effects.list({ state: 'parked' })
-  expect(parked).toMatchObject({
-    id: outcome.effect,
-    reason: expect.stringMatching(/^the consent service answered 429; given up after 2\d hours$/),
-  })
-  expect(announced).toMatchObject([{ effect: outcome.effect, type: 'consentService.changeStatus', by: 'policy' }])
+  const { effect, status } = await approve()
+  expect(status).toBe('deferred')
+  const reason = 'the consent service answered 429; given up after 24 hours'
+  for (const day of ['first', 'second']) {
+    await passTime(world, hourMs, 23)
+    expect(await averba.effects.get(effect), day).toMatchObject({ state: 'deferred' })
+    await passTime(world, hourMs)
+    expect(await averba.effects.list({ state: 'parked' }), day).toMatchObject([{ id: effect, reason }])
+    const sent = world.requests.length
+    await passTime(world, 5 * hourMs)
+    expect(world.requests).toHaveLength(sent)
+    expect(await approve()).toMatchObject({ status: 'pending', replayed: true })
+    if (day === 'second') recover()
+    await averba.effects.retry(effect, operator)
+    expect(await averba.effects.get(effect)).toMatchObject({ state: 'pending', attempts: 0 })
+    if (day === 'first') await averba.settle()
+  }
+  expect(announced).toMatchObject(Array(2).fill({ effect, type: 'consentService.changeStatus', by: 'policy' }))
   // The service’s own words are not logged.
-  const detail = `consentService.changeStatus ${outcome.effect}: given up after 24 hours`
-  expect(lines).toEqual([{ message: 'a call is parked: effects.retry releases it', detail }])
-  const sent = world.requests.length
-  await settleFor(world, 5)
-  expect(world.requests).toHaveLength(sent)
-  expect(await approve()).toMatchObject({ status: 'pending', replayed: true })
-
-  recover()
-  await averba.effects.retry(outcome.effect, operator)
-  expect(await averba.effects.get(outcome.effect)).toMatchObject({ state: 'pending', attempts: 0 })
+  const detail = `consentService.changeStatus ${effect}: given up after 24 hours`
+  expect(lines).toEqual(Array(2).fill({ message: 'a call is parked: effects.retry releases it', detail }))
   expect(await averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await approve()).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
-  const moves = []
-  const types = ['effect.parked', 'effect.resumed'] as const
-  for await (const event of averba.log.read({ types })) moves.push(event)
-  expect(moves).toMatchObject([
-    { type: 'effect.parked', moves: { effect: outcome.effect, to: 'parked' } },
-    { type: 'effect.resumed', moves: { effect: outcome.effect, to: 'pending' }, ...operator },
-  ])
-})
-
-test('a call released by an operator is retried for its full time again', async () => {
-  const { world, approve } = await givenServiceThatIsDown()
-  const { effect } = await approve()
-  await settleFor(world, 26)
-  await world.averba.effects.retry(effect)
-  await settleFor(world, 12)
-  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
-  await settleFor(world, 14)
-  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'parked' })
+  const moves = await eventsOf(world, 'effect.parked', 'effect.resumed')
+  const inADay = [
+    { type: 'effect.parked', moves: { effect, to: 'parked' } },
+    { type: 'effect.resumed', moves: { effect, to: 'pending' }, ...operator },
+  ]
+  expect(moves).toMatchObject([...inADay, ...inADay])
 })
 
 test('a process that was down for days does not park calls that it has hardly tried', async () => {
@@ -90,7 +72,7 @@ test('a process that was down for days does not park calls that it has hardly tr
   await passTime(world, 72 * hourMs)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred', attempts: 2 })
   recover()
-  await settleFor(world, 1)
+  await passTime(world, hourMs)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
 })
 
@@ -99,7 +81,7 @@ test('an attempt that lost its lease parks nothing', async () => {
   let isHeld = false
   const held: ((status: number) => void)[] = []
   const intercept = async () => {
-    if (!isHeld) return new Response('', { status: 429 })
+    if (!isHeld) return new Response('', busy)
     return new Promise<Response>(resolve => {
       held.push(status => resolve(new Response('[]', { status })))
     })
@@ -109,7 +91,7 @@ test('an attempt that lost its lease parks nothing', async () => {
   const second = await openWorld({ seed: 2, averba: { store, clock }, intercept })
   const subject = await first.averba.consents.enrol({ cpf: first.samples.cpf })
   const { effect } = await first.averba.consents.sync({ subject })
-  await settleFor(first, 23)
+  await passTime(first, hourMs, 23)
   isHeld = true
   await clock.advance(2 * hourMs)
   const settling = [first.averba.settle()]
@@ -132,7 +114,7 @@ test('a call parked by an operator is not sent until it is released', async () =
   const { effect } = await approve()
   await averba.effects.park(effect, operator)
   recover()
-  await settleFor(world, 2)
+  await passTime(world, 2 * hourMs)
   expect(await averba.effects.get(effect)).toMatchObject({
     state: 'parked',
     reason: 'parked by an operator',
@@ -170,20 +152,15 @@ describe('a call that was perhaps done', () => {
   })
 
   test('and can be read back is left to the reading', async () => {
-    let isLosing = true
-    const { averba, samples } = await openWorld({
-      intercept: async (request, forward) => {
-        if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/'))) return forward(request)
-        if (request.method === 'PUT') await forward(request)
-        throw new TypeError('lost')
-      },
+    let isLosing = false
+    const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+      if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/'))) return forward(request)
+      if (request.method === 'PUT') await forward(request)
+      throw new TypeError('lost')
     })
-    const subject = await averba.consents.enrol({ cpf: samples.cpf })
-    isLosing = false
-    await averba.consents.sync({ subject })
-    const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+    const { averba } = world
     isLosing = true
-    const outcome = await averba.consents.approve({ subject, id: pending?.id ?? '' })
+    const outcome = await averba.consents.approve({ subject, id: consent.id })
     expect(outcome).toMatchObject({ status: 'unknown', next: 'probe' })
     await expect(averba.effects.retry(outcome.effect)).rejects.toMatchObject({
       message: expect.stringContaining('a pending reading will show it'),
@@ -195,24 +172,32 @@ test('a call that needs a token is parked by its own policy, and the token reque
   let isDown = true
   const world = await openWorld({
     intercept: async (request, forward) => {
-      if (isDown && request.url.includes('/token')) return new Response('', { status: 500 })
+      if (isDown && request.url.includes('/token')) return new Response('', { ...busy, status: 500 })
       return forward(request)
     },
   })
   const { averba, samples } = world
   const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
-  await settleFor(world, 30)
+  await passTime(world, hourMs, 30)
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'parked' })
   expect(await averba.effects.list({ state: 'parked' })).toHaveLength(1)
   isDown = false
   await averba.effects.retry(effect)
-  await settleFor(world, 1)
+  await passTime(world, hourMs)
   expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
 })
 
-test('every class of effect has a policy that ends', () => {
-  for (const policy of Object.values(retryPolicies.byClass)) {
-    expect(policy.attemptsMax).toBeLessThan(1_000)
-    expect(policy.elapsedMaxMs).toBeLessThanOrEqual(24 * hourMs)
+test.each(Object.entries(retryPolicies.byClass))('a call (%s) is tried a limited number of times', (_, policy) => {
+  const attemptsOf = (entropy: Entropy, knownMs?: number) => {
+    let [attempts, elapsedMs] = [1, 0]
+    for (;;) {
+      const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs }, entropy)
+      if ('givenUp' in choice) return attempts
+      attempts += 1
+      elapsedMs += choice.waitMs
+    }
   }
+  // However short the waits happen to be, and if the service says "in a second" each time.
+  expect(attemptsOf({ bytes: length => new Uint8Array(length) })).toBe(200)
+  expect(attemptsOf(seededEntropy(1), 1_000)).toBeLessThanOrEqual(250)
 })

@@ -3,8 +3,9 @@ import { portalSession } from '../../../src/index.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
 const typesOf = ({ averba }: World): Promise<string[]> => Array.fromAsync(averba.log.read(), event => event.type)
 
@@ -48,22 +49,13 @@ describe('the consents of a person', () => {
     await next.averba.settle()
     expect(readings(next)).toHaveLength(0)
     await passTime(next, 9 * dayMs)
-    await next.averba.settle()
     expect(readings(next)).toHaveLength(1)
     await settleHourly(next, 28) // A day and a tenth, in hours.
     expect(readings(next)).toHaveLength(2)
   })
 
   test('are read at the newest interval, on a single schedule, whatever else reads them', async () => {
-    const world = await openWorld({
-      averba: {
-        consentService: {
-          baseUrl: 'https://consentimento.exemplo.br',
-          certificate: { cert: '', key: '' },
-          syncEveryMs: hourMs,
-        },
-      },
-    })
+    const world = await openWorld({ averba: { consentService: consentServiceWith({ syncEveryMs: hourMs }) } })
     const { averba } = world
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
     await averba.settle()
@@ -77,9 +69,7 @@ describe('the consents of a person', () => {
 
   test('continue to be read after the service refused, or was down for days', async () => {
     let answer: Response | undefined
-    const world = await openWorld({
-      intercept: async (request, forward) => answer?.clone() ?? forward(request),
-    })
+    const world = await openWorld({ intercept: async (request, forward) => answer?.clone() ?? forward(request) })
     const { averba } = world
     await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
     answer = new Response('', { status: 403 })
@@ -122,7 +112,6 @@ describe("the portal's failures", () => {
     const world = await openWorld({ averba: { schedules: true } })
     await world.averba.settle()
     await passTime(world, 5 * dayMs)
-    await world.averba.settle()
     expect(days(world).slice(2)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
     await passTime(world, 60 * dayMs)
     // The portal keeps thirty days.
@@ -154,15 +143,9 @@ describe("the portal's failures", () => {
 
   test('are also read by run', async () => {
     const world = await openWorld({ averba: { schedules: true } })
-    const stop = new AbortController()
-    const running = world.averba.run({ signal: stop.signal })
-    const recovered = async () => {
-      await world.clock.advance(1_000)
-      return days(world).length
-    }
-    await expect.poll(recovered).toBe(2)
-    stop.abort()
-    await running
+    startRun(world)
+    await world.clock.advance(1_000)
+    expect(days(world)).toHaveLength(2)
   })
 })
 
@@ -202,7 +185,7 @@ test('an expiring client certificate is reported once per warning', async () => 
     store: ':memory:',
     clock,
     logger: line => reported.push(line.error),
-    consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate },
+    consentService: consentServiceWith({ certificate }),
   })
   const left: number[] = []
   averba.on('certificate.expiring', event => left.push(event.data.daysLeft))

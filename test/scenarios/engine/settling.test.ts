@@ -1,20 +1,16 @@
 import { expect, test, vi } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
-import { openWorld } from '../../support/world.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { givenSlowPace } from '../../support/given-slow-pace.ts'
+import { startRun } from '../../support/start-run.ts'
+import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 test('settle with a timeout begins nothing more after it, and work in progress continues by itself', async () => {
   const answer = Promise.withResolvers<void>()
   const world = await openWorld({
-    averba: {
-      consentService: {
-        baseUrl: 'https://consentimento.exemplo.br',
-        certificate: { cert: '', key: '' },
-        requestsAtOnceMax: 1,
-      },
-    },
+    averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
     intercept: async (request, forward) => {
       if (request.url.includes('consentimentos')) await answer.promise
       return forward(request)
@@ -42,18 +38,15 @@ test('settle with a timeout begins nothing more after it, and work in progress c
 
 test('settle waits for a call that a command left pending, and for the calls that follow from it', async () => {
   const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { averba, clock } = await openWorld({
-    intercept: async (request, forward) => {
-      if (request.method !== 'PUT') return forward(request)
-      asked.resolve()
-      await answer.promise
-      await forward(request)
-      throw new Error('The connection broke')
-    },
+  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    asked.resolve()
+    await answer.promise
+    await forward(request)
+    throw new Error('The connection broke')
   })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [{ id } = { id: '' }] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const { averba, clock } = world
+  const { id } = consent
   const revoked = await averba.consents.revoke({ subject, id }, { waitMs: 0 })
   expect(revoked.status).toBe('pending')
   await asked.promise
@@ -71,7 +64,7 @@ test('settle waits for a call that a command left pending, and for the calls tha
   expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id }])
 })
 
-test('settle ends before its timeout when all is done, and refuses an invalid timeout', async () => {
+test('settle ends before its timeout when all is done, and fails at once if that is invalid or the log closed', async () => {
   const { averba, clock } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 60_000 })
   expect(await averba.settle({ timeoutMs: 60_000 })).toEqual({ settled: 1, deferred: 0, unknown: 0 })
@@ -80,38 +73,14 @@ test('settle ends before its timeout when all is done, and refuses an invalid ti
   for (const timeoutMs of [-1, 0.5, Number.NaN]) {
     await expect(averba.settle({ timeoutMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-})
-
-test('settle on a closed log fails at once, without waiting for its timeout', async () => {
-  const world = await openWorld()
-  await world.averba.close()
-  await expect(world.averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
-  expect(world.clock.sleeping).toBe(0)
+  await averba.close()
+  await expect(averba.settle({ timeoutMs: 60_000 })).rejects.toMatchObject({ code: 'CLOSED' })
+  expect(clock.sleeping).toBe(0)
 })
 
 test('a command whose call was queued by settle keeps its place when the timeout of settle is over', async () => {
-  let isReady = false
-  const { averba, clock } = await openWorld({
-    averba: {
-      consentService: {
-        baseUrl: 'https://consentimento.exemplo.br',
-        certificate: { cert: '', key: '' },
-        requestsPerSecond: 1 / 60,
-      },
-    },
-    async intercept(request, forward) {
-      return isReady ? forward(request) : new Response('', { status: 429 })
-    },
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const read = (commandId: string, waitMs?: number) =>
-    averba.consents.sync({ subject }, { commandId, ...(waitMs !== undefined && { waitMs }) })
-  for (const id of ['a', 'b']) {
-    await read(id)
-    await clock.advance(60_000)
-  }
-  isReady = true
-  await clock.advance(3_600_000)
+  const { world, read } = await givenSlowPace('a', 'b')
+  const { averba, clock } = world
   const settling = averba.settle({ timeoutMs: 1_000 })
   await expect.poll(() => clock.sleeping).toBe(2)
   const again = Promise.all([read('a', 600_000), read('b', 600_000)])
@@ -125,12 +94,7 @@ test('a command whose call was queued by settle keeps its place when the timeout
 
 test('a host’s call that waits for its turn is counted once by a concurrent settle', async () => {
   const world: World = await openWorld({
-    averba: {
-      consentService: {
-        ...{ baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
-        requestsAtOnceMax: 1,
-      },
-    },
+    averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
     async intercept(request, forward) {
       await world.clock.sleep(1_000)
       return forward(request)
@@ -146,31 +110,26 @@ test('a host’s call that waits for its turn is counted once by a concurrent se
 
 test('calls that become due by a call already in progress are made as well', async () => {
   let changes = 0
-  const world: World = await openWorld({
-    async intercept(request, forward) {
-      if (request.method !== 'PUT') return forward(request)
-      changes += 1
-      if (changes === 1) return new Response('', { status: 503, headers: { 'retry-after': '2' } })
-      await world.clock.sleep(1_000)
-      await forward(request)
-      throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
-    },
+  const given = await givenConsent('PENDENTE', async (request, forward) => {
+    if (request.method !== 'PUT') return forward(request)
+    changes += 1
+    if (changes === 1) return new Response('', { status: 503, headers: { 'retry-after': '2' } })
+    await clock.sleep(1_000)
+    await forward(request)
+    throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
   })
-  const { averba, clock, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await clock.finish(averba.consents.sync({ subject }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  const id = pending?.id ?? ''
+  const { averba, clock } = given.world
+  const { subject } = given
+  const { id } = given.consent
   expect((await clock.finish(averba.consents.approve({ subject, id }))).status).toBe('deferred')
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun(given.world)
   await clock.runUntil(() => changes === 2)
-  stop.abort()
+  const stopped = stop()
   // The change is in doubt, which a reading of the consent resolves.
   await clock.finish(averba.settle())
   expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
   expect(await averba.effects.list({ state: 'pending' })).toEqual([])
-  await clock.finish(running)
+  await stopped
 })
 
 test('due calls of one service are made even if another service’s cannot be looked up', async () => {

@@ -1,14 +1,22 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, type LogLine } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
 const cpfs = ['25774435016', '52998224725', '11144477735']
+
+/** Makes a view fail; calling the result fixes it. */
+function breakView(store: string, view: string): () => void {
+  const sql = `create trigger broken before insert on ${view} begin select raise(abort, 'no'); end`
+  useDatabase(store, database => database.exec(sql))
+  return () => useDatabase(store, database => database.exec('drop trigger broken'))
+}
 
 /** A log whose view of data subjects can be made to fail. */
 async function given() {
@@ -16,20 +24,13 @@ async function given() {
   const clock = new VirtualClock()
   const lines: LogLine[] = []
   const averba = await openEngine({ store, clock, logger: line => lines.push(line) })
-  const other = new Sqlite(store)
-  const broken = "create trigger broken before insert on subjects begin select raise(abort, 'no'); end"
   return {
     ...{ store, clock, averba },
-    breakIt: () => other.exec(broken),
-    mend: () => other.exec('drop trigger broken'),
+    breakIt: () => breakView(store, 'subjects'),
     logged: () => lines.filter(line => line.view === 'subjects').map(line => line.message),
     health: async () => (await averba.health({ only: ['views'] })).checks[0],
     isRunning: async () => (await averba.figures()).views.find(each => each.view === 'subjects')?.isRunning,
     count: async () => (await averba.views.selectFrom('subjects').select('subject').execute()).length,
-    async close() {
-      other.close()
-      await averba.close()
-    },
   }
 }
 
@@ -37,10 +38,9 @@ const stopped = 'a view failed and is stopped; it is tried again'
 
 test('a stopped view restarts during run once it is fixed, and is reported as stopped until then', async () => {
   const { averba, clock, store, ...view } = await given()
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  startRun({ averba, clock })
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
-  view.breakIt()
+  const mend = view.breakIt()
   await averba.consents.enrol({ cpf: cpfs[1] ?? '' })
   await averba.consents.enrol({ cpf: cpfs[2] ?? '' })
   await expect(view.count()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
@@ -54,38 +54,34 @@ test('a stopped view restarts during run once it is fixed, and is reported as st
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
   expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: SqliteError at position/)])
-  view.mend()
+  mend()
   await clock.advance(64_000)
   expect(view.logged().at(-1)).toBe('a stopped view has caught up and is running again')
   expect(await view.health()).toMatchObject({ ok: true })
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(3)
   expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)
-  stop.abort()
-  await running
-  await view.close()
 })
 
 test('settle restarts a view too, and an operator’s rebuild does so at once', async () => {
   const { averba, ...view } = await given()
-  view.breakIt()
+  const mend = view.breakIt()
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
   await averba.settle()
   expect(await view.isRunning()).toBe(false)
-  view.mend()
+  mend()
   // It was tried just now: settle leaves it until its retry is due.
   await averba.settle()
   expect(await view.isRunning()).toBe(false)
   await averba.rebuild({ views: ['subjects'] })
   expect(await view.isRunning()).toBe(true)
   await passTime({ averba, clock: view.clock }, 10_000)
-  view.breakIt()
+  const mendAgain = view.breakIt()
   await averba.consents.enrol({ cpf: cpfs[1] ?? '' })
-  view.mend()
+  mendAgain()
   await averba.settle()
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(2)
-  await view.close()
 })
 
 test('a vanished awareness record is noticed while its view is stopped', async () => {
@@ -97,8 +93,7 @@ test('a vanished awareness record is noticed while its view is stopped', async (
       isHidden && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : forward(request),
   })
   const { averba, samples } = world
-  const other = new Sqlite(store)
-  other.exec("create trigger broken before insert on awareness begin select raise(abort, 'no'); end")
+  breakView(store, 'awareness')
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const recorded: string[] = []
   averba.on('recorded', ({ type }) => void recorded.push(type))
@@ -113,18 +108,7 @@ test('a vanished awareness record is noticed while its view is stopped', async (
     'subject.awarenessAppeared',
   ])
   expect((await averba.figures()).views.find(each => each.view === 'awareness')?.isRunning).toBe(false)
-  other.close()
 })
-
-/** Makes a view fail; calling the result fixes it. */
-function breaking(store: string, view: string) {
-  const other = new Sqlite(store)
-  other.exec(`create trigger broken before insert on ${view} begin select raise(abort, 'no'); end`)
-  return () => {
-    other.exec('drop trigger broken')
-    other.close()
-  }
-}
 
 /** A store with an active consent, and the engine on it. */
 async function givenActive(logger: (line: LogLine) => void = () => undefined) {
@@ -139,10 +123,10 @@ async function givenActive(logger: (line: LogLine) => void = () => undefined) {
 
 test('a consent revoked while its view is stopped is nowhere shown as active', async () => {
   const { store, averba, clock, subject, id } = await givenActive()
-  const mend = breaking(store, 'consents')
+  const mend = breakView(store, 'consents')
   const revoked = await averba.consents.revoke({ subject, id })
   expect(revoked).toMatchObject({ status: 'settled', value: { status: 'REVOGADO', knowledge: 'known' } })
-  await passTime({ averba, clock }, 3 * 3_600_000)
+  await passTime({ averba, clock }, 3 * hourMs)
   for (const age of [{}, { ageMaxMs: 0 }]) {
     const listed = averba.consents.list({ subject, ...age })
     const hint = expect.stringContaining('averba rebuild')
@@ -159,14 +143,13 @@ test('a consent revoked while its view is stopped is nowhere shown as active', a
 
 test('a change at the service is read in full at once, even while the view of consents is stopped', async () => {
   const { store, world, averba, samples, clock, subject, id } = await givenActive()
-  const mend = breaking(store, 'consents')
+  breakView(store, 'consents')
   await averba.consents.get({ subject, id, ageMaxMs: 0 })
   world.consentService.change(samples.cpf, id, 'REVOGADO')
   await clock.advance(60_000)
   expect(await averba.consents.standing({ subject, id, ageMaxMs: 0 })).toMatchObject({ reason: 'revoked' })
   const pending = await averba.effects.list({ state: 'pending' })
   expect(pending.filter(each => each.type === 'consentService.readConsent')).toEqual([])
-  mend()
 })
 
 test('a process whose view another version has taken over reports it, and does not read the view', async () => {
@@ -191,7 +174,7 @@ test('a process whose view another version has taken over reports it, and does n
 test('a paid validation stays readable while its view is stopped', async () => {
   const store = temporaryStore()
   const { averba, samples } = await openWorld({ averba: { store } })
-  const mend = breaking(store, 'validations')
+  breakView(store, 'validations')
   const validation = { id: 'v-1', cpf: samples.cpf, claims: { nome: 'Maria da Silva' } }
   const first = await averba.validations.validate(validation)
   expect(first).toMatchObject({ status: 'settled', replayed: false, value: { id: 'v-1', state: 'answered' } })
@@ -202,37 +185,34 @@ test('a paid validation stays readable while its view is stopped', async () => {
   expect(await averba.validations.get('v-1')).toMatchObject({ state: 'answered' })
   const listing = averba.validations.list()[Symbol.asyncIterator]()
   await expect(listing.next()).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
-  mend()
 })
 
 test('subscriptions are planned, applied and listed from the log while their view is stopped', async () => {
   const store = temporaryStore()
   const evento = 'dimp-situacao-import'
   const { averba } = await openWorld({ averba: { store, subscriptions: [{ evento }] } })
-  const mend = breaking(store, 'subscriptions')
+  breakView(store, 'subscriptions')
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
   expect(applied).toMatchObject([{ status: 'settled', value: { evento, state: 'active' } }])
   expect(await averba.subscriptions.list()).toMatchObject([{ evento, state: 'active' }])
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ evento, action: 'leave' }])
-  mend()
 })
 
 test('a login state is read from the log while its view is stopped', async () => {
   const store = temporaryStore()
   const { averba, samples } = await openWorld({ averba: { store } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const mend = breaking(store, 'logins')
+  breakView(store, 'logins')
   const read = await averba.logins.state({ subject })
   expect(await averba.logins.state({ subject, ageMaxMs: 60_000 })).toEqual(read)
-  mend()
 })
 
 test('a view that stopped while the clock was ahead is retried soon after the clock is corrected', async () => {
-  const { clock, averba, breakIt, mend, isRunning } = await given()
-  breakIt()
+  const { clock, averba, breakIt, isRunning } = await given()
+  const mend = breakIt()
   await averba.consents.enrol({ cpf: cpfs[0] ?? '' })
   await averba.settle()
-  clock.jump(-10 * 86_400_000)
+  clock.jump(-10 * dayMs)
   mend()
   await passTime({ averba, clock }, 1_000)
   expect(await isRunning()).toBe(true)

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { samples, seededEntropy, VirtualClock, type World } from '../../../src/simulation/index.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { givenSlowPace } from '../../support/given-slow-pace.ts'
+import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
 const people = ['52998224725', '11144477735', '39053344705']
 
@@ -33,7 +35,7 @@ async function hasHung(world: World): Promise<void> {
   await expect.poll(() => world.validationService.answered).toBe(1)
 }
 
-test('a call in progress at closing is unknown for the next process, which makes the others', async () => {
+test('a call in progress at closing is unknown for the next process that has the service, which makes the others', async () => {
   const store = temporaryStore()
   const world = await givenServiceThatHangs(store)
   await validate(world, 'v1')
@@ -48,55 +50,21 @@ test('a call in progress at closing is unknown for the next process, which makes
     'tokenService.requestToken settled',
     'validationService.validatePerson pending',
   ])
-  await passTime(next, 120_000)
-  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
-  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
-  expect(next.validationService.answered).toBe(1)
-})
-
-test('a process without a service leaves its calls to others, and a call in doubt is not paid again', async () => {
-  const store = temporaryStore()
-  const world = await givenServiceThatHangs(store)
-  await validate(world, 'v1')
-  await hasHung(world)
-  await validate(world, 'v2')
-  await world.clock.finish(world.averba.close())
-
-  const next = await openWorld({ seed: 2, averba: { store } })
-  const { clock } = next
-  await clock.advance(120_000)
+  const { averba, clock } = next
+  await clock.advance(2 * minuteMs)
   const without = await openEngine({ store, clock, entropy: seededEntropy(3) })
   expect(await without.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
-  await without.close()
-  await next.averba.settle()
-  await passTime({ averba: next.averba, clock }, 3_600_000)
-  expect(await next.averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
-  expect(await next.averba.validations.get('v2')).toMatchObject({ state: 'answered' })
+  await averba.settle()
+  await passTime({ averba, clock }, hourMs)
+  expect(await averba.validations.get('v1')).toMatchObject({ state: 'inconclusive' })
+  expect(await averba.validations.get('v2')).toMatchObject({ state: 'answered' })
   expect(next.validationService.answered).toBe(1)
-})
-
-test('run ends in time after its signal, even if calls hang, and the log stays usable', async () => {
-  const world = await givenServiceThatHangs(':memory:')
-  const { averba } = world
-  const stop = new AbortController()
-  await averba.effects.list()
-  const running = averba.run({ signal: stop.signal })
-  await validate(world, 'v1')
-  await hasHung(world)
-  await validate(world, 'v2')
-  stop.abort()
-  await world.clock.finish(running)
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
 })
 
 test('closing resolves the caller of a hanging call in time, as pending', async () => {
   const world = await givenServiceThatHangs(temporaryStore())
   const { averba, clock } = world
-  const asked = averba.validations.validate(
-    { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } },
-    { waitMs: 3_600_000 },
-  )
+  const asked = averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: hourMs })
   await hasHung(world)
   // This one was not sent: it waits for the first one to end.
   const standing = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
@@ -119,19 +87,19 @@ async function givenHangingRun() {
   })
   await validate(world, 'v1')
   await hasHung(world)
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun(world)
   await hanging.promise
   const began = clock.now()
-  stop.abort()
-  return { world, running, began }
+  return { world, stopped: stop(), began }
 }
 
 test('closing after run does not wait again for the same work, but does for newer work', async () => {
-  const { world, running, began } = await givenHangingRun()
+  const { world, stopped, began } = await givenHangingRun()
   const { averba, clock } = world
-  await clock.finish(running)
+  await stopped
   expect(clock.now() - began).toBe(15_000)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'settled' })
   const late = averba.validations.validate({ id: 'v2', cpf: samples.cpf, claims: { nome: 'X' } })
   await expect.poll(async () => (await averba.effects.list({ state: 'pending' })).length).toBe(1)
   await clock.finish(Promise.all([averba.close(), late]))
@@ -139,9 +107,10 @@ test('closing after run does not wait again for the same work, but does for newe
 })
 
 test('a process stops within 15 seconds of its signal, whatever hangs', async () => {
-  const { world, running, began } = await givenHangingRun()
+  const { world, stopped, began } = await givenHangingRun()
   const { averba, clock } = world
-  await clock.finish(running.then(() => averba.close()))
+  await stopped
+  await clock.finish(averba.close())
   expect(clock.now() - began).toBe(15_000)
 })
 
@@ -169,33 +138,8 @@ test('closing ends run without logging anything, and no timer keeps the process 
   await expect(again).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
-/** A consent service with one call per minute, and three pending readings. */
-async function givenSlowPace() {
-  let isReady = false
-  const world: World = await openWorld({
-    averba: {
-      consentService: {
-        baseUrl: 'https://consentimento.exemplo.br',
-        certificate: { cert: '', key: '' },
-        requestsPerSecond: 1 / 60,
-      },
-    },
-    async intercept(request, forward) {
-      return isReady ? forward(request) : new Response('', { status: 429 })
-    },
-  })
-  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
-  for (let i = 0; i < 3; i++) {
-    await world.averba.consents.sync({ subject })
-    await world.clock.advance(60_000)
-  }
-  isReady = true
-  await world.clock.advance(3_600_000)
-  return { world, subject }
-}
-
 test('closing does not wait for calls that are queued by run', async () => {
-  const { world } = await givenSlowPace()
+  const { world } = await givenSlowPace('a', 'b', 'c')
   const settling = world.averba.settle()
   await expect.poll(() => world.requests.length).toBe(1)
   // No time passes; the queued calls would take minutes.
@@ -204,10 +148,10 @@ test('closing does not wait for calls that are queued by run', async () => {
 })
 
 test('a host’s call that is still queued when closing has waited long enough is not sent', async () => {
-  const { world, subject } = await givenSlowPace()
+  const { world, read } = await givenSlowPace()
   const { averba, clock } = world
-  await averba.consents.sync({ subject })
-  await averba.consents.sync({ subject }, { waitMs: 0 })
+  await read('a')
+  await read('b', 0)
   await expect.poll(() => clock.sleeping).toBe(1)
   await clock.finish(averba.close())
   expect(clock.sleeping).toBe(0)
@@ -220,31 +164,24 @@ test('after its signal, run begins no call and no handler; those in progress end
   const sent: string[] = []
   const called: string[] = []
   const { averba, clock } = await openWorld({
-    averba: {
-      consentService: {
-        baseUrl: 'https://consentimento.exemplo.br',
-        certificate: { cert: '', key: '' },
-        requestsAtOnceMax: 1,
-      },
-    },
+    averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
     async intercept(request, forward) {
       sent.push(request.url)
       await answer.promise
       return forward(request)
     },
   })
-  for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: 3_600_000 })
-  await clock.advance(3_600_000)
-  const stop = new AbortController()
+  for (const cpf of people) await averba.consents.enrol({ cpf }, { syncEveryMs: hourMs })
+  await clock.advance(hourMs)
   averba.log.follow('crm', ['subject.enrolled'], async event => {
     called.push(event.id)
     await answer.promise
   })
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun({ averba, clock })
   await expect.poll(() => [sent.length, called.length]).toEqual([1, 1])
-  stop.abort()
+  const stopped = stop()
   answer.resolve()
-  await clock.finish(running)
+  await stopped
   expect([sent.length, called.length]).toEqual([1, 1])
   // The one that ended has requested its next reading.
   const states = (await averba.effects.list()).map(each => each.state)
@@ -263,13 +200,12 @@ test('a concurrent settle does the work that a stopped run leaves', async () => 
     called.push(event.id)
     await go.promise
   })
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun(world)
   await expect.poll(() => called.length).toBe(1)
-  stop.abort()
+  const stopped = stop()
   const settling = averba.settle()
   go.resolve()
-  await world.clock.finish(running)
+  await stopped
   await settling
   expect(called).toHaveLength(3)
 })

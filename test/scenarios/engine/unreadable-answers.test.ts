@@ -1,16 +1,23 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { isDetail, isList } from '../../support/given-troubled.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
-async function givenList(answer: () => Response) {
+async function givenList() {
+  const list = { answer: () => new Response('[]') }
   const world = await openWorld({
-    intercept: async (request, forward) => (/consentimentos\/\d+$/.test(request.url) ? answer() : forward(request)),
+    intercept: async (request, forward) => (isList(request) ? list.answer() : forward(request)),
   })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  return { world, subject }
+  const read = (answer: () => Response) => {
+    list.answer = answer
+    return world.averba.consents.sync({ subject })
+  }
+  return { world, subject, read }
 }
 
 const consent = (change: object = {}) => ({
@@ -25,58 +32,36 @@ const consent = (change: object = {}) => ({
 
 const punctuated = '12.ABC.345/01DE-35'
 
-describe('an unreadable reading is postponed, and nothing of it is recorded', () => {
-  test.each([
-    ['HTML', () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } })],
-    ['a broken body', () => new Response('[{"id": "a", "sta')],
-    ['another shape', () => Response.json({ itens: [] })],
-    [
-      'very deep nesting',
-      () => new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
-    ],
-    ['a body that is too large', () => new Response(`[${' '.repeat(4 * 1_048_576)}]`)],
-    ['more than ten thousand records', () => Response.json(Array.from({ length: 10_001 }, () => 7))],
-    ['nothing', () => new Response('')],
-    ['500', () => new Response('erro', { status: 500 })],
-    ['503', () => new Response('', { status: 503 })],
-  ])('%s', async (_, answer) => {
-    const { world, subject } = await givenList(answer)
-    expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred' })
-    expect(await world.averba.effects.list({ state: 'deferred' })).toHaveLength(1)
-    expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
-  })
-})
-
-test('Retry-After is respected', async () => {
-  const { world, subject } = await givenList(() => new Response('', { status: 429, headers: { 'retry-after': '120' } }))
-  const outcome = await world.averba.consents.sync({ subject })
-  expect(outcome).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:02:00.000Z' })
-})
-
-test.each([
-  ['a text', 'abc', []],
-  ['null', null, []],
-  ['an object', { status: 'ATIVO' }, []],
-  ['a number', 7, []],
-  ['invalid entries', [null, 1, [], {}, { status: 1 }], []],
-  [
-    'one valid entry and an invalid one',
-    [{ status: 'NOVO', dataHora: { a: 1 } }, null],
-    [{ status: 'NOVO', dataHora: null, dataExpiracao: null }],
-  ],
-])('a consent whose history is %s is still returned in full', async (_, historico, shown) => {
-  const { reading } = await givenDetail({ historico })
-  expect(await reading).toMatchObject({ historico: shown })
+test('an unreadable reading is postponed, and nothing of it is recorded', async () => {
+  const { world, read } = await givenList()
+  const answers = new Map(
+    Object.entries({
+      HTML: () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } }),
+      'a broken body': () => new Response('[{"id": "a", "sta'),
+      'another shape': () => Response.json({ itens: [] }),
+      'very deep nesting': () =>
+        new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
+      'a body that is too large': () => new Response(`[${' '.repeat(4 * 1_048_576)}]`),
+      'more than ten thousand records': () => Response.json(Array.from({ length: 10_001 }, () => 7)),
+      nothing: () => new Response(''),
+    }),
+  )
+  for (const [name, answer] of answers) {
+    const { status, effect } = await read(() => {
+      answers.delete(name)
+      return answer()
+    })
+    expect(status, name).toBe('deferred')
+    expect(await world.averba.effects.get(effect), name).toMatchObject({ state: 'deferred' })
+  }
+  expect(answers).toEqual(new Map())
+  expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
 })
 
 test('an unreadable record does not hide the others', async () => {
   const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
-  const { world, subject } = await givenList(() => Response.json(list))
-  expect(valueOf(await world.averba.consents.sync({ subject }))).toEqual({
-    read: 2,
-    changed: 2,
-    unreadable: 2,
-  })
+  const { world, subject, read } = await givenList()
+  expect(valueOf(await read(() => Response.json(list)))).toEqual({ read: 2, changed: 2, unreadable: 2 })
   expect((await world.averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
 })
 
@@ -98,9 +83,9 @@ test.each([
     { dataHora: '2026-11-20T12:00:00.000Z' },
   ],
 ])('%s', async (_, list, shown) => {
-  const { world, subject } = await givenList(() => Response.json(list))
+  const { world, subject, read } = await givenList()
   const { consents, views } = world.averba
-  valueOf(await consents.sync({ subject }))
+  valueOf(await read(() => Response.json(list)))
   const listed = await consents.list({ subject })
   expect(listed).toEqual([expect.objectContaining(shown)])
   const [row] = await views.selectFrom('consents').selectAll().execute()
@@ -111,176 +96,182 @@ test.each([
   expect(await consents.list({ subject, cnpj: '00000000000191' })).toEqual([])
 })
 
-test('a change with an unreadable answer is in doubt, and read back', async () => {
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      const response = await forward(request)
-      return request.method === 'PUT' ? new Response('<html>') : response
-    },
+test.each(['lost', 'unreadable'])('a change whose answer is %s is in doubt, and read back', async how => {
+  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
+    const response = await forward(request)
+    if (request.method !== 'PUT') return response
+    if (how === 'lost') throw new TypeError('reset')
+    return new Response('<html>')
   })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [pending] = await world.averba.consents.list({ subject, status: 'PENDENTE' })
-  expect(valueOf(await world.averba.consents.approve({ subject, id: pending?.id ?? '' })).status).toBe('ATIVO')
+  expect(valueOf(await world.averba.consents.approve({ subject, id: consent.id })).status).toBe('ATIVO')
 })
 
-/** A world in which full consents are changed, with the id of one. */
-async function givenDetail(change: object) {
-  const world = await openWorld({
+/** A world in which full consents are changed. Each reading is of a consent that was not read in full before. */
+async function givenDetails() {
+  let change: object = {}
+  const { averba, consentService, samples } = await openWorld({
     intercept: async (request, forward) => {
       const response = await forward(request)
-      const isDetail = request.method === 'GET' && /consentimentos\/\d+\/\w+$/.test(request.url)
-      return isDetail ? Response.json({ ...(await response.json()), ...change }) : response
+      return isDetail(request) ? Response.json({ ...(await response.json()), ...change }) : response
     },
   })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  valueOf(await world.averba.consents.sync({ subject }))
-  const [first] = await world.averba.consents.list({ subject })
-  return { world, reading: world.averba.consents.get({ subject, id: first?.id ?? '' }) }
+  for (let n = 0; n < 3; n++) consentService.addConsent({ cpf: samples.cpf })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  const unread = await averba.consents.list({ subject })
+  return (changed: object) => {
+    change = changed
+    return averba.consents.get({ subject, id: unread.pop()?.id ?? '' })
+  }
 }
 
-describe('an answer about another record or another person is rejected', () => {
-  const other = { id: 'outro', titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } }
-  test.each([
-    ['another id', { id: other.id }],
-    ['another person', { titular: other.titular }],
-    ['another person, with punctuation', { titular: { cpf: '529.982.247-25' } }],
-    ['another person, as a number', { titular: { cpf: 52998224725 } }],
-  ])('%s', async (_, change) => {
-    const { reading } = await givenDetail(change)
-    await expect(reading).rejects.toMatchObject({
-      code: 'OUTCOME',
-      message: expect.stringContaining('cannot be read'),
-    })
+test('a consent whose history cannot be read is still returned in full', async () => {
+  const readWith = await givenDetails()
+  for (const historico of ['abc', null, { status: 'ATIVO' }, 7, [null, 1, [], {}, { status: 1 }]])
+    expect(await readWith({ historico })).toMatchObject({ historico: [] })
+  const change = { status: 'NOVO', dataHora: null, dataExpiracao: null }
+  expect(await readWith({ historico: [{ ...change, dataHora: { a: 1 } }, null] })).toMatchObject({
+    historico: [change],
   })
 })
 
-describe('a CPF in another notation is not another person', () => {
-  test.each(['***.744.350-**', '257.744.350-16', 25774435016, 'CPF 257.744.350-**', '', null, { toString: 1 }])(
-    '%s',
-    async cpf => {
-      const { reading } = await givenDetail({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })
-      expect(await reading).toMatchObject({ titular: { cpf } })
-    },
-  )
+test('an answer about another record or another person is rejected', async () => {
+  const readWith = await givenDetails()
+  for (const change of [
+    { id: 'outro' },
+    { titular: { cpf: '52998224725', nome: 'OUTRO', email: 'o@exemplo.br' } },
+    { titular: { cpf: '529.982.247-25' } },
+    { titular: { cpf: 52998224725 } },
+  ]) {
+    const message = expect.stringContaining('cannot be read')
+    await expect(readWith(change), JSON.stringify(change)).rejects.toMatchObject({ code: 'OUTCOME', message })
+  }
+})
+
+test('a CPF in another notation is not another person', async () => {
+  const readWith = await givenDetails()
+  const notations = ['***.744.350-**', '257.744.350-16', 25774435016, 'CPF 257.744.350-**', '', null, { toString: 1 }]
+  for (const cpf of notations)
+    expect(await readWith({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })).toMatchObject({ titular: { cpf } })
 })
 
 describe('a paid answer', () => {
   const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
-  const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+  const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-  /** A world in which a validation gets another answer. */
-  async function givenAnswer(body: string, averba: NonNullable<WorldOptions['averba']> = {}, status = 200) {
+  /** A world in which validations get other answers. */
+  async function givenAnswers(averba: NonNullable<WorldOptions['averba']> = {}) {
     const headers = { 'content-type': 'application/json' }
+    const answers: { body: string; status: number }[] = []
+    let asked = 0
     const world = await openWorld({
       averba,
-      intercept: async (request, forward) =>
-        request.url.includes('/validate/pf') ? new Response(body, { status, headers }) : forward(request),
+      intercept: async (request, forward) => {
+        const answer = request.url.includes('/validate/pf') && answers.shift()
+        return answer ? new Response(answer.body, { status: answer.status, headers }) : forward(request)
+      },
     })
     const { validations, log } = world.averba
-    const outcome = await validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
-    const events = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
-    return { world, validations, outcome, last: events[0] }
+    /** The outcome of a validation with this answer, its last event, and what is shown of it. */
+    const ask = async (body: string, status = 200) => {
+      answers.push({ body, status })
+      asked += 1
+      const id = `v-${asked}`
+      const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims })
+      const [last] = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
+      return { outcome, last, shown: await validations.get(id) }
+    }
+    return { world, validations, ask }
   }
 
-  const nome = { result: 'match' }
-  const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
-  test.each([
-    ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade'], { nome, ...licence }],
-    ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
-    ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
-    ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
-    [
-      '{"nome":null,"nome_similaridade":0.87}',
-      ['nome'],
-      { nome: { result: 'not-evaluated', similarity: 0.87 }, ...licence },
-    ],
-    ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
-    [
-      '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
-      ['sexo', 'cnh.categoria'],
-      { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
-    ],
-  ])('%s is read except for %j, and marked', async (body, unreadable, fields) => {
-    const { outcome, last } = await givenAnswer(body)
-    expect(valueOf(outcome)).toMatchObject({ state: 'answered', fields })
-    expect(last).toMatchObject({
-      type: 'validation.answered',
-      data: { unreadable },
-      anomaly: 'members of it could not be read',
-    })
-  })
-
-  test('a similarity without a match result is kept', async () => {
-    const { outcome } = await givenAnswer('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
+  test('is read except for members that cannot be read, and marked', async () => {
+    const { ask } = await givenAnswers()
+    const nome = { result: 'match' }
+    const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
+    const similar = { result: 'not-evaluated', similarity: 0.87 }
+    const read: [string, string[], object][] = [
+      ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade'], { nome, ...licence }],
+      ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
+      ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
+      ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
+      ['{"nome":null,"nome_similaridade":0.87}', ['nome'], { nome: similar, ...licence }],
+      ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
+      [
+        '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
+        ['sexo', 'cnh.categoria'],
+        { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
+      ],
+    ]
+    for (const [body, unreadable, fields] of read) {
+      const { outcome, last } = await ask(body)
+      expect(valueOf(outcome), body).toMatchObject({ state: 'answered', fields })
+      const marked = { data: { unreadable }, anomaly: 'members of it could not be read' }
+      expect(last, body).toMatchObject({ type: 'validation.answered', ...marked })
+    }
+    // Nothing of these is unreadable, also not a similarity without a match result.
+    const { outcome } = await ask('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
     expect(valueOf(outcome).fields).toEqual({
       nome: { result: 'not-evaluated', similarity: 0.5 },
       'cnh.nome': { result: 'not-evaluated', similarity: 1 },
       ...licence,
     })
-  })
-
-  test('an answer whose members are all readable has no anomaly', async () => {
-    const { last } = await givenAnswer('{"nome":true,"outro":null}')
+    const { last } = await ask('{"nome":true,"outro":null}')
     expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
     expect(last).not.toHaveProperty('anomaly')
   })
 
-  test.each([
-    ['{}'],
-    ['[]'],
-    ['"1"'],
-    ['<html>Manutenção</html>'],
-    ['{"cnh":{}}'],
-    ['{"nome":"S"}'],
-    ['{"fault":{"code":900900,"message":"Unclassified"}}'],
-    ['{"mensagem":"Serviço indisponível"}'],
-  ])('%s is no validation: it is inconclusive, and stored for a person to examine', async body => {
-    const { world, validations, outcome, last } = await givenAnswer(body)
-    expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
-    expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
-    expect(JSON.stringify(last)).not.toContain('Manutenção')
-    expect(await validations.get('a')).toMatchObject({ state: 'inconclusive', unreadable: body })
-    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  })
-
-  test('the body of a 5xx is stored too, up to a readable length', async () => {
-    const { validations } = await givenAnswer(`${'x'.repeat(16_383)}\u{1F600}`, {}, 500)
-    expect((await validations.get('a'))?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
-  })
-
-  test('the CPF of the request is masked in an unreadable answer that quotes it', async () => {
+  test('that is no validation is inconclusive, and stored for a person to examine', async () => {
+    const { world, validations, ask } = await givenAnswers()
+    for (const body of [
+      '{}',
+      '[]',
+      '"1"',
+      '<html>Manutenção</html>',
+      '{"cnh":{}}',
+      '{"nome":"S"}',
+      '{"fault":{"code":900900,"message":"Unclassified"}}',
+      '{"mensagem":"Serviço indisponível"}',
+    ]) {
+      const { outcome, last, shown } = await ask(body)
+      expect(outcome, body).toMatchObject({ status: 'unknown', next: 'person' })
+      expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
+      expect(JSON.stringify(last)).not.toContain('Manutenção')
+      expect(shown).toMatchObject({ state: 'inconclusive', unreadable: body })
+    }
+    // The body of a 5xx is stored too, up to a readable length.
+    const long = await ask(`${'x'.repeat(16_383)}\u{1F600}`, 500)
+    expect(long.shown?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
+    // The CPF of the request is masked where the answer quotes it.
     const dotted = samples.cpf.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
-    const { validations } = await givenAnswer(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
-    expect((await validations.get('a'))?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
-  })
-
-  test('a lost answer leaves nothing to examine', async () => {
-    const world = await openWorld()
+    const quoting = await ask(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
+    expect(quoting.shown?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
+    // A lost answer leaves nothing to examine.
     await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-    await world.averba.validations.validate({ id: 'a', cpf: world.samples.cpf, claims })
-    expect(await world.averba.validations.get('a')).not.toHaveProperty('unreadable')
+    await validations.validate({ id: 'lost', cpf: samples.cpf, claims })
+    expect(await validations.get('lost')).not.toHaveProperty('unreadable')
+    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   })
 
   test('an unreadable answer is erased with its person, unless results are kept', async () => {
     for (const keep of [[], ['validation.result']] as const) {
-      const { world, validations } = await givenAnswer('{"nome":"S"}')
-      await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...asked, keep })
-      const kept = (await validations.get('a'))?.unreadable
+      const { world, validations, ask } = await givenAnswers()
+      await ask('{"nome":"S"}')
+      await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...request, keep })
+      const kept = (await validations.get('v-1'))?.unreadable
       expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
-      await world.close()
     }
   })
 
   test('an unreadable answer is stored until it is resolved, if results are retained until then', async () => {
     const retention = { 'validation.result': 'until-settled' } as const
-    const { world, validations } = await givenAnswer('{"nome":"S"}', { schedules: true, retention })
+    const { world, validations, ask } = await givenAnswers({ schedules: true, retention })
+    await ask('{"nome":"S"}')
     const kept = async () => {
-      await passTime(world, 86_400_000)
-      return (await validations.get('a'))?.unreadable
+      await passTime(world, dayMs)
+      return (await validations.get('v-1'))?.unreadable
     }
     expect(await kept()).toBe('{"nome":"S"}')
-    await validations.resolve('a', { charged: true })
+    await validations.resolve('v-1', { charged: true })
     expect(await kept()).toBeUndefined()
   })
 })
