@@ -26,15 +26,6 @@ test('instants sort as texts, for any number of milliseconds', () => {
   expect(instants[0]).toBe('0000-01-01T00:00:00.000Z')
 })
 
-test('a virtual clock ends each sleep at its own time', async () => {
-  const clock = new VirtualClock('2026-11-20T12:00:00.000Z')
-  const woken: string[] = []
-  for (const ms of [3_000, 1_000, 2_000]) void clock.sleep(ms).then(() => woken.push(`${ms} ${toInstant(clock.now())}`))
-  await clock.advance(2_500)
-  expect(woken).toEqual(['1000 2026-11-20T12:00:01.000Z', '2000 2026-11-20T12:00:02.000Z'])
-  expect(toInstant(clock.now())).toBe('2026-11-20T12:00:02.500Z')
-})
-
 test('a sleep of the system clock ends when its signal aborts', async () => {
   const stop = new AbortController()
   const slept = systemClock.sleep(60_000, stop.signal)

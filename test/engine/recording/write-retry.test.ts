@@ -3,91 +3,74 @@ import { WriteRetry } from '../../../src/engine/recording/recorder.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 import { KeyringUnreadableError } from '../../../src/vault/keyring.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import { minuteMs } from '../../support/pass-time.ts'
 
-const minuteMs = 60_000
+const full = new AverbaError('STORE_UNSAFE', 'The disk is full')
 
 function givenFullDisk() {
   const clock = new VirtualClock()
   const closing = new AbortController()
   const reported: string[] = []
-  const knocking = new WriteRetry(clock, {
-    closing: closing.signal,
-    onTrouble: what => void reported.push(what),
-  })
+  const retry = new WriteRetry(clock, { closing: closing.signal, onTrouble: what => void reported.push(what) })
   const disk = { isFull: true, tries: 0 }
-  const answers = Array.from({ length: 10 }, (_, i) =>
-    knocking.retryUntilWritable(async () => {
+  /** Records something, which fails with the given error, if any, also on a disk with space. */
+  const record = (errorNow: () => unknown = () => undefined) =>
+    retry.retryUntilWritable(async () => {
       disk.tries += 1
-      if (disk.isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
-      return i
-    }),
-  )
-  return { clock, closing, disk, reported, taken: Promise.allSettled(answers) }
+      const error = errorNow() ?? (disk.isFull ? full : undefined)
+      if (error !== undefined) throw error
+    })
+  const recordTen = () => Promise.allSettled(Array.from({ length: 10 }, () => record()))
+  return { clock, closing, disk, reported, record, recordTen }
 }
+
+const statusesOf = (ended: PromiseSettledResult<void>[]) => ended.map(each => each.status)
 
 const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
 
 test('one caller retries while the disk is full, and all succeed once it has space', async () => {
-  const { clock, disk, reported, taken } = givenFullDisk()
+  const { clock, disk, reported, recordTen } = givenFullDisk()
+  const ended = recordTen()
   await clock.advance(60 * minuteMs)
   // Each tried at once; then one retried after 1, 3, 7, 15, 31 and 63 s, and once a minute.
   expect(disk.tries).toBe(10 + 6 + 58)
   disk.isFull = false
   await clock.advance(minuteMs)
-  expect(await taken).toEqual(Array.from({ length: 10 }, (_, i) => ({ status: 'fulfilled', value: i })))
+  expect(statusesOf(await ended)).toEqual(Array(10).fill('fulfilled'))
   expect(reported).toEqual(Array(10).fill(waits))
 })
 
 test('every caller tries a last time when the log is closing', async () => {
-  const { closing, disk, reported, taken } = givenFullDisk()
+  const { closing, disk, reported, recordTen } = givenFullDisk()
+  const ended = recordTen()
   await Promise.resolve()
   closing.abort()
-  const ended = await taken
-  expect(ended.map(each => each.status)).toEqual(Array(10).fill('rejected'))
+  expect(statusesOf(await ended)).toEqual(Array(10).fill('rejected'))
   expect(disk.tries).toBe(20)
   expect(reported.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
 })
 
 test('a permanent error of the retrying caller does not stop the others', async () => {
-  const clock = new VirtualClock()
-  const knocking = new WriteRetry(clock, {
-    closing: new AbortController().signal,
-    onTrouble: () => undefined,
-  })
-  let isFull = true
-  const giving = (error: unknown) =>
-    knocking.retryUntilWritable(async () => {
-      if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
-      if (error) throw error
-      return 'taken'
-    })
-  const ended = Promise.allSettled([giving(new TypeError('odd')), giving(undefined)])
+  const { clock, disk, record } = givenFullDisk()
+  const odd = record(() => (disk.isFull ? undefined : new TypeError('odd')))
+  const ended = Promise.allSettled([odd, record()])
   await clock.quiet()
-  isFull = false
+  disk.isFull = false
   await clock.advance(2_000)
-  expect((await ended).map(each => each.status)).toEqual(['rejected', 'fulfilled'])
+  expect(statusesOf(await ended)).toEqual(['rejected', 'fulfilled'])
 })
 
 test('a caller that keeps failing does not block callers that wait for another reason', async () => {
-  const clock = new VirtualClock()
-  const closing = new AbortController()
-  const knocking = new WriteRetry(clock, { closing: closing.signal, onTrouble: () => undefined })
+  const { clock, closing, disk, record } = givenFullDisk()
   const damaged = new AverbaError('KEYS_MISMATCH', 'A key of one owner')
   const away = new KeyringUnreadableError(new AverbaError('KEYS_MISSING', 'The key service'))
-  let isFull = true
-  const giving = (error: unknown) =>
-    knocking.retryUntilWritable(async () => {
-      if (error) throw error
-      if (isFull) throw new AverbaError('STORE_UNSAFE', 'The disk is full')
-      return 'taken'
-    })
-  await expect(giving(damaged)).rejects.toBe(damaged)
-  const waiting = giving(away)
-  const ended = Promise.all([giving(undefined), giving(undefined)])
+  await expect(record(() => damaged)).rejects.toBe(damaged)
+  const waiting = record(() => away)
+  const ended = Promise.allSettled([record(), record()])
   await clock.advance(5 * minuteMs)
-  isFull = false
+  disk.isFull = false
   await clock.advance(minuteMs)
-  expect(await ended).toEqual(['taken', 'taken'])
+  expect(statusesOf(await ended)).toEqual(['fulfilled', 'fulfilled'])
   closing.abort()
   await expect(waiting).rejects.toBe(away)
 })
