@@ -253,16 +253,17 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /**
-   * Reports whether this process still holds an attempt. Extends the lease once a quarter of it has passed: earlier
-   * calls need no write.
+   * Returns how long this process still holds an attempt; `undefined` when another one has begun. Extends the lease once
+   * a quarter of it has passed: earlier calls need no write.
    */
-  async extendLease(attempt: EffectAttempt): Promise<boolean> {
+  async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
-    if (until === undefined) return false
+    if (until === undefined) return undefined
     const leftMs = fromInstant(until) - this.#options.clock.now()
     // A lease that a clock ahead of time set counts as over for other processes.
-    if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return true
-    return this.#connection.transact(() => extendEffect(attempt, this.#lease()))
+    if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return leftMs
+    const isExtended = await this.#connection.transact(() => extendEffect(attempt, this.#lease()))
+    return isExtended ? this.leaseMs : undefined
   }
 
   /** Defers an effect that this process still holds. */

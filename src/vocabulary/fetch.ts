@@ -16,15 +16,20 @@ export interface AnswerLimits {
   readonly bodyBytesMax: number
 }
 
-const limitsByRequest = new WeakMap<Request, AnswerLimits>()
+/** Limits of one request. `mayLeave` is called right before its first byte: false stops it. */
+export interface RequestLimits extends Partial<AnswerLimits> {
+  readonly mayLeave?: () => boolean
+}
 
-/** Sets larger limits for a request. Only averba's own clients obey them: a host's `fetch` has its own. */
-export function withLimits(request: Request, limits: AnswerLimits | undefined): Request {
-  if (limits) limitsByRequest.set(request, limits)
+const limitsByRequest = new WeakMap<Request, RequestLimits>()
+
+/** Sets the limits of a request. Only averba's own clients obey them: a host's `fetch` has its own. */
+export function withLimits(request: Request, limits: RequestLimits): Request {
+  limitsByRequest.set(request, limits)
   return request
 }
 
-/** Returns the limits set for a request; `undefined` when the defaults apply. */
-export function limitsOf(request: Request): AnswerLimits | undefined {
-  return limitsByRequest.get(request)
+/** Returns the limits set for a request: the defaults apply to those that are absent. */
+export function limitsOf(request: Request): RequestLimits {
+  return limitsByRequest.get(request) ?? {}
 }

@@ -10,8 +10,14 @@ import type { AttemptOutcome, Fact, Json, PendingEffect } from './message.ts'
  */
 export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
 
-/** Called right before a request is sent: false when another process has taken over the attempt. */
-export type MaySend = () => Promise<boolean>
+/**
+ * Called before a request is sent: `undefined` when another process has taken over the attempt. What it returns is
+ * called right before the first byte leaves: false once another process may have taken over.
+ */
+export type MaySend = () => Promise<(() => boolean) | undefined>
+
+/** For calls that do no harm when they are made twice. */
+export const alwaysSend: MaySend = async () => () => true
 
 /** Performs the effects of one type: `D` is their data, and `F` the facts of their outcomes. */
 export interface Performer<D = unknown, F extends Fact = Fact> {

@@ -4,7 +4,7 @@ import { describeConnectionError, OversizedError, UnsentError } from '../../voca
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
 import type { AttemptOutcome, Fact } from '../../vocabulary/message.ts'
-import type { EffectClass, MaySend } from '../../vocabulary/performer.ts'
+import { alwaysSend, type EffectClass, type MaySend } from '../../vocabulary/performer.ts'
 import { isCpf } from '../../vocabulary/tax-numbers.ts'
 import { readBoundedText } from './answer-body.ts'
 
@@ -44,14 +44,16 @@ export async function sendRequest(
   options: ExchangeOptions,
   effectClass: EffectClass,
   buildRequest: () => Request,
-  maySend: MaySend = async () => true,
+  maySend: MaySend = alwaysSend,
 ): Promise<Exchange> {
   checkRequest(buildRequest)
   let isOurs = true
   const attempt = async (): Promise<HttpAnswer> => {
-    isOurs = await maySend()
-    if (!isOurs) throw new UnsentError('another process has taken it over')
-    const { status, headers, body } = await options.fetch(withLimits(buildRequest(), options.limits))
+    const mayLeave = await maySend()
+    isOurs = mayLeave !== undefined
+    if (!mayLeave) throw new UnsentError('another process has taken it over')
+    const request = withLimits(buildRequest(), { ...options.limits, mayLeave })
+    const { status, headers, body } = await options.fetch(request)
     // A host's own `fetch` may have no limit.
     const bytesMax = options.limits?.bodyBytesMax ?? answerBytesMax
     const text = await readBoundedText(body ?? [], bytesMax, headers.get('content-type'))

@@ -68,7 +68,7 @@ export function openSocket(options: SocketOptions): HttpSocket {
   }
 
   async function send(request: Request, onConnected?: () => void): Promise<Dispatcher.ResponseData> {
-    const withinMs = limitsOf(request)?.budgetMs ?? budgetMs
+    const withinMs = limitsOf(request).budgetMs ?? budgetMs
     const module = await undici
     const body = request.body === null ? null : Buffer.from(await request.arrayBuffer())
     // The vault has its own time limit: waiting for it does not use up the time of the request.
@@ -80,7 +80,7 @@ export function openSocket(options: SocketOptions): HttpSocket {
   return {
     async fetch(request) {
       const answer = await send(request)
-      const bytesMax = limitsOf(request)?.bodyBytesMax ?? bodyBytesMax
+      const bytesMax = limitsOf(request).bodyBytesMax ?? bodyBytesMax
       return toResponse(answer, await readBounded(answer.body, bytesMax))
     },
     async stream(request, onConnected) {
@@ -141,9 +141,12 @@ async function dispatchRequest(
   onConnected: () => void = () => undefined,
 ): Promise<Dispatcher.ResponseData> {
   let isWriting = false
+  const { mayLeave = () => true } = limitsOf(request)
   const onStart = () => {
     // Aborted while connecting: it will not be written any more.
     if (signal.aborted) return
+    // Connecting may have taken longer than this process holds the call. Nothing was written yet.
+    if (!mayLeave()) throw new UnsentError('another process may have taken it over')
     isWriting = true
     onConnected()
   }

@@ -150,7 +150,12 @@ export class EffectRunner {
       const opened = await this.#openParts(pending)
       if (isRepeatable(performer)) return await performer.perform(pending, opened)
       // A process that took the call over has recorded it as unknown, and it may have been paid for again.
-      return await performer.perform(pending, opened, () => this.#parts.store.extendLease(pending))
+      return await performer.perform(pending, opened, async () => {
+        const leftMs = await this.#parts.store.extendLease(pending)
+        if (leftMs === undefined) return undefined
+        const endsAt = this.#elapsedMs() + leftMs
+        return () => this.#elapsedMs() < endsAt
+      })
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors happen before anything is sent: a part, a certificate or a secret was not available.

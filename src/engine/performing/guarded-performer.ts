@@ -1,6 +1,6 @@
 import type { Store } from '../../store/store.ts'
 import type { AttemptOutcome, Fact, PendingEffect } from '../../vocabulary/message.ts'
-import type { Performer } from '../../vocabulary/performer.ts'
+import { alwaysSend, type Performer } from '../../vocabulary/performer.ts'
 import { readTrace } from './attempt-trace.ts'
 
 /** Ends a call that must not be sent. If an earlier request was answered, the service already has the call's data. */
@@ -14,14 +14,15 @@ export function guardEffect<D, F extends Fact, W extends Fact>(
 ): Performer<D, F | W> {
   return {
     ...performer,
-    async perform(pending, opened, maySend = async () => true) {
+    async perform(pending, opened, maySend = alwaysSend) {
       const end = await withhold(pending)
       if (end) return end((await readTrace(store, pending)).wasAnswered)
       const late: { end?: EndWithheldCall<W> | undefined } = {}
       const outcome = await performer.perform(pending, opened, async () => {
-        if (!(await maySend())) return false
+        const mayLeave = await maySend()
+        if (!mayLeave) return undefined
         late.end = await withhold(pending) // Time may have passed while waiting for a token.
-        return late.end === undefined
+        return late.end === undefined ? mayLeave : undefined
       })
       if (outcome.status !== 'deferred' || !late.end) return outcome
       return late.end(outcome.isAnswered ?? (await readTrace(store, pending)).wasAnswered)

@@ -178,12 +178,10 @@ function createNetwork(clock: VirtualClock, { reach }: Simulators): Fetch {
   })
 }
 
-const defaultLimits = { budgetMs: defaultBudgetMs, bodyBytesMax: answerBytesMax }
-
 /** Reads answers as a socket would: whole, within the client's budget by this clock, and within its size limit. */
 export function withinBudget(clock: Clock, forward: Fetch): Fetch {
   return async request => {
-    const { budgetMs, bodyBytesMax } = limitsOf(request) ?? defaultLimits
+    const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = limitsOf(request)
     const read = async () => {
       const { body, status, headers } = await forward(request)
       return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })

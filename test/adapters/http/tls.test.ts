@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { type Peer, type Server, serveHttps } from '../../../src/simulation/served/serve.ts'
+import { withLimits } from '../../../src/vocabulary/fetch.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
@@ -283,6 +284,21 @@ test('a request whose connection is made after its time limit was not sent', asy
   const { socket } = openClient({ budgetMs })
   await expect(socket.fetch(paidRequest(port))).rejects.toMatchObject({ name: 'UnsentError' })
   expect(seen).toHaveLength(before)
+})
+
+test('a call that this process no longer holds once it is connected does not leave', async () => {
+  const { socket, send } = openClient()
+  const before = seen.length
+  // Asked when the connection exists, also for one that was used before.
+  for (const _ of ['new', 'kept']) {
+    const request = withLimits(paidRequest(server.port), { mayLeave: () => false })
+    await expect(socket.fetch(request)).rejects.toMatchObject({ name: 'UnsentError' })
+    expect(seen).toHaveLength(before)
+    await send()
+    seen.length = before
+  }
+  const held = withLimits(paidRequest(server.port), { mayLeave: () => true })
+  expect((await socket.fetch(held)).status).toBe(200)
 })
 
 test.each([true, false])('a closed client sends nothing (used before: %s)', async isUsed => {
