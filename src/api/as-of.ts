@@ -9,9 +9,9 @@ import { checkInstant, checkPosition } from './arguments.ts'
 type AsOfContext = Pick<ApiContext, 'store' | 'clock'>
 
 /**
- * Finds the last position that was known at an instant, and its own instant. A past instant is looked up by the events' times. An instant of
- * about now means the end of the log, also when the log's times are ahead because the clock was. Throws `INVALID_INPUT`
- * when it is neither an instant nor a position, or lies in the future.
+ * Finds the last position that was known at an instant, and its own instant. A past instant is looked up by the events'
+ * times. An instant of about now means the end of the log, also when the log's times are ahead because the clock was.
+ * Throws `INVALID_INPUT` when it is neither an instant nor a position, or lies in the future.
  */
 export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Instant | number) {
   const end = await store.readLast()

@@ -137,7 +137,8 @@ export class Commands {
     { waitMs = defaultWaitMs, signal }: CommandOptions,
     over?: AbortSignal,
   ): Promise<T | undefined> {
-    if (waitMs === 0) return void work(AbortSignal.abort(cancelReason)).catch(() => undefined) // It stays in the ledger.
+    // What fails stays in the ledger.
+    if (waitMs === 0) return void work(AbortSignal.abort(cancelReason)).catch(() => undefined)
     const done = new AbortController()
     const until = AbortSignal.any([signal, over, done.signal].filter(each => each !== undefined))
     const timeout = this.#clock.sleep(waitMs, until, 'the wait of a caller')

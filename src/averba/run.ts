@@ -97,8 +97,8 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
     )
   }
   /**
-   * Looks for work after each commit, but at most once in `everyMs`, and at the time that the look before gave. A signal
-   * may hasten the next look.
+   * Looks for work after each commit, but at most once in `everyMs`, and at the time that the look before gave. A
+   * signal may hasten the next look.
    */
   const repeat = async (what: string, everyMs: number, look: () => Promise<Look>) => {
     while (!signal.aborted) {
