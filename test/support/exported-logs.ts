@@ -61,11 +61,29 @@ export const forgeries: [string, string, (text: string) => string][] = [
   ['another key', 'key', text => text.replace(/\+A/, '+B')],
 ]
 
-/** Verifies a bundle by the program in its README, with Python and openssl. Returns its exit code and what it prints. */
-export async function verifyByReadme(dir: string): Promise<{ code: number; output: string }> {
-  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dir, 'README'), 'utf8')) ?? []
+/** Runs a program once in each folder, and prints how each run ended as JSON. */
+const pythonRuns = `
+import contextlib, io, json, os, sys
+program = compile(open(sys.argv[1]).read(), "verify.py", "exec")
+runs = []
+for folder in sys.argv[2:]:
+    os.chdir(folder)
+    code, said = 0, io.StringIO()
+    with contextlib.redirect_stdout(said):
+        try:
+            exec(program, {"__name__": "__main__"})
+        except SystemExit as end:
+            code = end.code
+        except Exception as error:
+            code, _ = 1, print(repr(error))
+    runs.append({"code": code, "output": said.getvalue()})
+print(json.dumps(runs))`
+
+/** Verifies bundles by the program in the README of the first, with Python and openssl. Returns how each run ended. */
+export async function verifyByReadme(...dirs: string[]): Promise<{ code: number; output: string }[]> {
+  const [, program = ''] = /```python\n([\s\S]*?)```/.exec(readFileSync(join(dirs[0] ?? '', 'README'), 'utf8')) ?? []
   const file = join(temporaryFolder(), 'verify.py')
   writeFileSync(file, program)
-  const { code = 0, stdout, stderr } = await promisify(execFile)('python3', [file], { cwd: dir }).catch(error => error)
-  return { code, output: stdout || stderr }
+  const { stdout } = await promisify(execFile)('python3', ['-c', pythonRuns, file, ...dirs])
+  return JSON.parse(stdout)
 }

@@ -34,6 +34,17 @@ export async function runScript(
   return stdout
 }
 
+/**
+ * Runs code in a process of its own, from the root of the repository, and parses its last line.
+ *
+ * @param limitKb what it may write to a file
+ */
+export async function runCode(code: string, limitKb = 'unlimited') {
+  const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$1"`
+  const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, code], { cwd: root })
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
+}
+
 /** Runs a script as `runScript` does, and parses its last line. */
 export async function runForJson(...run: Parameters<typeof runScript>) {
   return JSON.parse((await runScript(...run)).trim().split('\n').at(-1) ?? '')

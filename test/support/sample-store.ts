@@ -1,6 +1,7 @@
 import { copyFileSync } from 'node:fs'
 import { valueOf } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { notify } from './notify.ts'
 import { temporaryStore } from './temporary-folder.ts'
 
 /**
@@ -29,12 +30,7 @@ export async function makeSampleStore(
   isLost = true
   await averba.validations.validate({ id: 'p2', cpf: samples.cpf, claims: { nome: 'X' } })
   for (let i = 0; i < notifications; i++) {
-    const request = new Request('https://receptor.exemplo.br/averba', {
-      method: 'POST',
-      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
-      body: JSON.stringify({ i }),
-    })
-    await averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' })
+    await notify(averba, { i })
     // Every notification gets its own time.
     await world.clock.advance(1)
   }

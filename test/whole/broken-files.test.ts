@@ -1,118 +1,65 @@
-import { execFile, spawn } from 'node:child_process'
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { dirname, join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { AverbaError, diagnoseStore, openAverba, systemClock, valueOf } from '../../src/index.ts'
+import { AverbaError, backupStore, diagnoseStore, exportBundle, openAverba, systemClock } from '../../src/index.ts'
 import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
+import { notify } from '../support/notify.ts'
+import { applyPlan } from '../support/portal.ts'
+import { runCode } from '../support/run-script.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
-import { temporaryStore } from '../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
+import { useDatabase } from '../support/use-database.ts'
 import { openEngine, openWorld } from '../support/world.ts'
 
-const root = resolve(import.meta.dirname, '../..')
-const index = JSON.stringify(join(root, 'src/index.ts'))
-const notify = `
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-  const notify = async (averba, i) => {
-    const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
-    const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: JSON.stringify({ i }) })
-    return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
-  }`
-
-/** Runs a script in a process of its own, within a limit on what it may write to a file, and parses its last line. */
-async function inChild(script: string, limitKb = 'unlimited') {
-  const command = `trap '' XFSZ; ulimit -S -f ${limitKb}; exec "$0" --input-type=module -e "$1"`
-  const { stdout } = await promisify(execFile)('bash', ['-c', command, process.execPath, notify + script], {
-    cwd: root,
-  })
-  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
-}
-
-async function countOf(store: string): Promise<number> {
-  const averba = await openEngine({ store })
-  const rows = await averba.views.selectFrom('notifications').select('notification').execute()
-  await averba.close()
-  return rows.length
-}
-
-test('a full disk is reported, nothing acknowledged is lost, and the log continues with room', async () => {
-  const store = temporaryStore()
-  const full = await inChild(
-    `
-    const { openAverba } = await import(${index})
-    const lines = []
-    const averba = await openAverba({ store: ${JSON.stringify(store)}, receiver, logger: line => lines.push(line) })
-    let stored = 0
-    while (await notify(averba, stored) === 200) stored += 1
-    const again = await notify(averba, stored)
-    const error = await averba.consents.enrol({ cpf: '25774435016' }).catch(error => error)
-    const { execFileSync } = await import('node:child_process')
-    const readable = (await averba.views.selectFrom('notifications').select('notification').execute()).length
-    const { code, message, hint } = error
-    const full = { stored, again, readable, code, message, hint, lines }
-    execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'])
-    const goesOn = await notify(averba, stored)
-    await averba.close()
-    console.log(JSON.stringify({ ...full, goesOn }))
-    `,
-    '2000',
-  )
-  expect(full.stored).toBeGreaterThan(20)
-  expect(full).toMatchObject({ again: 503, code: 'STORE_UNSAFE', readable: full.stored, goesOn: 200 })
-  expect(full.message).toMatch(/the disk (is full|failed)/)
-  expect(full.hint).toEqual(expect.any(String))
-  expect(full.lines).toContainEqual({
-    message: expect.stringContaining('answered 503'),
-    error: 'STORE_UNSAFE',
-  })
-  expect(await countOf(store)).toBe(full.stored + 1)
-  const averba = await openEngine({ store })
-  expect(await averba.consents.enrol({ cpf: '25774435016' })).toHaveLength(26)
-  await averba.close()
-  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
-})
-
-test('a backup without room on the disk leaves no file behind', async () => {
-  const [store, backup] = [await makeSampleStore(100), temporaryStore()]
-  const { code } = await inChild(
-    `
-    const { backupStore } = await import(${index})
-    const error = await backupStore({ store: ${JSON.stringify(store)}, to: ${JSON.stringify(backup)} }).catch(error => error)
-    console.log(JSON.stringify({ code: error.code }))
-    `,
-    '100',
-  )
-  expect(code).toBe('STORE_UNSAFE')
-  expect(existsSync(backup)).toBe(false)
-  expect((await promisify(execFile)('ls', [dirname(backup)])).stdout).toBe('')
+test('a backup or an export without room on the disk leaves no file behind', async () => {
+  const [store, backup, dir] = [await makeSampleStore(100), temporaryStore(), join(temporaryFolder(), 'bundle')]
+  const work = `
+    const { backupStore } = await import('./src/index.ts')
+    const { exportUpTo } = await import('./src/operations/audit.ts')
+    const { store, backup, dir } = ${JSON.stringify({ store, backup, dir })}
+    const codeOf = work => work.then(() => 'done', error => error.code)
+    const codes = [
+      await codeOf(backupStore({ store, to: backup })),
+      await codeOf(exportUpTo({ store, dir }, async () => 'signed before')),
+    ]
+    console.log(JSON.stringify(codes))`
+  // There is room for some files of the bundle.
+  expect(await runCode(work, '50')).toEqual(['STORE_UNSAFE', 'STORE_UNSAFE'])
+  expect([readdirSync(dirname(backup)), readdirSync(dir)]).toEqual([[], []])
+  // Nothing stands in the way of the next one.
+  expect(await backupStore({ store, to: backup })).toMatchObject({ file: backup })
+  expect(await exportBundle({ store, dir })).toMatchObject({ dir })
+  expect(Math.max(...readdirSync(dir).map(name => statSync(join(dir, name)).size))).toBeGreaterThan(51_200)
 })
 
 test('a file or folder that this user may not write is reported', async () => {
   const modes = { file: [0o444, 0o777], folder: [0o666, 0o555], both: [0o444, 0o555] } as const
-  const existing: string[] = []
-  for (const [fileMode, folderMode] of Object.values(modes)) {
-    const store = await makeSampleStore(1)
+  const sample = await makeSampleStore(1)
+  const existing = Object.values(modes).map(([fileMode, folderMode]) => {
+    const store = copyStore(sample)
     chmodSync(store, fileMode)
     chmodSync(dirname(store), folderMode)
-    existing.push(store)
-  }
+    return store
+  })
   const absent = temporaryStore()
   chmodSync(dirname(absent), 0o555)
   // Loads everything first, then becomes an unprivileged user: root may write everywhere.
-  const errors = await inChild(`
-    const { openAverba } = await import(${index})
+  const errors = await runCode(`
+    const { openAverba } = await import('./src/index.ts')
     await (await openAverba({ store: ':memory:' })).close()
     if (process.getuid() === 0) { process.setgroups([]); process.setgid(65534); process.setuid(65534) }
     const errors = []
@@ -130,39 +77,9 @@ test('a file or folder that this user may not write is reported', async () => {
   expect(existsSync(absent)).toBe(false)
 })
 
-test('a file locked by another process is STORE_BUSY, and works after the lock is released', async () => {
-  const store = await makeSampleStore(1)
-  const averba = await openEngine({ store })
-  const script = `
-    const { default: Sqlite } = await import('better-sqlite3')
-    const database = new Sqlite(${JSON.stringify(store)})
-    database.exec('begin exclusive')
-    console.log('locked')
-    process.stdin.on('end', () => database.close()).resume()
-  `
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
-    cwd: root,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-  await new Promise(resolve => child.stdout.once('data', resolve))
-  const [opening, appending] = await Promise.all([
-    openAverba({ store }).catch(error => error),
-    averba.consents.enrol({ cpf: '52998224725' }).catch(error => error),
-  ])
-  for (const error of [opening, appending])
-    expect(error).toMatchObject({ name: 'AverbaError', code: 'STORE_BUSY', hint: expect.any(String) })
-  expect(await averba.notifications.list()[Symbol.asyncIterator]().next()).toMatchObject({ done: false })
-  const ended = new Promise(resolve => child.once('exit', resolve))
-  child.stdin.end()
-  await ended
-  expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
-})
-
-test('a notification during a lock is answered 503, and is stored once after the lock', async () => {
+test('a locked file is STORE_BUSY, and a notification is answered 503 and stored once after the lock', async () => {
   const store = temporaryStore()
-  const evento = 'e'
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const [evento, receiver] = ['e', { publicUrl: 'https://receptor.exemplo.br/averba' }]
   // The portal's failure record, after its last attempt.
   const failure = () => {
     const data = formatBrasilia(systemClock.now())
@@ -174,18 +91,22 @@ test('a notification during a lock is answered 503, and is stored once after the
     fetch: async ({ url }) =>
       url.includes('/falhas') ? failure() : Response.json([{ id: 1, evento, endpoint: receiver.publicUrl }]),
   })
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan()))
-    expect(each.status).toBe('settled')
+  await applyPlan(averba)
   const inbox = () => averba.views.selectFrom('notifications').select('origin').execute()
   const holder = new Sqlite(store)
-  holder.exec('begin immediate')
-  const body = '{"numero":"26BR1"}'
-  const sent = new Request(receiver.publicUrl, { method: 'POST', headers, body })
-  expect((await averba.receiver.fetch(sent, { remoteAddress: '189.9.1.2' })).status).toBe(503)
+  holder.exec('begin exclusive')
+  const [answer, ...errors] = await Promise.all([
+    notify(averba, { numero: '26BR1' }),
+    averba.consents.enrol({ cpf: '52998224725' }).catch(error => error),
+    openAverba({ store }).catch(error => error),
+  ])
+  expect(answer.status).toBe(503)
+  for (const error of errors)
+    expect(error).toMatchObject({ name: 'AverbaError', code: 'STORE_BUSY', hint: expect.any(String) })
   expect(await inbox()).toEqual([])
-  holder.exec('rollback')
   holder.close()
   await expect.poll(inbox, { timeout: 10_000 }).toEqual([{ origin: 'delivered' }])
+  expect(await averba.consents.enrol({ cpf: '52998224725' })).toHaveLength(26)
   const [record] = await averba.subscriptions.failures({ recover: true })
   expect(record).toMatchObject({ recovery: 'stored' })
   expect(await inbox()).toHaveLength(1)
@@ -201,14 +122,10 @@ describe('what is no log is said, and left as it is', () => {
       (path: string) => new Sqlite(path).exec('create table t (a)').close(),
       'NOT_OURS',
     ],
-    [
-      'a device',
-      (path: string) => promisify(execFile)('ln', ['-s', '/dev/full', path]),
-      expect.stringMatching(/STORE_UNSAFE|NOT_OURS/),
-    ],
+    ['a device', (path: string) => symlinkSync('/dev/full', path), expect.stringMatching(/STORE_UNSAFE|NOT_OURS/)],
   ])('%s', async (_, make, code) => {
     const path = temporaryStore()
-    await make(path)
+    make(path)
     const bytes = statSync(path).isFile() ? readFileSync(path) : undefined
     const hint = expect.any(String)
     await expect(openAverba({ store: path })).rejects.toMatchObject({ name: 'AverbaError', code, hint })
@@ -271,23 +188,16 @@ test('diagnoseStore reports a cut-off file whenever opening it does', async () =
 })
 
 describe('a write-ahead log that was left by a crash', () => {
-  const dying = (store: string, isCheckpointed: boolean) => `
-    const { openAverba } = await import(${index})
-    const { default: Sqlite } = await import('better-sqlite3')
-    const averba = await openAverba({ store: ${JSON.stringify(store)}, receiver })
-    for (let i = 0; i < 40; i++) {
-      if (await notify(averba, i) !== 200) throw new Error('not stored')
-      if (${isCheckpointed} && i === 20) new Sqlite(${JSON.stringify(store)}).pragma('wal_checkpoint(passive)')
-    }
-    console.log(JSON.stringify({ stored: 40 }))
-    process.stdout.write('', () => process.kill(process.pid, 'SIGKILL'))
-    await new Promise(() => undefined)
-  `
+  /** Copies the files of a log while its engine still has them, as a crash would leave them. */
   async function makeCrashed(isCheckpointed: boolean): Promise<string> {
-    const store = temporaryStore()
-    const died = await inChild(dying(store, isCheckpointed)).catch(error => error)
-    expect(died).toMatchObject({ signal: 'SIGKILL', stdout: expect.stringContaining('"stored":40') })
-    return store
+    const [store, crashed] = [temporaryStore(), temporaryStore()]
+    const averba = await openEngine({ store, receiver: { publicUrl: 'https://receptor.exemplo.br/averba' } })
+    for (let i = 0; i < 40; i++) {
+      expect((await notify(averba, { i })).status).toBe(200)
+      if (isCheckpointed && i === 20) useDatabase(store, database => database.pragma('wal_checkpoint(passive)'))
+    }
+    for (const end of ['', '-wal', '.keys']) copyFileSync(store + end, crashed + end)
+    return crashed
   }
   const copyOf = (crashed: string, change: (wal: Buffer) => Buffer | undefined) => {
     const store = copyStore(crashed)
@@ -305,8 +215,8 @@ describe('a write-ahead log that was left by a crash', () => {
     expect(whole).toEqual({ code: 'right', events: 41 })
     const { size } = statSync(`${crashed}-wal`)
     const found = new Set<string>()
-    for (let i = 0; i <= 24; i++) {
-      const at = Math.floor((size * i) / 24)
+    for (let i = 0; i <= 8; i++) {
+      const at = Math.floor((size * i) / 8)
       const cut = await lookAt(copyOf(crashed, wal => wal.subarray(0, at)))
       const flipped = await lookAt(
         copyOf(crashed, wal => {
@@ -344,7 +254,7 @@ test.each([
   const store = temporaryStore()
   const subscriptions = [{ evento: 'e', chaveSecreta: 'chave-um' }]
   const { averba, portal, samples } = await openWorld({ store, averba: { subscriptions } })
-  for (const each of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(each)
+  await applyPlan(averba)
   act(store)
   const about = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
   expect(await portal.notify({ ...about, body: 'x' })).toMatchObject([{ isDelivered: false }])
@@ -358,8 +268,8 @@ test.each([
 })
 
 test('a relative store path keeps working after the process changes its working directory', async () => {
-  const answer = await inChild(`
-    const { openAverba } = await import(${index})
+  const answer = await runCode(`
+    const { openAverba } = await import('./src/index.ts')
     const { basename, dirname } = await import('node:path')
     const store = ${JSON.stringify(temporaryStore())}
     process.chdir(dirname(store))

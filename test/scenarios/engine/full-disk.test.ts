@@ -106,6 +106,7 @@ test('a handler whose result cannot be recorded is not called again for it', asy
   for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })
   await world.fillDisk(true)
   await fillUp(world)
+  expect(await portal.notify({ evento, ...to, body: { n: -1 } })).toMatchObject([{ isDelivered: false }])
   startRun(world)
   await clock.advance(5 * minuteMs)
   expect(called.length).toBeGreaterThan(0)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { notify } from '../../support/notify.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
@@ -191,18 +192,12 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
       return never
     },
   })
-  const notify = ({ receiver }: typeof dead.averba, n: number) => {
-    const init = { method: 'POST', headers: { 'event-type': 'e' }, body: `{"n":${n}}` }
-    return receiver.fetch(new Request('https://receptor.exemplo.br/averba', init), {
-      remoteAddress: '189.9.1.2',
-    })
-  }
   const handling = Promise.withResolvers<void>()
   dead.averba.notifications.handle('e', 'crm', () => {
     handling.resolve()
     return never
   })
-  await notify(dead.averba, 1)
+  await notify(dead.averba, { n: 1 })
   void dead.averba.settle()
   await handling.promise
   void dead.averba.validations.validate(input)
@@ -213,7 +208,7 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
   const { averba } = world
   const bodies: unknown[] = []
   averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
-  await notify(averba, 2)
+  await notify(averba, { n: 2 })
   expect(await averba.validations.validate({ ...input, id: 'p2' })).toMatchObject({ status: 'settled' })
   await averba.settle()
   expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
