@@ -8,7 +8,7 @@ const eventos = ['dimp-situacao-import', 'evento-dois']
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(40) }
 
 /** Runs a world with many concurrent calls, many faults, and occasional crashes of the engine. */
-export async function walkThroughManyCalls(seed: number, days = 12): Promise<{ world: World; crashes: number }> {
+export async function walkThroughManyCalls(seed: number, days: number): Promise<{ world: World; crashes: number }> {
   let crashes = 0
   let canCrash = false
   const world = await simulate({

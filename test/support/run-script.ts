@@ -14,7 +14,7 @@ const denoFlags = ['--allow-all', '--no-check', '--no-lock', '--node-modules-dir
 const commands = {
   Node: [process.execPath],
   Deno: [toolPath('deno'), 'run', ...denoFlags],
-  'node:test': [process.execPath, '--test', '--test-reporter=tap'],
+  'node:test': [process.execPath, '--test', '--test-isolation=none', '--test-reporter=tap'],
   'Deno.test': [toolPath('deno'), 'test', ...denoFlags],
 } as const
 

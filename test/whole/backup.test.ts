@@ -2,19 +2,11 @@ import { readFileSync, rmSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Averba, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
+import { notify } from '../support/notify.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { runAverba } from './run-averba.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-
-function notify(engine: Averba, i: number): Promise<Response> {
-  const request = new Request(receiver.publicUrl, {
-    method: 'POST',
-    headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' },
-    body: JSON.stringify({ i }),
-  })
-  return engine.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
-}
 
 async function bodiesOf(engine: Averba): Promise<number[]> {
   const bodies: number[] = []
@@ -27,7 +19,8 @@ function putUnderLoad(engine: Averba, from: number) {
   const acknowledged: number[] = []
   let isStopped = false
   const work = Array.from({ length: 8 }, async (_, worker) => {
-    for (let i = from + worker; !isStopped; i += 8) if ((await notify(engine, i)).status === 200) acknowledged.push(i)
+    for (let i = from + worker; !isStopped; i += 8)
+      if ((await notify(engine, { i })).status === 200) acknowledged.push(i)
   })
   return {
     acknowledged,
@@ -49,7 +42,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
     async (to: string) => JSON.parse((await runAverba('backup', store, to, '--json')).out),
   ]) {
     const load = putUnderLoad(engine, Math.max(-1, ...all) + 1)
-    await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(200)
+    await expect.poll(() => load.acknowledged.length, { timeout: 20_000 }).toBeGreaterThan(50)
     const before = [...all, ...load.acknowledged]
     const backup = join(dirname(store), `backup-${before.length}`)
     const made = await make(backup)
@@ -71,7 +64,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
     const positions: number[] = []
     for await (const event of again.log.read()) positions.push(event.position)
     expect(positions).toEqual(Array.from({ length: made.position }, (_, i) => i + 1))
-    expect((await notify(again, 1_000_000)).status).toBe(200)
+    expect((await notify(again, { i: 1_000_000 })).status).toBe(200)
     expect(await bodiesOf(again)).toContain(1_000_000)
     await again.close()
     expect((await diagnoseStore({ store: elsewhere, isDeep: true })).problems).toEqual([])

@@ -14,8 +14,8 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map(({ ended }) => ended))
 })
 
-function start(args: readonly string[], cwd?: string): CommandProcess {
-  const started = startAverba(args, cwd)
+function start(args: readonly string[]): CommandProcess {
+  const started = startAverba(args)
   running.push(started)
   return started
 }
@@ -29,30 +29,13 @@ async function shell(script: string, ...args: string[]): Promise<{ code: number;
   )
 }
 
-describe('averba simulate', () => {
-  test.each([
-    ['SIGINT', ({ child }: CommandProcess) => child.kill('SIGINT')],
-    ['SIGTERM', ({ child }: CommandProcess) => child.kill('SIGTERM')],
-    ['the end of the process that started it', ({ child }: CommandProcess) => child.stdin?.end()],
-  ])('stops on %s, and deletes its keys', async (_, end) => {
-    const command = start(['simulate', '--json'])
-    const { consentService }: SimulationAddresses = JSON.parse(await command.line('{'))
-    expect(existsSync(consentService.key)).toBe(true)
-    end(command)
-    expect(await command.ended).toMatchObject({ code: 0, err: '' })
-    expect(existsSync(consentService.key)).toBe(false)
-  })
-})
-
-test('a killed averba dev is no obstacle to the next', async () => {
-  const cwd = temporaryFolder()
-  const first = start(['dev'], cwd)
-  await first.line('averba trigger')
-  first.child.kill('SIGKILL')
-  await first.ended
-  expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
-  await start(['dev'], cwd).line('averba trigger')
-  expect(await start(['trigger', 'dimp-situacao-import'], cwd).ended).toMatchObject({ code: 0, out: 'delivered\n' })
+test('averba simulate stops at the end of the process that started it, and deletes its keys', async () => {
+  const command = start(['simulate', '--json'])
+  const { consentService }: SimulationAddresses = JSON.parse(await command.line('{'))
+  expect(existsSync(consentService.key)).toBe(true)
+  command.child.stdin?.end()
+  expect(await command.ended).toMatchObject({ code: 0, err: '' })
+  expect(existsSync(consentService.key)).toBe(false)
 })
 
 /** Writes a configuration for `averba run` with this text before it, which declares `prepare`. */
@@ -70,13 +53,6 @@ describe('averba run', () => {
       await averba.consents.enrol({ cpf: '25774435016' })
     }`
 
-  test('ends on a signal although a timer of its configuration would go on', async () => {
-    const run = start(['run', '--config', write('const prepare = () => void setInterval(() => undefined, 1_000)')])
-    await run.line('"message":"listening"')
-    run.child.kill('SIGTERM')
-    expect(await run.ended).toMatchObject({ code: 0, err: '' })
-  })
-
   test('ends at once on a second signal', async () => {
     const run = start(['run', '--config', write(stuck)])
     await run.line('stuck')
@@ -88,12 +64,13 @@ describe('averba run', () => {
     expect(out).not.toContain('"stopped"')
   })
 
-  test('continues when its output pipe is closed', async () => {
-    const run = start([
-      'run',
-      '--config',
-      write("const prepare = () => process.on('SIGUSR2', () => console.log('a line'))"),
-    ])
+  test('continues when its output pipe is closed, and ends on a signal although a timer would go on', async () => {
+    const prepare = `
+      const prepare = () => {
+        setInterval(() => undefined, 1_000)
+        process.on('SIGUSR2', () => console.log('a line'))
+      }`
+    const run = start(['run', '--config', write(prepare)])
     const { port } = JSON.parse(await run.line('"message":"listening"'))
     run.child.stdout?.destroy()
     run.child.kill('SIGUSR2')
@@ -109,12 +86,9 @@ test('a closed output pipe is no error', async () => {
   expect([code, stdout.trim().split('\n').length, stderr]).toEqual([0, 1, ''])
 })
 
-test.each([['migrations'], ['--help']])('a full disk under the output of averba %s is an error', async command => {
-  expect(await shell('"$@" > /dev/full', command)).toEqual({
-    code: 1,
-    stdout: '',
-    stderr: 'Cannot write the output (ENOSPC)\n',
-  })
+test('a full disk under the output is an error', async () => {
+  const error = 'Cannot write the output (ENOSPC)\n'
+  expect(await shell('"$@" > /dev/full', '--help')).toEqual({ code: 1, stdout: '', stderr: error })
 })
 
 test.each([

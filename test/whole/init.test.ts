@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv, promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import type { SimulationAddresses } from '../../src/cli/commands/simulate.ts'
-import { startCommand } from '../support/command-line.ts'
+import { averba, startCommand } from '../support/command-line.ts'
 import { folderInPackage } from '../support/temporary-folder.ts'
 import { main } from './run-averba.ts'
 
@@ -29,29 +29,25 @@ test('averba works with the written configuration when its variables are set', a
     await averba.close()
     console.log(JSON.stringify({ read, state, made: made.map(outcome => outcome.status) }))`,
   )
-  const inFolder = (args: string[], more: Record<string, string> = {}) =>
-    run(process.execPath, args, { cwd: folder, env: { ...process.env, ...values, ...more } })
-  const host = (more: Record<string, string> = {}) => inFolder(['--conditions=averba-source', 'host.ts'], more)
-  const doctor = (more: Record<string, string> = {}) => inFolder([...main, 'doctor', '--token', '--json'], more)
-  const { stdout } = await host()
+  const inFolder = (...args: string[]) =>
+    run(process.execPath, args, { cwd: folder, env: { ...process.env, ...values } })
+  const { stdout } = await inFolder('--conditions=averba-source', 'host.ts')
   const [keyring = '', result = ''] = stdout.trim().split('\n')
   expect(JSON.parse(result)).toEqual({ read: 4, state: 'answered', made: ['settled'] })
   // The logger of the configuration wrote this one.
   expect(JSON.parse(keyring)).toMatchObject({ path: expect.stringContaining('averba.sqlite.keys') })
-  expect(JSON.parse((await doctor()).stdout)).toMatchObject({ ok: true })
-  // The configuration ends at the first that is missing, and doctor names all of them.
-  await expect(doctor({ AVERBA_TOKEN_URL: '', AVERBA_CONSUMER_KEY: '', AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
+  const doctor = await inFolder(...main, 'doctor', '--token', '--json')
+  expect(JSON.parse(doctor.stdout)).toMatchObject({ ok: true })
+  // The configuration ends at the first variable that is missing, and doctor names all of them.
+  for (const [name, value] of Object.entries(values)) vi.stubEnv(name, value)
+  for (const name of ['AVERBA_TOKEN_URL', 'AVERBA_CONSUMER_KEY', 'AVERBA_PORTAL_URL']) vi.stubEnv(name, '')
+  expect(await averba('doctor', '--config', join(folder, 'averba.config.ts'), '--json')).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(
+    out: expect.stringMatching(
       /variables AVERBA_TOKEN_URL, AVERBA_CONSUMER_KEY, AVERBA_PORTAL_URL are not set: Set what/,
     ),
   })
-  await expect(doctor({ AVERBA_PORTAL_URL: '' })).rejects.toMatchObject({
-    stdout: expect.stringContaining('The environment variable AVERBA_PORTAL_URL is not set: Set what'),
-  })
-  await expect(host({ AVERBA_TOKEN_URL: '' })).rejects.toMatchObject({
-    stderr: expect.stringContaining('The environment variable AVERBA_TOKEN_URL is not set'),
-  })
+  vi.unstubAllEnvs()
   services.stop('SIGTERM')
   await services.ended
 })

@@ -5,8 +5,8 @@ import { walkThroughManyCalls } from '../support/many-calls.ts'
 const digest = (value: unknown) => hash('sha256', JSON.stringify(value), 'hex')
 
 /** Describes the log of a seed, with a line for each event. */
-export async function describeLog(seed: number) {
-  const { world, crashes } = await walkThroughManyCalls(seed)
+export async function describeLog(seed: number, days = 6) {
+  const { world, crashes } = await walkThroughManyCalls(seed, days)
   const events = await Array.fromAsync(world.averba.log.read())
   const rows = await world.averba.views.selectFrom('consents').selectAll().orderBy('consent').execute()
   const described = {

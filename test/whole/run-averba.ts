@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Ended } from '../support/command-line.ts'
-
-const root = resolve(import.meta.dirname, '../..')
+import { root } from '../support/run-script.ts'
 
 /** The arguments for Node that run the command line of these sources. */
 export const main = ['--conditions=averba-source', join(root, 'src/cli/main.ts')]
@@ -20,8 +19,8 @@ export interface CommandProcess {
 }
 
 /** Starts a command of averba as a user does. Killed by whoever started it. */
-export function startAverba(args: readonly string[], cwd = root): CommandProcess {
-  const child = spawn(process.execPath, [...main, ...args], { cwd })
+export function startAverba(args: readonly string[]): CommandProcess {
+  const child = spawn(process.execPath, [...main, ...args], { cwd: root })
   const lines: string[] = []
   let [err, isOver] = ['', false]
   let next = Promise.withResolvers<void>()

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { runForJson } from '../support/run-script.ts'
 
 describe.each(['Node', 'Deno'] as const)('%s', runtime => {
-  test('handles a consent and a token over mutual TLS, and reads the log back', async () => {
-    expect(await runForJson(runtime, 'test/whole/both-runtimes.ts')).toEqual({
+  test('handles a consent and a token over mutual TLS, and reads the log back, in a host without telemetry', async () => {
+    expect(await runForJson(runtime, 'test/whole/without-telemetry.ts')).toEqual({
       synced: { read: 4, changed: 4, unreadable: 0 },
       approved: 'ATIVO',
       fields: { sexo: { result: 'match' } },
@@ -34,13 +34,6 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
       'averba consentService.listConsents settled in averba consents.sync',
       'averba consents.sync settled in nothing',
     ])
-  })
-
-  test('works in a host without telemetry', async () => {
-    expect(await runForJson(runtime, 'test/whole/without-telemetry.ts')).toMatchObject({
-      approved: 'ATIVO',
-      fields: { sexo: { result: 'match' } },
-    })
   })
 
   test('presents certificates of every form, reports a wrong one, and rotates it', async () => {
