@@ -1,8 +1,7 @@
 import { AverbaError, OutcomeError } from '../../src/index.ts'
 import { samples, simulate, type World } from '../../src/simulation/index.ts'
+import { dayMs, minuteMs } from './pass-time.ts'
 
-const dayMs = 86_400_000
-const minuteMs = 60_000
 const cpfs = [samples.cpf, '00000000191', '52998224725']
 const eventos = ['dimp-situacao-import', 'evento-dois']
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(40) }
@@ -116,10 +115,9 @@ function registerHandlers({ averba }: World): void {
 
 async function run({ averba, clock }: World, ms: number): Promise<void> {
   const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  void averba.run({ signal: stop.signal })
   await clock.advance(ms)
   stop.abort()
-  void running
   await clock.advance(20_000)
 }
 

@@ -1,11 +1,12 @@
 import { AverbaError, type SubjectRef, valueOf } from '../../src/index.ts'
 import type { World } from '../../src/simulation/index.ts'
 import { toInstant } from '../../src/vocabulary/instant.ts'
+import { minuteMs } from './pass-time.ts'
+import { applyPlan } from './portal.ts'
 import { openWorld } from './world.ts'
 
 /** The basis of the uses and validations in this world. */
 export const basis = { purpose: 'análise de crédito', legalBasis: 'LGPD art. 7º, I' }
-const minuteMs = 60_000
 const evento = 'dimp-situacao-import'
 
 /** A world with many events about one person, and a few about another. */
@@ -45,7 +46,7 @@ export async function createReportedWorld(store?: string): Promise<ReportedWorld
   await consents.use(which, { basis, actor: person })
   const claims = { nome: 'Maria de Exemplo Sousa' }
   valueOf(await validations.validate({ id: 'pedido-1', cpf: samples.cpf, claims }, { basis }))
-  await subscribe(world)
+  await applyPlan(averba)
   for (const destinatarioId of [samples.cpf, '52998224725'])
     await portal.notify({ evento, destinatarioTipo: 'CPF', destinatarioId, body: { numero: '1' } })
   await clock.advance(10 * minuteMs)
@@ -57,9 +58,4 @@ export async function createReportedWorld(store?: string): Promise<ReportedWorld
     if (!(error instanceof AverbaError) || error.code !== 'CONSENT_NOT_EFFECTIVE') throw error
   })
   return { world, subject, which, unawareAt }
-}
-
-async function subscribe({ averba }: World): Promise<void> {
-  const plan = await averba.subscriptions.plan()
-  for (const outcome of await averba.subscriptions.apply(plan)) valueOf(outcome)
 }

@@ -108,7 +108,7 @@ test.each([
   ['answer, after a person resolved the call,', false],
   ['answer, after a person resolved the call as charged,', true],
 ])('a late %s becomes the outcome and is shown', async (_, charged) => {
-  const { other, come, check } = await givenLateAnswer(real => real)
+  const { other, come } = await givenLateAnswer(real => real)
   if (charged !== undefined) await other.validations.resolve(input.id, { charged, note: 'by the report' })
   const value = { state: 'answered', fields: { nome: { result: 'match' } } }
   expect(await come()).toMatchObject({ status: 'settled', value })
@@ -116,16 +116,17 @@ test.each([
   const shown = await other.validations.get(input.id)
   expect(shown).toMatchObject(value)
   expect(shown).not.toHaveProperty('resolved')
-  await check()
 })
 
 test('a late decline of the service replaces a person’s resolution', async () => {
-  const { other, come } = await givenLateAnswer(() => Response.json({ code: 'DV010' }, { status: 422 }))
+  const declining = () => Response.json({ code: 'DV010' }, { status: 422 })
+  const { other, come, check } = await givenLateAnswer(declining)
   await other.validations.resolve(input.id, { charged: true })
   const declined = { status: 'declined', problem: { status: 422, code: 'DV010' } }
   expect(await come()).toMatchObject(declined)
   expect(await other.validations.validate(input)).toMatchObject(declined)
   expect((await other.validations.get(input.id))?.state).toBe('declined')
+  await check()
 })
 
 test('a late report that nothing was done ends the doubt, and nothing is sent again', async () => {
