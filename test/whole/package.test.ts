@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
@@ -12,7 +12,12 @@ const folder = temporaryFolder()
 let tarball = ''
 
 beforeAll(async () => {
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root })
+  const sources = ['.', ...readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })]
+  const changedAt = Math.max(...sources.map(name => statSync(join(root, 'src', name)).mtimeMs))
+  const builtAt = statSync(join(root, 'dist/index.js'), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  // It builds the package: not once more after `npm run build`.
+  const asBuilt = builtAt > changedAt ? ['--ignore-scripts'] : []
+  await run('npm', ['pack', '--pack-destination', folder, ...asBuilt], { cwd: root })
   tarball = readdirSync(folder)[0] ?? ''
 })
 
