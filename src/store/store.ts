@@ -4,9 +4,9 @@ import { Listeners, WakeSignal } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
-import type { Json, PartAddress, PendingEffect } from '../vocabulary/message.ts'
+import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
-import { checkAgainstMark, readLastResume, resolveMark } from './checkpoints/high-water-mark.ts'
+import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
@@ -54,7 +54,7 @@ export class Store<E extends EventMap = EventMap> {
   /** Wakes after every append of this process, and, while `watch` is called, after a write of another one. */
   readonly changes: WakeSignal
   /** Called with the duration of each committed transaction in milliseconds: it blocks the event loop that long. */
-  readonly transacted: Listeners<number>
+  readonly transacted: Listeners<number> = new Listeners()
   readonly vault: Vault
   readonly secrets: Secrets
   readonly trial: WriteTrial
@@ -77,26 +77,19 @@ export class Store<E extends EventMap = EventMap> {
   /** The position of the last accepted restore: an effect from before it may have been performed already. */
   #restoredAt = 0
 
-  private constructor(
-    {
-      connection,
-      vault,
-      trial,
-      transacted,
-    }: Pick<Store, 'vault' | 'trial' | 'transacted'> & { connection: Connection },
-    options: StoreOptions<E>,
-    mark?: HighWaterMark,
-  ) {
+  private constructor(opened: Connection, vault: Vault, options: StoreOptions<E>, mark?: HighWaterMark) {
     const { views, clock, anchor, onTrouble = () => undefined } = options
     // The upcasters of averba are those of all its events: for another log there are none.
     const schemas = options.schemas ?? (upcasters as Schemas<E>)
     this.#options = { ...options, schemas }
-    this.trial = trial
-    this.transacted = transacted
     this.changes = new WakeSignal(clock)
+    const onTransacted = (ms: number) => this.transacted.notify(ms)
+    const onFailed = (error: unknown) => this.trial.recordFailure(error)
+    const connection = timeTransactions(opened, monotonicClock(clock), onTransacted, onFailed)
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
+    this.trial = new WriteTrial(clock, this.secrets.leases)
     this.followers = new FollowerTable(connection, () => this.#lease())
     this.#rebuildParts = { connection, schemas, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
@@ -121,47 +114,50 @@ export class Store<E extends EventMap = EventMap> {
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`, `KEYS_MISMATCH`
    */
   static async open<E extends EventMap = EventMap>(options: StoreOptions<E>): Promise<Store<E>> {
-    const { medium, clock } = options
-    const opened = await (medium?.open() ?? openFile(options.path))
-    const trial = new WriteTrial(clock)
-    const transacted = new Listeners<number>()
-    const onCommitted = (ms: number) => transacted.notify(ms)
-    const onFailed = (error: unknown) => trial.recordFailure(error)
-    const connection = timeTransactions(opened, monotonicClock(clock), onCommitted, onFailed)
+    const { path, medium } = options
+    const connection = await (medium?.open() ?? openFile(path))
     try {
-      await connection.transact(() => prepareTables(connection, options.path))
-      await connection.read(() => checkEnd(options.path))
+      await connection.transact(() => prepareTables(connection, path))
+      await connection.read(() => checkEnd(path))
       const began = await connection.read(() => readAt(options.schemas ?? upcasters, 1))
       const create = () => openKeyring(options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
-      if (began) checkKeyringId(options.path, began, keyring)
+      if (began) checkKeyringId(path, began, keyring)
       const isOutdated = () => connection.read(() => isOlderThanLog(keyring))
       // Another process may have begun an epoch after the keyring was read.
       if (await isOutdated()) await keyring.refresh()
-      if (await isOutdated()) throw outdatedKeyringError(options.path)
+      if (await isOutdated()) throw outdatedKeyringError(path)
       const mark = resolveMark(options)
-      const vault = new Vault(keyring, options.entropy, options.recordKeys)
-      const store = new Store<E>({ connection, vault, trial, transacted }, options, mark)
-      await connection.transact(() => store.#projector.createTables())
-      const append = (input: Append) => store.append(input)
-      if (!began) {
-        await append(beginLog(keyring, options))
-        // Another process may have begun the log at the same time: its event counts.
-        const first = await store.readAt(1)
-        if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
-        checkKeyringId(options.path, first, keyring)
-      }
-      await checkAgainstMark({ connection, keyring, options, mark, append })
-      await store.#checkpointer.start(options.acceptRollback === true)
-      store.#restoredAt = (await connection.read(readLastResume))?.position ?? 0
-      await store.#stoppedViews.restore()
-      store.#sweep()
+      const store = new Store<E>(connection, new Vault(keyring, options.entropy, options.recordKeys), options, mark)
+      await store.#start(began, mark)
       return store
     } catch (error) {
       await connection.close()
       throw error
     }
+  }
+
+  /** Records the first event of a new log, checks the mark of an existing one, and lets stopped views catch up. */
+  async #start(began: RecordedEvent | undefined, mark: HighWaterMark | undefined): Promise<void> {
+    const { path, acceptRollback = false } = this.#options
+    const { keyring } = this.vault
+    await this.#connection.transact(() => this.#projector.createTables())
+    if (!began) {
+      await this.append(beginLog(keyring, this.#options))
+      // Another process may have begun the log at the same time: its event counts.
+      const first = await this.readAt(1)
+      if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
+      checkKeyringId(path, first, keyring)
+    }
+    const newest = await mark?.read()
+    if (acceptRollback)
+      await this.append(await this.#connection.transact(() => resumeLog(keyring, this.#options, newest)))
+    else if (newest !== undefined) await this.#connection.read(() => checkAgainstMark(path, keyring.signer, newest))
+    await this.#checkpointer.start(acceptRollback)
+    this.#restoredAt = (await this.#connection.read(readLastResume))?.position ?? 0
+    await this.#stoppedViews.restore()
+    this.#sweep()
   }
 
   /** Removes discarded tables in the background. What it leaves is removed when the log is opened again. */

@@ -15,7 +15,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { markPath } from '../../vocabulary/names.ts'
-import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
 import { eventsOf } from '../log/read.ts'
@@ -91,46 +91,46 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }
 
-interface MarkComparison {
-  readonly connection: Connection
-  readonly keyring: Pick<Keyring, 'signer' | 'erased'>
-  readonly options: Pick<StoreOptions, 'path' | 'clock' | 'createId' | 'acceptRollback'>
-  readonly mark: HighWaterMark | undefined
-  readonly append: (input: Append) => Promise<unknown>
+/**
+ * Refuses a log that contradicts its high-water mark.
+ *
+ * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
+ * @throws {AverbaError} `ROLLED_BACK`
+ */
+export function* checkAgainstMark(path: string, signer: Signer, mark: string): Steps<void> {
+  const note = parseNote(mark)
+  const checkpoint = parseCheckpoint(mark)
+  if (!note || !checkpoint) throw rolledBackError(path, damagedMark)
+  if (!isSignedBy(signer, note, checkpoint.origin))
+    throw rolledBackError(path, 'its high-water mark is that of another log')
+  const fault = yield* findMarkContradiction(mark)
+  if (fault !== undefined) throw rolledBackError(path, fault)
 }
 
 /**
- * Refuses a log that contradicts its high-water mark. If the rollback was accepted, records that the log continues.
- *
- * @throws {AverbaError} `ROLLED_BACK`
+ * Makes the first event of a restored log, which records that it continues. Pending effects become due, so that they
+ * are handled before new ones.
  */
-export async function checkAgainstMark({ connection, keyring, options, mark, append }: MarkComparison): Promise<void> {
-  const { path, clock, createId, acceptRollback = false } = options
-  const newest = await mark?.read()
-  if (acceptRollback) {
-    const at = toInstant(clock.now())
-    await append(await connection.transact(() => resumeEvent(`log_${createId()}`, keyring, at, newest)))
-  } else if (newest !== undefined) {
-    const fault = await findMarkProblem(connection, keyring.signer, newest)
-    if (fault !== undefined) throw rolledBackError(path, fault)
-  }
-}
-
-/** Makes the first event of a restored log. Pending effects become due, so that they are handled before new ones. */
-function* resumeEvent(origin: string, keyring: MarkComparison['keyring'], at: Instant, mark?: string): Steps<Append> {
+export function* resumeLog(
+  { signer, erased }: Pick<Keyring, 'signer' | 'erased'>,
+  { clock, createId }: Pick<StoreOptions, 'clock' | 'createId'>,
+  mark: string | undefined,
+): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
-  const erasures = yield* findLostErasures(keyring.erased)
+  const erasures = yield* findLostErasures(erased)
   const since = erasures[0]?.at
+  const origin = `log_${createId()}`
   const data: ResumeRecord = {
     origin,
-    key: verifierKeyLine(origin, keyring.signer),
+    key: verifierKeyLine(origin, signer),
     before: yield* readOrigin(),
     size,
     root,
     ...(lost && lost.size > size && { lost: { size: lost.size, root: lost.root } }),
     ...(since !== undefined && { lostErasures: { count: erasures.length, since } }),
   }
+  const at = toInstant(clock.now())
   yield* makeEffectsDue(at)
   return { at, streams: [{ stream: logStream, expect: 'exists' }], events: [logEvent(resumedType, 'log.resume', data)] }
 }
@@ -140,23 +140,6 @@ export function* readLastResume(): Steps<{ position: number; resumed: ResumeReco
   const query = eventsOf(logStream).where('event.type', '=', resumedType).orderBy('event.version', 'desc')
   const found = yield* first(query.select(['event.position', 'event.header']).limit(1))
   return found && { position: found.position, resumed: parseHeader(found.header).data }
-}
-
-/**
- * Describes how the log contradicts its high-water mark; `undefined` if it does not.
- *
- * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
- */
-async function findMarkProblem(
-  connection: Pick<Connection, 'read'>,
-  signer: Signer,
-  mark: string,
-): Promise<string | undefined> {
-  const note = parseNote(mark)
-  const checkpoint = parseCheckpoint(mark)
-  if (!note || !checkpoint) return damagedMark
-  if (!isSignedBy(signer, note, checkpoint.origin)) return 'its high-water mark is that of another log'
-  return connection.read(() => findMarkContradiction(mark))
 }
 
 /**
@@ -172,7 +155,7 @@ function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: stri
   })
 }
 
-/** Like `findMarkProblem`, but without checking who signed the mark. */
+/** Describes how the log contradicts its high-water mark, whoever signed it; `undefined` if it does not. */
 export function* findMarkContradiction(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
   const lost = (yield* readLastResume())?.resumed.lost

@@ -87,10 +87,12 @@ const rememberedMs = 60_000
 /** Tests whether a store is writable. */
 export class WriteTrial {
   readonly #clock: Clock
+  readonly #leases: Leases
   #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, leases: Leases) {
     this.#clock = clock
+    this.#leases = leases
   }
 
   /** Remembers the error of a failed write transaction. */
@@ -104,10 +106,10 @@ export class WriteTrial {
    *
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when the store is not writable, or was not recently
    */
-  async run(leases: Leases): Promise<void> {
+  async run(): Promise<void> {
     if (this.#lastFailure && isWithin(rememberedMs, this.#lastFailure.at, this.#clock.now()))
       throw this.#lastFailure.error
-    await leases.tryWriting()
+    await this.#leases.tryWriting()
   }
 }
 
