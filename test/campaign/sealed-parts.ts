@@ -1,8 +1,6 @@
 import type { Database } from 'better-sqlite3'
+import { pieceBytes } from '../../src/store/database/search-file.ts'
 import { useDatabase } from '../support/use-database.ts'
-
-/** How many bytes of the end of a sealed part are searched for. */
-const endingBytes = 24
 
 /** The last bytes of all sealed parts that were ever in a log, by `<position>/<name>`. */
 export class SealedParts {
@@ -11,7 +9,7 @@ export class SealedParts {
 
   /** Adds the parts since the last call, and returns all. */
   readNew(path: string): ReadonlyMap<string, Buffer> {
-    const select = (database: Database) => database.prepare(selectEndings).all(endingBytes, this.#position)
+    const select = (database: Database) => database.prepare(selectEndings).all(pieceBytes, this.#position)
     const found = useDatabase(path, select, { readonly: true }) as SealedEnding[]
     for (const { position, name, ending } of found) this.#endings.set(`${position}/${name}`, ending)
     this.#position = found.at(-1)?.position ?? this.#position

@@ -26,11 +26,6 @@ function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
   return made
 }
 
-/**
- * Stores the anchor of a checkpoint.
- *
- * @throws {AverbaError} `MISCONFIGURED` when it is longer than 64 kB
- */
 function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
   if (anchor.length > anchorBytesMax)
     throw new AverbaError('MISCONFIGURED', `Cannot store the anchor of a checkpoint: it ${anchorTooLong}`, {
@@ -89,8 +84,7 @@ function originEvents() {
   return eventsOf(logStream).select('event.header').where('event.type', 'in', [beganType, resumedType])
 }
 
-/** The dependencies of a checkpointer. */
-export interface CheckpointerParts {
+interface CheckpointerParts {
   readonly connection: Connection
   readonly signer: Signer
   readonly clock: Clock

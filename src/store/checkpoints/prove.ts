@@ -91,19 +91,13 @@ function* findEvent(which: EventSelector): Steps<{ position: number; header: str
   })
 }
 
-/** The parts of an event that can be disclosed, which are encrypted under keys of its record, and their owners. */
-export interface Disclosable {
-  readonly parts: readonly PartAddress[]
-  readonly owners: readonly string[]
-}
-
 /**
- * Finds the parts of an event that can be disclosed.
+ * Finds the parts of an event that can be disclosed, which are encrypted under keys of its record, and their owners.
  *
  * @throws {AverbaError} `NOT_FOUND` when the event does not exist, or its parts were destroyed; `INVALID_INPUT` when
  * none of its parts is encrypted under a key of its record
  */
-export function* findDisclosable(which: EventSelector): Steps<Disclosable> {
+export function* findDisclosable(which: EventSelector): Steps<{ parts: PartAddress[]; owners: string[] }> {
   const { record, parts } = yield* readSealedParts(which)
   return { parts: parts.map(({ name }) => `${record}/${name}`), owners: [...new Set(parts.map(part => part.owner))] }
 }

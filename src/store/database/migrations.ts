@@ -26,17 +26,21 @@ export function migrationStatements(
 }
 
 /**
- * Creates the tables of an empty database, or migrates those of an older version. The caller opens the transaction.
+ * Reads the version of the tables.
  *
- * @throws {AverbaError} `NOT_OURS` when the tables are of a newer version
+ * @throws {AverbaError} `NOT_OURS` when it is newer than this library
  */
+export function* readTablesVersion(path: string, newest = migrations.length): Steps<number> {
+  const version = (yield* first(db.selectFrom('head').select('schema')))?.schema
+  if (version !== undefined && version <= newest) return version
+  const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${newest}`
+  throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
+}
+
+/** Creates the tables of an empty database, or migrates those of an older version. The caller opens the transaction. */
 export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
   const tables = yield* rows(connection.listTables)
-  const version = tables.length === 0 ? 0 : (yield* first(db.selectFrom('head').select('schema')))?.schema
-  if (version === undefined || version > all.length) {
-    const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${all.length}`
-    throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
-  }
+  const version = tables.length === 0 ? 0 : yield* readTablesVersion(path, all.length)
   for (const sql of migrationStatements(version, connection.dialect, all)) yield* rows({ sql, parameters: [] })
 }
 

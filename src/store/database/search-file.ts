@@ -3,7 +3,8 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { SearchProgress } from './connection.ts'
 
 const chunkBytes = 4 * 1024 * 1024
-const pieceBytes = 16
+/** The length of the pieces that are searched for: the end of the tag identifies sealed bytes in a file. */
+export const pieceBytes = 16
 
 /**
  * A descriptor per searched file, kept open while the file exists: closing any descriptor of a file would drop SQLite's
@@ -55,20 +56,19 @@ function closeRemovedFiles(): void {
 
 /** A piece is first recognised by any four consecutive bytes of it, read as a number. */
 const numberBytes = 4
+/** Every piece contains one of the numbers at multiples of this. */
+const stride = pieceBytes - numberBytes + 1
 /** Slots of the lookup table per wanted number: enough that one lookup rules out most other numbers. */
 const slotsPerNumber = 64
 const noDistances: ReadonlySet<number> = new Set()
 
 /**
- * Prepares a search for many pieces of the same length. The returned function adds the pieces that it finds in some
- * bytes, in hexadecimal, to a set. It reads only every `stride`-th number, because every piece contains one of them.
+ * Prepares a search for many pieces. The returned function adds the pieces that it finds in some bytes, in hexadecimal,
+ * to a set. It reads only every `stride`-th number.
  */
 export function createPieceFinder(pieces: readonly Uint8Array[]): (bytes: Buffer, found: Set<string>) => void {
-  const length = pieces[0]?.length ?? 0
-  if (pieces.some(piece => piece.length !== length)) throw new TypeError('The pieces differ in length')
+  if (pieces.some(piece => piece.length !== pieceBytes)) throw new TypeError(`A piece must have ${pieceBytes} bytes`)
   if (pieces.length === 0) return () => undefined
-  const stride = length - numberBytes + 1
-  if (stride < 1) throw new TypeError(`A piece must have at least ${numberBytes} bytes`)
   const wanted = new Set(pieces.map(piece => Buffer.from(piece).toString('hex')))
   const slotBits = Math.min(24, Math.ceil(Math.log2(pieces.length * stride * slotsPerNumber)))
   const slotOf = (number: number) => Math.imul(number, 0x9e3779b1) >>> (32 - slotBits)
@@ -89,7 +89,7 @@ export function createPieceFinder(pieces: readonly Uint8Array[]): (bytes: Buffer
       if (isWanted[slotOf(number)] === 0) continue
       for (const distance of distances.get(number) ?? noDistances) {
         if (distance > at) continue
-        const text = bytes.toString('hex', at - distance, at - distance + length)
+        const text = bytes.toString('hex', at - distance, at - distance + pieceBytes)
         if (wanted.has(text)) found.add(text)
       }
     }

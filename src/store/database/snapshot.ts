@@ -2,9 +2,8 @@ import { existsSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
-import { first, type Steps } from './connection.ts'
-import { applicationId, migrations } from './migrations.ts'
-import { db } from './schema.ts'
+import type { Steps } from './connection.ts'
+import { applicationId, readTablesVersion } from './migrations.ts'
 import { loadSqlite, requiredPragmas } from './sqlite.ts'
 import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
 
@@ -58,7 +57,7 @@ export class Snapshot {
         for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
         const snapshot = new Snapshot(path, displayName, database)
         database.exec('begin')
-        snapshot.run(() => checkSchema(displayName))
+        snapshot.run(() => readTablesVersion(displayName))
         return snapshot
       } catch (error) {
         database.close()
@@ -145,12 +144,4 @@ function notFoundError(path: string, displayName: string): AverbaError {
     ? 'Its keyring is there: restore a backup with averba restore, or move the keyring away to start a new log'
     : 'Name the file of a log, or a backup of one'
   return new AverbaError('NOT_FOUND', `Cannot open "${displayName}": it does not exist`, { hint })
-}
-
-function* checkSchema(path: string): Steps<void> {
-  const head = yield* first(db.selectFrom('head').select('schema'))
-  const { length: newest } = migrations
-  if (head && head.schema <= newest) return
-  const cannot = `Cannot open "${path}": its tables have version ${head?.schema ?? 'unknown'}, averba supports ${newest}`
-  throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }

@@ -45,23 +45,16 @@ export function effectRows({ position, effects }: RecordedEvent, stream: number,
   })
 }
 
-/** Stores how an effect ended, with the position of the event that records it. */
+/**
+ * Stores how an effect ended, with the position of the event that records it. A process that is performing a cancelled
+ * effect cannot settle it any more.
+ */
 export function* endEffect(
-  { effect, as, reason }: { effect: string; as: Settlement; reason: string },
+  { effect, as, reason }: { effect: string; as: Settlement | 'cancelled'; reason: string },
   position: number,
 ): Steps<void> {
   const isOpen = as === 'unknown' ? 1 : 0
   yield* rows({ sql: endOne, parameters: [as, isOpen, reason, position, ...parseEffectId(effect)] })
-}
-
-/** Cancels an effect: a process that is performing it cannot settle it any more. */
-export function* cancelEffect(
-  effect: string,
-  { type, position }: Pick<RecordedEvent, 'type' | 'position'>,
-): Steps<void> {
-  const reason = `cancelled by ${type}`
-  const parameters = ['cancelled', 0, reason, position, ...parseEffectId(effect)]
-  yield* rows({ sql: endOne, parameters })
 }
 
 /** Ends the effect of a type that became `unknown` last. */
@@ -268,8 +261,10 @@ export interface EffectFilter {
 /** Lists effects, the oldest first: of any state unless the filter has states. */
 export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
-  const hasEnded = states?.some(state => endedStates.has(state)) ?? true
-  let query = (hasEnded ? allEffects() : openEffects())
+  let query = db
+    .selectFrom('effect')
+    .innerJoin('event', 'event.position', 'effect.position')
+    .innerJoin('stream', 'stream.key', 'event.stream')
     .selectAll('effect')
     .select(['event.version', 'event.header', 'stream.name'])
   if (stream !== undefined) {
@@ -278,6 +273,8 @@ export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<Pend
     )
   }
   if (states) query = query.where('effect.state', 'in', states)
+  // With a literal instead of a parameter, so that the small index of open effects is used.
+  if (states?.every(state => !endedStates.has(state))) query = query.where('effect.is_open', '=', eb => eb.lit(1))
   if (limit !== undefined) query = query.limit(limit)
   if (after) {
     const [, , n] = parseEffectId(after.id)
@@ -291,18 +288,6 @@ export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<Pend
 }
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
-
-function allEffects() {
-  return db
-    .selectFrom('effect')
-    .innerJoin('event', 'event.position', 'effect.position')
-    .innerJoin('stream', 'stream.key', 'event.stream')
-}
-
-/** With a literal instead of a parameter, so that the small index of open effects is used. */
-function openEffects() {
-  return allEffects().where('effect.is_open', '=', eb => eb.lit(1))
-}
 
 /** The number of open effects of one type and state. */
 export interface PendingCount {

@@ -130,7 +130,9 @@ export async function readWithEnd<R extends RecordedEvent>(
 ): Promise<LogPage<R>> {
   const { found, end } = needsSearch(filter)
     ? await searchHeaders(reader, filter)
-    : await reader.read(() => readHeadersWithEnd(filter))
+    : await reader.read(function* () {
+        return { found: yield* readHeaders(filter), end: yield* endOfLog() }
+      })
   const events: R[] = []
   for (const text of found) {
     try {
@@ -148,20 +150,11 @@ function needsSearch({ stream, types, exceptTypes, kind }: ReadFilter): boolean 
   return stream === undefined && (types ?? exceptTypes ?? kind) !== undefined
 }
 
-interface FoundHeaders {
-  readonly found: readonly string[]
-  readonly end: number
-}
-
-function searchHeaders(reader: Reader, filter: ReadFilter): Promise<FoundHeaders> {
+function searchHeaders(reader: Reader, filter: ReadFilter) {
   const { limit = logPageRows } = filter
   const readWindow = (window: PositionWindow, left: number) =>
     column<string>(pageStatement({ ...filter, limit: left }, window))
   return searchLog(reader, { ...filter, limit }, readWindow)
-}
-
-function* readHeadersWithEnd(filter: ReadFilter): Steps<FoundHeaders> {
-  return { found: yield* readHeaders(filter), end: yield* endOfLog() }
 }
 
 /** Reads one page of headers without parsing them: a thousand parsed events at once would grow the heap. */

@@ -3,6 +3,7 @@ import type { PartMark } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
+import { pieceBytes } from '../database/search-file.ts'
 import { parseHeader } from '../log/header.ts'
 import { type PositionWindow, searchLog } from '../log/read.ts'
 import { eventsNaming, isEventOfPerson, personWindow } from '../parts/person-search.ts'
@@ -37,8 +38,6 @@ export interface PersonSurvey {
 }
 
 const pageRows = 5_000
-/** The end of the tag identifies sealed bytes in a file. */
-const endingBytes = 16
 
 /** Searches the log for everything it holds about a person. No part is opened. */
 export async function surveyPerson(connection: Connection, subject: string): Promise<PersonSurvey> {
@@ -154,7 +153,7 @@ function* completeSurvey(
 }
 
 function endingOf(column: 'wrapped' | 'sealed') {
-  return sql<Uint8Array>`substr(${sql.ref(column)}, length(${sql.ref(column)}) - ${sql.lit(endingBytes - 1)})`.as(
+  return sql<Uint8Array>`substr(${sql.ref(column)}, length(${sql.ref(column)}) - ${sql.lit(pieceBytes - 1)})`.as(
     'ending',
   )
 }

@@ -27,11 +27,9 @@ export function isAfterPart({ position, name }: PartPlace) {
 /** Finds the parts that still exist. */
 export function* findPresent<P extends PartPlace>(parts: readonly P[]): Steps<P[]> {
   const found: P[] = []
-  for (const part of parts) if (yield* hasPart(part)) found.push(part)
+  for (const part of parts)
+    if (yield* first({ sql: selectPart, parameters: [part.position, part.name] })) found.push(part)
   return found
-}
-function* hasPart({ position, name }: PartPlace): Steps<boolean> {
-  return (yield* first({ sql: selectPart, parameters: [position, name] })) !== undefined
 }
 const selectPart = 'select position from part where position = ? and name = ?'
 
@@ -51,9 +49,7 @@ const selectSealed = `select event.header, part.sealed,
   where stream.name = ? and event.version = ? and part.name = ?`
 
 /** A sealed part with its address and its owner. */
-export interface AgedPart {
-  readonly position: number
-  readonly name: string
+export interface AgedPart extends PartPlace {
   readonly stream: string
   readonly version: number
   readonly owner: string
@@ -62,7 +58,7 @@ export interface AgedPart {
 /** A page of parts. `next` is where the next page begins; absent on the last one. */
 export interface AgedPage {
   readonly parts: readonly AgedPart[]
-  readonly next?: Pick<AgedPart, 'position' | 'name'>
+  readonly next?: PartPlace
 }
 
 const pageParts = 500
@@ -70,11 +66,7 @@ const pageParts = 500
 const pagePositions = 5_000
 
 /** Reads a page of the parts of some kinds (`<type>/<name>`), of events recorded before an instant, in order. */
-export function* readAgedParts(
-  kinds: readonly string[],
-  before: Instant,
-  last: Pick<AgedPart, 'position' | 'name'>,
-): Steps<AgedPage> {
+export function* readAgedParts(kinds: readonly string[], before: Instant, last: PartPlace): Steps<AgedPage> {
   const until = yield* positionBefore(before)
   const end = Math.min(until, last.position + pagePositions)
   const parts = yield* rows(

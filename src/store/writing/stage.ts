@@ -4,7 +4,6 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant, PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { each, first, type Steps } from '../database/connection.ts'
 import {
-  cancelEffect,
   canMove,
   canSettle,
   type EffectMove,
@@ -61,7 +60,8 @@ export class Batch {
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
     for (const { recorded, stream } of this.events) {
       if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
-      for (const effect of recorded.cancels ?? []) yield* cancelEffect(effect, recorded)
+      for (const effect of recorded.cancels ?? [])
+        yield* endEffect({ effect, as: 'cancelled', reason: `cancelled by ${recorded.type}` }, recorded.position)
     }
     yield* each(insertReceipt, [...this.receipts.values()], receiptRow)
     yield* each(upsertTile, tiles, ({ level, number, hashes }) => [level, number, hashes])
