@@ -24,11 +24,12 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
   )
 }
 
-/** Adds the leaves of events that the tree does not have yet. */
-async function addNewLeaves(store: Store, tree: Tree): Promise<void> {
-  const query = `select hex(leaf) as leaf from event where position > ${tree.size} order by position`
+/** Adds the leaves of the events after a position to a tree, and gives the end of the log. */
+async function addLeaves(store: Store, tree: Tree, after = 0): Promise<number> {
+  const query = `select hex(leaf) as leaf from event where position > ${after} order by position`
   const leaves = (await store.reader.readOnly(CompiledQuery.raw(query))) as { leaf: string }[] // Its one column.
   for (const { leaf } of leaves) tree.add(Buffer.from(leaf, 'hex'))
+  return after + leaves.length
 }
 
 test('appends by two processes, one by one or concurrent, match a trivial model of a log', () =>
@@ -155,14 +156,15 @@ test('the tree is loaded correctly when its upper levels have more than one tile
   await store.close()
   const again = await open(path)
   const tree = new Tree()
-  await addNewLeaves(again, tree)
-  expect([tree.size, await again.root()]).toEqual([size, tree.root()])
+  expect(await addLeaves(again, tree)).toBe(size)
+  expect(await again.root()).toBe(tree.root())
 })
 
 test('a tree loaded from a log continues like one that stayed in memory', async () => {
   const path = temporaryStore()
   const roots: (string | undefined)[] = []
   const tree = new Tree()
+  let end = 0
   for (let round = 0; round < 4; round++) {
     const store = await open(path)
     await Promise.all(
@@ -181,7 +183,7 @@ test('a tree loaded from a log continues like one that stayed in memory', async 
         }),
       ),
     )
-    await addNewLeaves(store, tree)
+    end = await addLeaves(store, tree, end)
     roots.push(await store.root())
     expect(roots.at(-1)).toBe(tree.root())
     await store.close()

@@ -50,20 +50,16 @@ export async function checkRows(
   snapshot: Snapshot,
   verifier: LogVerifier,
   faults: Faults,
-  options: CheckOptions,
+  { views = [], schemas = upcasters, indexKinds = [], onProgress, signal }: CheckOptions,
 ): Promise<LogChecked & Partial<LogVerified>> {
-  const { views = [], schemas = upcasters, indexKinds = [], onProgress, signal } = options
-  let verified: LogVerified | undefined
-  const head = await checkEndOfLog(snapshot, faults)
+  const head = (await runCheck(faults, async () => checkEndOfLog(snapshot, faults))) ?? 0
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
     await yieldToEventLoop()
     return !signal?.aborted
   }
-  await runCheck(faults, () => checkFile(snapshot, faults))
-  await runCheck(faults, async () => {
-    verified = await checkLog(snapshot, verifier, faults, onPage('log'))
-  })
+  await runCheck(faults, async () => checkFile(snapshot, faults))
+  const verified = await runCheck(faults, () => checkLog(snapshot, verifier, faults, onPage('log')))
   const onIndex = () => onPage('log')(head)
   await runCheck(faults, () => checkIndex(snapshot, indexKinds, views, faults, onIndex))
   await runCheck(faults, () => checkRecent(snapshot, faults, onIndex))
@@ -82,39 +78,32 @@ export function findKeyFaults(
 }
 
 /** Throws if a check found faults. */
-export function throwOnFaults(what: string, { faults }: Pick<CheckFindings, 'faults'>): void {
-  const [worst] = faults
-  if (!worst) return
-  throw new AverbaError('CORRUPT', `${what}: ${worst.examples[0]}`, {
-    hint: 'Run averba doctor --deep: it lists all faults',
-  })
+export function throwOnFaults(what: string, [worst]: readonly Fault[]): void {
+  if (worst) throw damagedError(`${what}: ${worst.examples[0]}`)
 }
 
 /** Throws for a file that ends within a page: a copy would end with a padded page. */
 export function throwOnCutOff(what: string, snapshot: Snapshot): void {
   const fault = findCutOff(snapshot)
-  if (fault === undefined) return
-  const faults = new Faults()
-  faults.add('file', fault)
-  throwOnFaults(what, { faults: faults.list() })
+  if (fault !== undefined) throw damagedError(`${what}: ${fault}`)
+}
+
+function damagedError(message: string): AverbaError {
+  return new AverbaError('CORRUPT', message, { hint: 'Run averba doctor --deep: it lists all faults' })
 }
 
 function findCutOff(snapshot: Snapshot): string | undefined {
-  const pageBytes = Number(snapshot.pragma('page_size')[0]?.page_size)
+  const pageBytes = Number(snapshot.pragmaValue('page_size'))
   return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
 }
 
-async function checkEndOfLog(snapshot: Snapshot, faults: Faults): Promise<number> {
-  let end = 0
-  await runCheck(faults, async () => {
-    const fault = snapshot.run(findEndFault)
-    if (fault !== undefined) faults.add('end', fault)
-    end = snapshot.run(endOfLog)
-  })
-  return end
+function checkEndOfLog(snapshot: Snapshot, faults: Faults): number {
+  const fault = snapshot.run(findEndFault)
+  if (fault !== undefined) faults.add('end', fault)
+  return snapshot.run(endOfLog)
 }
 
-async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
+function checkFile(snapshot: Snapshot, faults: Faults): void {
   for (const row of snapshot.pragma('integrity_check(10)')) {
     if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
   }
@@ -128,12 +117,13 @@ async function checkFile(snapshot: Snapshot, faults: Faults): Promise<void> {
  * Runs one check, so that damage found by it does not stop the others. After other faults, an unexpected error is
  * reported as more of the same damage.
  */
-export async function runCheck(faults: Faults, work: () => Promise<void>): Promise<void> {
+export async function runCheck<T>(faults: Faults, work: () => Promise<T>): Promise<T | undefined> {
   try {
-    await work()
+    return await work()
   } catch (error) {
-    if (error instanceof AverbaError && error.code === 'CORRUPT') return faults.add('file', error.message)
-    if (error instanceof AverbaError || faults.list().length === 0) throw error
-    faults.add('file', 'the damaged data could not be checked completely')
+    const isDamage = error instanceof AverbaError && error.code === 'CORRUPT'
+    if (!isDamage && (error instanceof AverbaError || faults.list().length === 0)) throw error
+    faults.add('file', isDamage ? error.message : 'the damaged data could not be checked completely')
+    return undefined
   }
 }

@@ -152,7 +152,7 @@ async function describeUnopenedKeys(
 }
 
 function readSize(snapshot: Snapshot, store: string, events: number) {
-  const readPragma = (name: string) => Number(snapshot.pragma(name)[0]?.[name])
+  const readPragma = (name: string) => Number(snapshot.pragmaValue(name))
   const pageBytes = readPragma('page_size')
   const freeBytes = readPragma('freelist_count') * pageBytes
   const held = readPragma('page_count') * pageBytes - freeBytes
@@ -183,7 +183,7 @@ function monthBefore(month: string): string {
 
 function readPragmas(snapshot: Snapshot): Record<string, unknown> {
   const names = ['journal_mode', 'page_size', ...Object.keys(requiredPragmas)]
-  return Object.fromEntries(names.map(name => [name, Object.values(snapshot.pragma(name)[0] ?? {})[0]]))
+  return Object.fromEntries(names.map(name => [name, snapshot.pragmaValue(name)]))
 }
 
 async function inspectKeys(

@@ -16,22 +16,17 @@ import { holdsRootKey, type Keyring, openKeyringFile } from '../../vault/keyring
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
-import type { View } from '../../vocabulary/view.ts'
 import { readCheckpoints, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { findUnopenedKeys } from '../owners/keyring-faults.ts'
-import type { IndexKind } from './check-index.ts'
-import { checkRows, runCheck } from './check-store.ts'
+import { type CheckOptions, checkRows, runCheck } from './check-store.ts'
 
 /** How to verify a store. */
-export interface VerifyStoreOptions {
-  readonly views: readonly View[]
+export interface VerifyStoreOptions extends CheckOptions {
   readonly entropy: Entropy
-  /** The kinds of keyed digests to compare with the log; none when absent. */
-  readonly indexKinds?: readonly IndexKind[]
   /** Verifier key lines that must have signed the log; else those of the keyring beside it, or the log's own. */
   readonly keys?: readonly string[]
   /** Who holds the root key of the log. Without it, a keyring that lacks its root key is ignored. */
@@ -39,21 +34,15 @@ export interface VerifyStoreOptions {
   /** A signed checkpoint that was kept elsewhere, or the path of its file; `<store>.mark` when absent. */
   readonly mark?: string
   readonly witnesses?: readonly string[]
-  readonly onProgress?: (what: 'log' | 'views', position: number, end: number) => void
 }
 
 /** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
-  const { views, indexKinds = [], onProgress } = options
   const faults = new Faults()
-  let trust: LogTrust = emptyTrust
-  await runCheck(faults, async () => {
-    trust = await gatherTrust(snapshot, options, faults)
-  })
-  const { keys, points, mark, ...found } = trust
+  const trust = await runCheck(faults, () => gatherTrust(snapshot, options, faults))
+  const { keys, points, mark, ...found } = trust ?? emptyTrust
   const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const how = { views, indexKinds, ...(onProgress && { onProgress }) }
-  const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, how)
+  const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, options)
   faults.addAll(verifier.faults.list())
   await runCheck(faults, async () => {
     const [head, ...others] = snapshot.run(readHead)

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Database } from 'better-sqlite3'
+import type { BackupMetadata, Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
@@ -98,25 +98,27 @@ export class Snapshot {
     return wrapSqliteErrors(this.#displayName, read)
   }
 
+  /** Reads a pragma of one value. */
+  pragmaValue(name: string): unknown {
+    return Object.values(this.pragma(name)[0] ?? {})[0]
+  }
+
   /** Copies it page by page to an empty file. The copy has no write-ahead log. Errors use `displayName`. */
   async copyTo(
     path: string,
     displayName: string,
     onProgress: (done: number, pages: number) => void = () => undefined,
   ): Promise<void> {
-    try {
-      // This connection has an open transaction, so other writers do not make the copy start again.
-      await this.#database.backup(path, {
-        progress({ totalPages, remainingPages }) {
-          onProgress(totalPages - remainingPages, totalPages)
-          return copyPages
-        },
-      })
-    } catch (cause) {
+    const progress = ({ totalPages, remainingPages }: BackupMetadata) => {
+      onProgress(totalPages - remainingPages, totalPages)
+      return copyPages
+    }
+    // This connection has an open transaction, so other writers do not make the copy start again.
+    await this.#database.backup(path, { progress }).catch(cause =>
       wrapSqliteErrors(displayName, () => {
         throw cause
-      })
-    }
+      }),
+    )
     const Sqlite = await loadSqlite()
     wrapSqliteErrors(displayName, () => {
       const copy = new Sqlite(path, { fileMustExist: true })

@@ -31,15 +31,16 @@ export interface BackupOptions {
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT` when the path exists, `STORE_UNSAFE` when it cannot be
  * written, `CORRUPT` when the copy fails the checks
  */
-export async function makeBackup({ store, to, entropy, onProgress }: BackupOptions): Promise<BackupResult> {
+export async function makeBackup(options: BackupOptions): Promise<BackupResult> {
+  const { store, to, entropy, onProgress } = options
   const cannot = `Cannot back up "${store}"`
   using source = await Snapshot.open(store)
   throwOnCutOff(cannot, source)
   return await writeNewFile(to, entropy, async temporary => {
     await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
     using copy = await Snapshot.open(temporary, store)
-    const checked = await checkStore(copy, { ...(onProgress && { onProgress }) })
-    throwOnFaults(cannot, checked)
+    const checked = await checkStore(copy, options)
+    throwOnFaults(cannot, checked.faults)
     const facts = copy.run(readFacts)
     if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
     const { parts } = checked

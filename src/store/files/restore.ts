@@ -88,14 +88,18 @@ async function copyChecked(
   source: Snapshot,
   keyring: string,
   to: string,
-  { backup, store, views, indexKinds = [], accept, entropy, onProgress }: RestoreOptions,
+  options: RestoreOptions,
 ): Promise<RestoreResult> {
+  const { backup, store, accept, entropy, onProgress } = options
   const cannot = `Cannot restore "${backup}"`
   await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
   using copy = await Snapshot.open(to, backup)
-  const checked = await checkStore(copy, { views, indexKinds, ...(onProgress && { onProgress }) })
+  const checked = await checkStore(copy, options)
   const differing = checked.faults.filter(fault => fault.check === 'views')
-  throwOnFaults(cannot, { faults: checked.faults.filter(fault => fault.check !== 'views') })
+  throwOnFaults(
+    cannot,
+    checked.faults.filter(fault => fault.check !== 'views'),
+  )
   if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
   // The keyring first: a store without one cannot be opened.
   const keys = await placeKeyring(keyring, keyringPath(store), entropy)

@@ -28,10 +28,6 @@ export class Tree {
   readonly #edges: OpenTile[] = []
   #changed = new Map<string, Tile>()
 
-  get size(): number {
-    return this.#size
-  }
-
   add(leaf: Uint8Array): void {
     this.#size += 1
     this.#push(0, leaf)
@@ -83,15 +79,10 @@ export class Tree {
   static *load(size: number): Steps<Tree> {
     const tree = new Tree()
     tree.#size = size
-    const leaves = yield* rows<{ leaf: Uint8Array }>({
-      sql: selectLeaves,
-      parameters: [size - (size % tileHashes), size],
-    })
+    const leaves = yield* readLeaves(size - (size % tileHashes), size)
     const edge = tree.#edgeOf(0)
-    for (const { leaf } of leaves) {
-      edge.hashes.set(leaf, edge.count * hashBytes)
-      edge.count += 1
-    }
+    edge.hashes.set(leaves)
+    edge.count = leaves.length / hashBytes
     for (let level = 1; tileHashes ** level <= size; level++) {
       const count = Math.floor(size / tileHashes ** level) % tileHashes
       const upper = tree.#edgeOf(level)

@@ -151,7 +151,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
     for (const part in parts) {
       const name = parts[part]?.owner ?? ''
       if (owners.has(name)) continue
-      const owner = (yield* findOwner(cache, name)) ?? cache.newOwner(name, context.vault)
+      const owner = (yield* cache.findOwner(name)) ?? cache.newOwner(name, context.vault)
       owners.set(name, owner)
       if (owner.isErased === 1) isErased = true
     }
@@ -161,7 +161,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
   const { destroys } = input
   const person = destroys?.person
-  const erased = person && (yield* findOwner(cache, person.owner))
+  const erased = person && (yield* cache.findOwner(person.owner))
   const appended = stageEvents(context, isErased ? withoutDigests(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (person && erased) cache.owners.set(erased.owner, erasedOwner(erased, person))
@@ -194,7 +194,7 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
   const person = destroys?.person
   if (person && (yield* isSurveyOutdated(person, batch.events))) return 'an event of the person was recorded meanwhile'
   if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
-  if (concerns && (yield* findOwner(cache, concerns))?.isErased === 1) return 'the data subject was erased meanwhile'
+  if (concerns && (yield* cache.findOwner(concerns))?.isErased === 1) return 'the data subject was erased meanwhile'
   return undefined
 }
 
@@ -307,10 +307,6 @@ function* wasRecordedRecently({ batch, recents }: AppendContext, recent: RecentD
 
 function* lookUpReceipt(batch: Batch, commandId: string): Steps<Receipt | undefined> {
   return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
-}
-
-function* findOwner(cache: WriterCache, name: string): Steps<KnownOwner | undefined> {
-  return cache.owners.get(name) ?? (yield* cache.readOwner(name))
 }
 
 function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {

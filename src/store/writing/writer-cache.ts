@@ -28,7 +28,7 @@ const ownersMax = 20_000
 export class WriterCache {
   position: number
   at: Instant
-  /** The views that are up to date, as `readViews` reads them. */
+  /** The views that are up to date, as the head lists them. */
   views: string
   readonly epoch: number
   readonly tree: Tree
@@ -37,13 +37,13 @@ export class WriterCache {
   #lastStream: number
   #lastOwner: number
 
-  private constructor(head: WriterHead, tree: Tree) {
-    this.position = head.position
-    this.at = head.at
-    this.views = head.views
-    this.epoch = head.epoch
-    this.#lastStream = head.stream ?? 0
-    this.#lastOwner = head.owner ?? 0
+  private constructor({ views, epoch, stream, owner }: WriterHead, tree: Tree, position: number, at: Instant) {
+    this.position = position
+    this.at = at
+    this.views = views
+    this.epoch = epoch
+    this.#lastStream = stream ?? 0
+    this.#lastOwner = owner ?? 0
     this.tree = tree
   }
 
@@ -51,10 +51,9 @@ export class WriterCache {
   static *load(): Steps<WriterCache> {
     const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
-    const { views = '', epoch = 1, stream = 0, owner = 0 } = head ?? {}
-    const { position = 0, header } = last ?? {}
+    const { position, header } = last ?? { position: 0, header: undefined }
     const at: Instant = header === undefined ? '' : parseHeader(header).at
-    return new WriterCache({ position, at, views, epoch, stream, owner }, yield* Tree.load(position))
+    return new WriterCache(head ?? emptyHead, yield* Tree.load(position), position, at)
   }
 
   /** Bounds its memory. Dropped entries are read again when needed. */
@@ -70,8 +69,10 @@ export class WriterCache {
     return found
   }
 
-  /** Reads an owner's key into the cache; `undefined` when the owner has none yet. */
-  *readOwner(owner: string): Steps<KnownOwner | undefined> {
+  /** Finds an owner's key, and reads it into the cache; `undefined` when the owner has none yet. */
+  *findOwner(owner: string): Steps<KnownOwner | undefined> {
+    const known = this.owners.get(owner)
+    if (known) return known
     const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
     if (found) this.owners.set(owner, found)
     return found
@@ -89,13 +90,12 @@ export class WriterCache {
 }
 
 interface WriterHead {
-  readonly position: number
-  readonly at: Instant
   readonly views: string
   readonly epoch: number
   readonly stream: number | null
   readonly owner: number | null
 }
+const emptyHead: WriterHead = { views: '', epoch: 1, stream: 0, owner: 0 }
 
 const selectHead = `select views, epoch, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
