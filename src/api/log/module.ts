@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import { endOfLog } from '../../store/log/read.ts'
-import { describeLostErasures } from '../../store/owners/keyring-faults.ts'
+import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
@@ -65,7 +65,8 @@ function logChecks({ store, followers, options, clock, engine }: ApiContext): He
       return { ok: false, detail: `the last event is of ${at}, ahead of the clock: ${consequence}` }
     },
     async erasures() {
-      const lost = describeLostErasures(await store.owners.lostErasures())
+      const { erased } = store.vault.keyring
+      const lost = describeLostErasures(await store.reader.read(() => findLostErasures(erased)))
       return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
     },
     async views() {

@@ -1,5 +1,7 @@
 import type { ErasureCompleted } from '../../machines/subject/erasure.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
+import { readLeaf } from '../../store/log/read.ts'
+import { findMentions } from '../../store/owners/survey.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -68,7 +70,7 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   const completed = events.find(event => event.type === 'subject.erasureCompleted')
   const epochs = events.find(event => event.type === 'subject.epochsDestroyed')
   const { requester, legalBasis, keeps } = request.data
-  const parts = await store.owners.namedParts(subject)
+  const { parts } = await findMentions(store.reader, subject)
   const first = await store.readAt(1)
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
@@ -92,8 +94,8 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   }
 }
 
-async function readProvenEvent(store: Pick<LogStore, 'owners'>, position: number): Promise<ProvenEvent> {
-  const found = await store.owners.leafAt(position)
+async function readProvenEvent(store: Pick<LogStore, 'reader'>, position: number): Promise<ProvenEvent> {
+  const found = await store.reader.read(() => readLeaf(position))
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }
 }

@@ -1,4 +1,5 @@
 import type { RevealedParts } from '../../machines/reveal.ts'
+import { findPartOwner } from '../../store/parts/parts.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor, Json, PartAddress } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -29,7 +30,7 @@ export function createReveals(context: ApiContext): Reveals {
   async function findSealedColumns(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
-      const owner = isPartAddress(cell) ? await store.owners.ownerOf(cell) : undefined
+      const owner = isPartAddress(cell) ? await store.reader.read(() => findPartOwner(cell)) : undefined
       if (owner !== undefined) sealed.push({ column, address: String(cell), owner })
     }
     return sealed

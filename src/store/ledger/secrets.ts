@@ -36,10 +36,11 @@ export class Leases {
 
   /** Takes a lease, or extends it. False while another process holds it. */
   take(name: string): Promise<boolean> {
-    const lease = this.#lease()
-    return this.#connection.transact(function* (): Steps<boolean> {
-      return (yield* first(takeLease(name, lease))) !== undefined
-    })
+    return this.#connection.transact(() => takeLease(name, this.#lease()))
+  }
+
+  release(name: string): Promise<void> {
+    return this.#connection.transact(() => releaseLease(name, this.#lease()))
   }
 
   /**
@@ -51,34 +52,30 @@ export class Leases {
     const lease = this.#lease()
     const name = `trial-${lease.owner}`
     return this.#connection.transact(function* (): Steps<void> {
-      yield* rows(takeLease(name, lease))
-      yield* rows(releaseLease(name, lease))
-    })
-  }
-
-  release(name: string): Promise<void> {
-    const lease = this.#lease()
-    return this.#connection.transact(function* (): Steps<void> {
-      yield* rows(releaseLease(name, lease))
+      yield* takeLease(name, lease)
+      yield* releaseLease(name, lease)
     })
   }
 }
 
 /** Takes a lease that is over, by the condition of `isLeaseOver`, or extends the owner's. */
-function takeLease(name: string, { owner, now, until, latest }: Lease) {
-  const insert = db.insertInto('lease').values({ name, owner, until }).returning('name')
-  return insert.onConflict(on =>
-    on
-      .column('name')
-      .doUpdateSet({ owner, until })
-      .where(eb =>
-        eb.or([eb('lease.owner', '=', owner), eb('lease.until', '<=', now), eb('lease.until', '>', latest)]),
-      ),
-  )
+function* takeLease(name: string, { owner, now, until, latest }: Lease): Steps<boolean> {
+  const upsert = db
+    .insertInto('lease')
+    .values({ name, owner, until })
+    .onConflict(on =>
+      on
+        .column('name')
+        .doUpdateSet({ owner, until })
+        .where(eb =>
+          eb.or([eb('lease.owner', '=', owner), eb('lease.until', '<=', now), eb('lease.until', '>', latest)]),
+        ),
+    )
+  return (yield* first(upsert.returning('name'))) !== undefined
 }
 
-function releaseLease(name: string, { owner }: Lease) {
-  return db.deleteFrom('lease').where('name', '=', name).where('owner', '=', owner)
+function* releaseLease(name: string, { owner }: Lease): Steps<void> {
+  yield* rows(db.deleteFrom('lease').where('name', '=', name).where('owner', '=', owner))
 }
 
 /** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */

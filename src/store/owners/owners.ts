@@ -3,17 +3,14 @@ import type { Keyring, PreparedEpoch } from '../../vault/keyring.ts'
 import type { ErasureToRemember } from '../../vault/keyring-file.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { PartAddress, PartMark } from '../../vocabulary/message.ts'
-import { parsePartAddress } from '../../vocabulary/names.ts'
 import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
-import { parseHeader } from '../log/header.ts'
-import { endOfLog, eventsOf, type Leaf, readLeaf } from '../log/read.ts'
+import { endOfLog } from '../log/read.ts'
 import { type AgedPage, findPresent, type PartPlace, readAgedParts } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
-import { findLostErasures, type LostErasure } from './keyring-faults.ts'
-import { findMentions, type NamedPart, type PersonSurvey, surveyPerson } from './survey.ts'
+import { findLostErasures } from './keyring-faults.ts'
+import { type PersonSurvey, surveyPerson } from './survey.ts'
 
 /** The result of a rotation: the epoch that wraps every key now, and the earlier ones that the keyring still has. */
 export interface Rotated {
@@ -42,17 +39,8 @@ export class Owners {
     return this.#connection.read(() => readOwnerState(owner))
   }
 
-  /** Whose key seals a part, according to its event; `undefined` when no event names such a part. */
-  ownerOf(address: PartAddress): Promise<string | undefined> {
-    return this.#connection.read(() => readPartOwner(address))
-  }
-
   agedParts(...asked: Parameters<typeof readAgedParts>): Promise<AgedPage> {
     return this.#connection.read(() => readAgedParts(...asked))
-  }
-
-  leafAt(position: number): Promise<Leaf | undefined> {
-    return this.#connection.read(() => readLeaf(position))
   }
 
   survey(subject: string): Promise<PersonSurvey> {
@@ -62,10 +50,6 @@ export class Owners {
   /** Those of the given parts that still exist. */
   existingParts<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => findPresent(parts))
-  }
-
-  async namedParts(subject: string): Promise<readonly NamedPart[]> {
-    return (await findMentions(this.#connection, subject)).parts
   }
 
   /**
@@ -98,11 +82,6 @@ export class Owners {
     await this.#rewrap()
     await this.#connection.transact(() => destroyEpochs(keyring, epochs))
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
-  }
-
-  /** The erasures that are missing in the log because it was restored from an earlier backup. */
-  lostErasures(): Promise<readonly LostErasure[]> {
-    return this.#connection.read(() => findLostErasures(this.#vault.keyring.erased))
   }
 
   /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
@@ -191,13 +170,6 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
     yield* rows(db.deleteFrom('secret').where('epoch', '=', epoch))
     keyring.destroyEpoch(epoch, lost)
   }
-}
-
-function* readPartOwner(address: PartAddress): Steps<string | undefined> {
-  const [stream, version, name] = parsePartAddress(address)
-  const event = yield* first(eventsOf(stream).select('event.header').where('event.version', '=', version))
-  const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
-  return marks.find(mark => mark.name === name)?.owner
 }
 
 function* replaceIndex(

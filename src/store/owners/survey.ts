@@ -37,18 +37,20 @@ export interface PersonSurvey {
   readonly keyEnding?: string
 }
 
+type Reader = Pick<Connection, 'read'>
+
 const pageRows = 5_000
 
 /** Searches the log for everything it holds about a person. No part is opened. */
-export async function surveyPerson(connection: Connection, subject: string): Promise<PersonSurvey> {
-  const found = await findMentions(connection, subject)
-  const indexEntries = await findIndexEntries(connection, found.values)
-  return connection.read(() => completeSurvey(streamOf('subject', subject), found, indexEntries))
+export async function surveyPerson(reader: Reader, subject: string): Promise<PersonSurvey> {
+  const found = await findMentions(reader, subject)
+  const indexEntries = await findIndexEntries(reader, found.values)
+  return reader.read(() => completeSurvey(streamOf('subject', subject), found, indexEntries))
 }
 
 /** Searches the headers for the parts that the log names of a person, including destroyed ones. */
-export async function findMentions(connection: Connection, subject: string): Promise<PersonMentions> {
-  const { found, end } = await searchLog(connection, personWindow, window => readMentions(subject, window))
+export async function findMentions(reader: Reader, subject: string): Promise<PersonMentions> {
+  const { found, end } = await searchLog(reader, personWindow, window => readMentions(subject, window))
   const streams = new Map(found.map(({ key, stream }) => [key, stream]))
   const commands = new Set(found.flatMap(({ commandId }) => commandId ?? []))
   // Records without a stream of their own are found by the id in the event.
@@ -57,7 +59,7 @@ export async function findMentions(connection: Connection, subject: string): Pro
   const isOwn = (name: string) => name === streamOf('subject', subject) || /^(consent|validation)-/.test(name)
   for (const [key, name] of streams) {
     values.add(name).add(name.slice(name.indexOf('-') + 1))
-    if (isOwn(name)) for await (const id of readCommandIds(connection, key)) commands.add(id)
+    if (isOwn(name)) for await (const id of readCommandIds(reader, key)) commands.add(id)
   }
   return { until: end, parts: found.flatMap(({ parts }) => parts), streams, values, commands: [...commands] }
 }
@@ -77,11 +79,11 @@ function* readMentions(subject: string, window: PositionWindow) {
 }
 
 /** The commands of all events of a stream: most events do not name the person again. */
-async function* readCommandIds(connection: Connection, key: number): AsyncGenerator<string> {
+async function* readCommandIds(reader: Reader, key: number): AsyncGenerator<string> {
   const query = db.selectFrom('event').select(['version', 'header']).where('stream', '=', key)
   const ordered = query.orderBy('version').limit(pageRows)
   const eventsAfter = (last?: { version: number }) => ordered.where('version', '>', last?.version ?? 0)
-  for await (const page of readPages(connection, eventsAfter))
+  for await (const page of readPages(reader, eventsAfter))
     for (const { header } of page) {
       const { commandId }: SurveyedHeader = parseHeader(header)
       if (commandId !== undefined) yield commandId
@@ -89,12 +91,9 @@ async function* readCommandIds(connection: Connection, key: number): AsyncGenera
 }
 
 /** Scans the whole index: there is no database index from a value to its digests. */
-async function findIndexEntries(
-  connection: Connection,
-  values: ReadonlySet<string>,
-): Promise<PersonSurvey['indexEntries']> {
+async function findIndexEntries(reader: Reader, values: ReadonlySet<string>): Promise<PersonSurvey['indexEntries']> {
   const found: PersonSurvey['indexEntries'][number][] = []
-  for await (const page of readPages(connection, indexAfter))
+  for await (const page of readPages(reader, indexAfter))
     for (const { kind, digest, value } of page) if (values.has(value)) found.push({ kind, digest })
   return found
 }

@@ -1,11 +1,11 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { OwnerKey, Vault } from '../../vault/vault.ts'
-import type { Instant, Json, PartAddress } from '../../vocabulary/message.ts'
+import type { Instant, Json, PartAddress, PartMark } from '../../vocabulary/message.ts'
 import { parsePartAddress } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { findRecordKey } from '../log/header.ts'
-import { positionBefore } from '../log/read.ts'
+import { findRecordKey, parseHeader } from '../log/header.ts'
+import { eventsOf, positionBefore } from '../log/read.ts'
 
 /** The position of a part's event, and the part's name. */
 export interface PartPlace {
@@ -47,6 +47,14 @@ const selectSealed = `select event.header, part.sealed,
   join event on event.stream = stream.key join part on part.position = event.position
   join owner_key on owner_key.key = part.owner
   where stream.name = ? and event.version = ? and part.name = ?`
+
+/** Finds whose key seals a part, according to its event; `undefined` when no event names such a part. */
+export function* findPartOwner(address: PartAddress): Steps<string | undefined> {
+  const [stream, version, name] = parsePartAddress(address)
+  const event = yield* first(eventsOf(stream).select('event.header').where('event.version', '=', version))
+  const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
+  return marks.find(mark => mark.name === name)?.owner
+}
 
 /** A sealed part with its address and its owner. */
 export interface AgedPart extends PartPlace {

@@ -134,8 +134,11 @@ export interface AppendContext {
  */
 export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
   const { batch, cache } = context
-  const receipt = input.receipt && !input.receipt.isNew && (yield* lookUpReceipt(batch, input.receipt.commandId))
-  if (receipt) return { status: 'known', receipt }
+  if (input.receipt && !input.receipt.isNew) {
+    const { commandId } = input.receipt
+    const receipt = batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
+    if (receipt) return { status: 'known', receipt }
+  }
   const streams = new Map<string, StreamPlacement>()
   for (const { stream, expect, isNew } of input.streams) {
     const found = cache.streams.get(stream) ?? (isNew ? undefined : yield* cache.readStream(stream))
@@ -303,10 +306,6 @@ function withoutDigests({ recent: _, indexEntries: __, ...input }: Append): Appe
 function* wasRecordedRecently({ batch, recents }: AppendContext, recent: RecentDigest): Steps<boolean> {
   yield* recents.catchUp()
   return batch.recent.has(digestKey(recent.digest)) || (yield* recents.find(recent)) !== undefined
-}
-
-function* lookUpReceipt(batch: Batch, commandId: string): Steps<Receipt | undefined> {
-  return batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
 }
 
 function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {
