@@ -32,8 +32,7 @@ import {
 } from './ledger/ledger.ts'
 import { type Lease, Secrets, WriteTrial } from './ledger/secrets.ts'
 import { damagedLogError, type Schemas, upcasters } from './log/header.ts'
-import { type LastFilter, type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
-import { treeRoot } from './log/tree.ts'
+import { type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
 import { isOlderThanLog } from './owners/keyring-faults.ts'
 import { Owners } from './owners/owners.ts'
@@ -185,7 +184,9 @@ export class Store<E extends EventMap = EventMap> {
     return readWithEnd(this.#connection, this.#options.schemas, filter)
   }
 
-  async readLast<T extends string = TypeIn<E>>(filter: LastFilter<T> = {}): Promise<RecordedIn<E, T> | undefined> {
+  async readLast<T extends string = TypeIn<E>>(
+    filter: Pick<ReadFilter<T>, 'types' | 'stream'> = {},
+  ): Promise<RecordedIn<E, T> | undefined> {
     return (await this.read<T>({ ...filter, backward: true, limit: 1 }))[0]
   }
 
@@ -299,10 +300,6 @@ export class Store<E extends EventMap = EventMap> {
    */
   retryStoppedViews(signal: AbortSignal): Promise<number> {
     return this.#stoppedViews.retryDue(AbortSignal.any([signal, this.#closing.signal]))
-  }
-
-  root(): Promise<string | undefined> {
-    return this.#connection.read(treeRoot)
   }
 
   /** Signs a checkpoint and writes the high-water mark. Gives the newest one again when no event was added. */

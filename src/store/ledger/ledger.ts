@@ -307,16 +307,14 @@ export function* countPending(): Steps<readonly PendingCount[]> {
 }
 
 /** A row of the ledger with the header, version and stream of its event. */
-export type EffectRow = Schema['effect'] & {
+type EffectRow = Schema['effect'] & {
   readonly version: number
   readonly header: string
   readonly name: string
 }
 
-/** The components of an effect's id. */
-export type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
+type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
 
-/** Formats the id of an effect. */
 function effectIdOf({ name, version, n }: EffectIdParts): string {
   return `${name}/${version}/${n}`
 }

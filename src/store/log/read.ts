@@ -42,7 +42,7 @@ export interface PositionWindow {
 }
 
 /** Where a search begins, its direction, and how many results it needs. */
-export interface SearchBounds {
+interface SearchBounds {
   /** The position next to which it begins. By default an end of the log. */
   readonly after?: number | undefined
   readonly backward?: boolean
@@ -89,9 +89,6 @@ export interface ReadFilter<T extends string = string> {
   readonly backward?: boolean
   readonly limit?: number
 }
-
-/** Which events the newest is chosen from. */
-export type LastFilter<T extends string = string> = Pick<ReadFilter<T>, 'types' | 'stream'>
 
 /** The default size of a page. */
 export const logPageRows = 1_000

@@ -19,8 +19,7 @@ export interface ViewBound {
   readonly at?: Instant
 }
 
-/** What views are read with. */
-export interface ViewReaderParts {
+interface ViewReaderParts {
   readonly connection: Connection
   readonly schemas: Schemas
   readonly views: readonly View[]

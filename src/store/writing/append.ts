@@ -17,6 +17,7 @@ import type { RecentDigest } from './writer-cache.ts'
 export type StreamExpectation = 'none' | 'exists' | 'any' | number
 
 interface NewEvent {
+  readonly stream: string
   readonly event: Event
   readonly causedBy: string
   readonly input?: DecisionInput
@@ -36,7 +37,7 @@ export interface Append {
   readonly at: Instant
   /** Every stream that is written, and every other stream that the decision depends on. */
   readonly streams: readonly ExpectedStream[]
-  readonly events: readonly (NewEvent & { readonly stream: string })[]
+  readonly events: readonly NewEvent[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** The receipt to store, so that a repeated command gets the same answer. */
   readonly receipt?: AskedReceipt
@@ -110,9 +111,7 @@ export interface StagedEvent {
   readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
 }
 
-type LogEvent = Append['events'][number]
-
 /** Builds an event about the log itself. No machine decides these. */
-export function logEvent(type: (typeof logTypes)[number], causedBy: string, data: unknown): LogEvent {
+export function logEvent(type: (typeof logTypes)[number], causedBy: string, data: unknown): NewEvent {
   return { stream: logStream, event: { type, data }, causedBy, machine: { name: 'log', version: 1 } }
 }

@@ -119,8 +119,7 @@ interface StreamPlacement {
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** What staging an append needs. */
-export interface AppendContext {
+interface AppendContext {
   readonly vault: Vault
   readonly schemas: Schemas
   readonly cache: WriterCache

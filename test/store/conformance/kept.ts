@@ -1,4 +1,5 @@
 import { readNewestCheckpoint } from '../../../src/store/checkpoints/checkpoints.ts'
+import { treeRoot } from '../../../src/store/log/tree.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { at, digest, machine, type Place, toStream } from './place.ts'
@@ -20,13 +21,13 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
     const events = [{ stream: 'token-a', event, causedBy: 'token.request', machine }]
     await store.append({ ...toStream('token-a', 'none'), events, receipt })
-    const [root, all] = [await store.root(), await store.read({ limit: many + 10 })]
+    const [root, all] = [await store.reader.read(treeRoot), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()
     await store.close()
 
     const again = await place.open()
     expect(await again.read({ limit: many + 10 })).toEqual(all)
-    expect(await again.root()).toBe(root)
+    expect(await again.reader.read(treeRoot)).toBe(root)
     expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
     expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
     expect((await again.reader.read(readNewestCheckpoint))?.note).toBe(note)
