@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import type { Append, Appended, StreamExpectation } from '../../src/store/writing/append.ts'
+import { appendOf, at } from './append-of.ts'
 
 /** A log so simple that it is obviously correct: arrays and maps, one append at a time. */
 class ModelLog {
@@ -73,21 +74,9 @@ const anAppend: fc.Arbitrary<Append> = fc
     }),
   })
   .map(({ expected, writes, receipt, indexEntry, data }) => ({
-    at: '2030-01-01T00:00:00.000Z',
+    at,
     streams: expected,
-    events: writes.flatMap(i => {
-      const stream = expected[i]?.stream
-      return stream === undefined
-        ? []
-        : [
-            {
-              stream,
-              event: { type: 'bench.done', data },
-              causedBy: 'bench.do',
-              machine: { name: 'bench', version: 1 },
-            },
-          ]
-    }),
+    events: writes.flatMap(i => (expected[i] ? appendOf(expected[i].stream, 'any', [{ data }]).events : [])),
     ...(receipt !== null && {
       receipt: { commandId: receipt, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
     }),

@@ -3,10 +3,10 @@ import { CompiledQuery } from 'kysely'
 import { expect, test } from 'vitest'
 import { Tree, treeRoot } from '../../src/store/log/tree.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { Append } from '../../src/store/writing/append.ts'
 import { views } from '../../src/views/views.ts'
 import { openStore } from '../support/store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
+import { appendOf } from './append-of.ts'
 import { checkAgainstModel, describeResult } from './model-log.ts'
 
 const open = (path: string) => openStore({ path, views })
@@ -40,54 +40,31 @@ test('appends by two processes, one by one or concurrent, match a trivial model 
 
 test('a command that waits with another one of the same id gets the receipt of the first', async () => {
   const store = await open(':memory:')
-  const one = (data: object): Append => ({
-    at: '2030-01-01T00:00:00.000Z',
-    streams: [{ stream: 'bench-a', expect: 'any' }],
-    events: [
-      {
-        stream: 'bench-a',
-        event: { type: 'bench.done', data },
-        causedBy: 'bench.do',
-        machine: { name: 'bench', version: 1 },
-      },
-    ],
-    receipt: { commandId: 'c1', digest: new Uint8Array([1]), code: 'accepted', detail: '' },
-  })
-  const made = await Promise.all([store.append(one({ n: 1 })), store.append(one({ n: 2 }))])
+  const receipt = { commandId: 'c1', digest: new Uint8Array([1]), code: 'accepted', detail: '' } as const
+  const made = await Promise.all(
+    [1, 2].map(n => store.append(appendOf('bench-a', 'any', [{ data: { n } }], { receipt }))),
+  )
   expect(made.map(describeResult)).toEqual(['appended 2', 'known 2'])
   expect(await store.read({ stream: 'bench-a' })).toHaveLength(1)
 })
 
 test('of two concurrent appends that settle the same effect, one conflicts', async () => {
   const store = await open(':memory:')
-  const machine = { name: 'bench', version: 1 }
-  const effects = [{ type: 'bench.call', data: {} }]
-  const append = (event: Append['events'][number]['event'], rest: Partial<Append> = {}) =>
-    store.append({
-      at: '2030-01-01T00:00:00.000Z',
-      streams: [{ stream: 'bench-a', expect: 'any' }],
-      events: [{ stream: 'bench-a', event, causedBy: 'bench.do', machine }],
-      ...rest,
-    })
-  await append({ type: 'bench.asked', data: {}, effects })
+  await store.append(appendOf('bench-a', 'none', [{ effects: [{ type: 'bench.call', data: {} }] }]))
   const settles = { effect: 'bench-a/1/0', attempts: 0, as: 'settled' as const, reason: '' }
-  const ended = { type: 'bench.ended', data: {} }
-  const made = await Promise.all([append(ended, { settles }), append(ended, { settles })])
+  const settling = appendOf('bench-a', 'any', [{}], { settles })
+  const made = await Promise.all([store.append(settling), store.append(settling)])
   expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])
 })
 
 test('commands beyond the queue limit fail with STORE_BUSY, and facts are still accepted', async () => {
   const store = await open(':memory:')
-  const one = (commandId?: string): Append => ({
-    at: '2030-01-01T00:00:00.000Z',
-    streams: [{ stream: 'bench-a', expect: 'any' }],
-    events: [],
-    ...(commandId !== undefined && {
-      receipt: { commandId, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
-    }),
-  })
-  const commands = Array.from({ length: 10_002 }, (_, i) => store.append(one(`c${i}`)))
-  const fact = store.append(one())
+  const command = (commandId: string) => {
+    const receipt = { commandId, digest: new Uint8Array([1]), code: 'accepted', detail: '' } as const
+    return store.append(appendOf('bench-a', 'any', [], { receipt }))
+  }
+  const commands = Array.from({ length: 10_002 }, (_, i) => command(`c${i}`))
+  const fact = store.append(appendOf('bench-a', 'any', []))
   const made = await Promise.allSettled(commands)
   const refused = made.flatMap((each, i) => (each.status === 'rejected' ? [{ i, code: each.reason.code }] : []))
   expect(refused).toEqual([
@@ -95,28 +72,14 @@ test('commands beyond the queue limit fail with STORE_BUSY, and facts are still 
     { i: 10_001, code: 'STORE_BUSY' },
   ])
   expect(await fact).toMatchObject({ status: 'appended' })
-  expect(await store.append(one('c10000'))).toMatchObject({ status: 'appended' })
+  expect(await command('c10000')).toMatchObject({ status: 'appended' })
 })
 
 test('an append that cannot be written fails alone and does not change its neighbours', async () => {
   const store = await open(':memory:')
-  const one = (stream: string, data: object): Append => ({
-    at: '2030-01-01T00:00:00.000Z',
-    streams: [{ stream, expect: 'none' }],
-    events: [
-      {
-        stream,
-        event: { type: 'bench.done', data },
-        causedBy: 'bench.do',
-        machine: { name: 'bench', version: 1 },
-      },
-    ],
-  })
-  const made = await Promise.allSettled([
-    store.append(one('bench-a', { n: 1 })),
-    store.append(one('bench-b', { n: 0.5 })),
-    store.append(one('bench-b', { n: 2 })),
-  ])
+  const one = (stream: string, n: number) => store.append(appendOf(stream, 'none', [{ data: { n } }]))
+  // A header has no fractions.
+  const made = await Promise.allSettled([one('bench-a', 1), one('bench-b', 0.5), one('bench-b', 2)])
   expect(made.map(each => each.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect((await store.read({ after: 1 })).map(each => [each.position, each.stream, each.data])).toEqual([
     [2, 'bench-a', { n: 1 }],
@@ -136,21 +99,11 @@ test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_5
 
 test('the tree is loaded correctly when its upper levels have more than one tile', async () => {
   const path = temporaryStore()
-  const machine = { name: 'bench', version: 1 }
   const size = 256 * 256 + 256
   const store = await open(path)
   for (let done = 1; done < size; ) {
-    const events = Array.from({ length: Math.min(1_000, size - done) }, () => ({
-      stream: 'bench-a',
-      event: { type: 'bench.done', data: {} },
-      causedBy: 'bench.do',
-      machine,
-    }))
-    await store.append({
-      at: '2030-01-01T00:00:00.000Z',
-      streams: [{ stream: 'bench-a', expect: 'any' }],
-      events,
-    })
+    const events = Array.from({ length: Math.min(1_000, size - done) }, () => ({}))
+    await store.append(appendOf('bench-a', 'any', events))
     done += events.length
   }
   await store.close()
@@ -167,22 +120,8 @@ test('a tree loaded from a log continues like one that stayed in memory', async 
   let end = 0
   for (let round = 0; round < 4; round++) {
     const store = await open(path)
-    await Promise.all(
-      Array.from({ length: 300 }, (_, i) =>
-        store.append({
-          at: '2030-01-01T00:00:00.000Z',
-          streams: [{ stream: `bench-${round}-${i}`, expect: 'none' }],
-          events: [
-            {
-              stream: `bench-${round}-${i}`,
-              event: { type: 'bench.done', data: {} },
-              causedBy: 'bench.do',
-              machine: { name: 'bench', version: 1 },
-            },
-          ],
-        }),
-      ),
-    )
+    const appends = Array.from({ length: 300 }, (_, i) => appendOf(`bench-${round}-${i}`, 'none'))
+    await Promise.all(appends.map(each => store.append(each)))
     end = await addLeaves(store, tree, end)
     roots.push(await store.reader.read(treeRoot))
     expect(roots.at(-1)).toBe(tree.root())

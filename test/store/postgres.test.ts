@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
+import { appendOf, at } from './append-of.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
@@ -19,19 +20,10 @@ test('appends on PostgreSQL match a trivial model of a log', () =>
 
 test('every built-in view has its table, indexes, rows and queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })
-  const at = '2030-01-01T00:00:00.000Z'
-  const enrolled = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' } }
-  await store.append({
-    ...{ at, streams: [{ stream: 'subject-a', expect: 'none' }] },
-    events: [
-      {
-        ...{ stream: 'subject-a', event: enrolled, causedBy: 'subject.enrol' },
-        machine: { name: 'subject', version: 1 },
-        parts: { cpf: { owner: 'subject-a', value: '25774435016' } },
-      },
-    ],
-    indexEntries: [{ kind: 'cpf', digest: store.digest('cpf', '25774435016'), value: 'a' }],
-  })
+  const parts = { cpf: { owner: 'subject-a', value: '25774435016' } }
+  const enrolled = { type: 'subject.enrolled', data: { subject: 'a', origin: 'host' }, parts }
+  const indexEntries = [{ kind: 'cpf', digest: store.digest('cpf', '25774435016'), value: 'a' }]
+  await store.append(appendOf('subject-a', 'none', [enrolled], { indexEntries }))
   expect(await store.lookUp('cpf', '25774435016')).toBe('a')
   expect(await store.open('subject-a/1/cpf')).toBe('25774435016')
   expect(await store.rebuild()).toEqual(

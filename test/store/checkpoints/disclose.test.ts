@@ -3,19 +3,16 @@ import { createVerifierKey, parseCheckpoint } from '../../../src/proof/note.ts'
 import { discloseEvent } from '../../../src/store/checkpoints/prove.ts'
 import { verifyDisclosure } from '../../../src/verify.ts'
 import { openStore } from '../../support/store.ts'
+import { appendOf } from '../append-of.ts'
 
 test('a record of several owners is disclosed with a key per owner, for the parts of that owner', async () => {
-  const store = await openStore({ recordKeys: ['notification'] })
-  const event = { type: 'notification.received', data: {} }
+  const store = await openStore({ recordKeys: ['bench'] })
   const parts = {
     child: { owner: 'subject-a', value: 'ANA' },
     mother: { owner: 'subject-b', value: 'EVA' },
     school: { owner: 'subject-a', value: 'IDA' },
   }
-  const machine = { name: 'notification', version: 1 }
-  const item = { stream: 'notification-a', event, causedBy: 'notification.receive', machine, parts }
-  const streams = [{ stream: 'notification-a', expect: 'none' } as const]
-  await store.append({ at: '2026-11-20T12:00:00.000Z', streams, events: [item] })
+  await store.append(appendOf('notification-a', 'none', [{ parts }]))
   const { note } = await store.checkpoint()
   const text = await store.reader.read(() => discloseEvent(store.vault, 'notification-a/1'))
   const key = createVerifierKey(parseCheckpoint(note)?.origin ?? '', store.vault.keyring.signer.publicKey)

@@ -3,22 +3,11 @@ import { copyFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
-import type { Store } from '../../../src/store/store.ts'
 import { open } from '../../support/counting.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { appendOf } from '../append-of.ts'
 
-const at = '2030-01-01T00:00:00.000Z'
-const machine = { name: 'bench', version: 1 }
 const [events, each] = [400, 500]
-
-/** An event on a stream, with its changes to calls. */
-function append(store: Store, stream: string, event: object, settles?: { effect: string; as: 'settled' | 'unknown' }) {
-  return store.append({
-    ...{ at, streams: [{ stream, expect: 'any' }] },
-    events: [{ stream, event: { type: 'bench.done', data: {}, ...event }, causedBy: 'bench.do', machine }],
-    ...(settles && { settles: { ...settles, attempts: 0, reason: '' } }),
-  })
-}
 
 /** A closed log of 200,000 calls, some of which have ended in different ways. */
 let sample = ''
@@ -26,12 +15,14 @@ beforeAll(async () => {
   sample = temporaryStore()
   const store = await open(sample, [])
   const effects = Array.from({ length: each }, (_, n) => ({ type: `e.do${n % 7}`, data: {} }))
-  for (let i = 0; i < events; i++) await append(store, `bench-${i}`, { effects })
-  for (let i = 0; i < events; i += 3) await append(store, 'other', {}, { effect: `bench-${i}/1/${i}`, as: 'settled' })
-  for (const n of [0, 7, 14]) await append(store, 'other', {}, { effect: `bench-1/1/${n}`, as: 'unknown' })
+  const end = (effect: string, as: 'settled' | 'unknown') =>
+    store.append(appendOf('other', 'any', [{}], { settles: { effect, attempts: 0, as, reason: '' } }))
+  for (let i = 0; i < events; i++) await store.append(appendOf(`bench-${i}`, 'none', [{ effects }]))
+  for (let i = 0; i < events; i += 3) await end(`bench-${i}/1/${i}`, 'settled')
+  for (const n of [0, 7, 14]) await end(`bench-1/1/${n}`, 'unknown')
   // Applies to the newest unknown call of its type.
-  await append(store, 'bench-1', { resolves: { effect: 'e.do0', as: 'settled' } })
-  await append(store, 'other', { cancels: ['bench-2/1/3', 'bench-2/1/4'] })
+  await store.append(appendOf('bench-1', 'any', [{ resolves: { effect: 'e.do0', as: 'settled' } }]))
+  await store.append(appendOf('other', 'any', [{ cancels: ['bench-2/1/3', 'bench-2/1/4'] }]))
   await store.close()
 }, 120_000)
 

@@ -2,7 +2,7 @@ import type { Store } from '../../../src/store/store.ts'
 import type { ViewProgress } from '../../../src/store/views/projector.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text, type View } from '../../../src/vocabulary/view.ts'
-import { at } from './place.ts'
+import { appendOf } from '../append-of.ts'
 
 /** A view that counts the events of each stream. With `breaks` it throws, writes an invalid cell or drops a row. */
 export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {}): View {
@@ -23,18 +23,7 @@ export function counting(name: string, breaks: { at?: number; with?: 'throw' | '
 
 /** Appends `count` events to streams in turn, many at a time. */
 export async function append(store: Store, count: number, streams = 10): Promise<void> {
-  await Promise.all(
-    Array.from({ length: count }, (_, i) => {
-      const stream = `bench-${i % streams}`
-      const event = { type: 'bench.done', data: {} }
-      const machine = { name: 'bench', version: 1 }
-      return store.append({
-        at,
-        streams: [{ stream, expect: 'any' }],
-        events: [{ stream, event, causedBy: 'bench.do', machine }],
-      })
-    }),
-  )
+  await Promise.all(Array.from({ length: count }, (_, i) => store.append(appendOf(`bench-${i % streams}`))))
 }
 
 /** How far a view has come. */

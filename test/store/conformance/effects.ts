@@ -1,13 +1,9 @@
 import type { Store } from '../../../src/store/store.ts'
+import { appendOf, at } from '../append-of.ts'
 import type { Harness } from './harness.ts'
-import { at, machine, type Place, toStream } from './place.ts'
+import { type Place, toStream } from './place.ts'
 
-const pendingEvent = {
-  stream: 'token-a',
-  event: { type: 'token.requested', data: {}, effects: [{ type: 'tokenService.requestToken', data: {} }] },
-  causedBy: 'token.request',
-  machine,
-}
+const requesting = appendOf('token-a', 'none', [{ effects: [{ type: 'tokenService.requestToken', data: {} }] }])
 
 /** Tests the pending effects of a store. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -18,7 +14,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an effect is pending with its event, is claimed once, and ends once', () =>
     given(async store => {
-      await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
+      await store.append(requesting)
       const now = Date.parse(at)
       expect(await store.dueEffects(now - 1)).toEqual([])
       expect(await store.dueEffects(now)).toEqual(['token-a/1/0'])
@@ -44,8 +40,8 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
         data: {},
         dueAt: new Date(now + ms).toISOString(),
       })
-      const event = { ...pendingEvent.event, effects: [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)] }
-      await store.append({ ...toStream('token-a', 'none'), events: [{ ...pendingEvent, event }] })
+      const effects = [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)]
+      await store.append(appendOf('token-a', 'none', [{ effects }]))
       expect(await store.dueEffects(now + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
       expect(await store.dueEffects(now + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
     }))
@@ -57,16 +53,11 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
   ] as const)
     test(`an effect that ${how} keeps its first state`, () =>
       given(async store => {
-        await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
+        await store.append(requesting)
         const effect = 'token-a/1/0'
         const settles = { effect, attempts: 0, as: 'settled' as const, reason: '' }
-        const erased = { type: 'subject.erased', data: {}, cancels: [effect] }
         const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
-        const cancel = () =>
-          store.append({
-            ...toStream('subject-a', 'none'),
-            events: [{ stream: 'subject-a', event: erased, causedBy: 'subject.erase', machine }],
-          })
+        const cancel = () => store.append(appendOf('subject-a', 'none', [{ cancels: [effect] }]))
         const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
         const winning = one()
         if (!isAtOnce) await winning
@@ -77,10 +68,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an attempt that never reported back is claimed again after its lease, with wasStarted', () =>
     given(async store => {
-      await store.append({
-        ...toStream('token-a', 'none'),
-        events: [pendingEvent],
-      })
+      await store.append(requesting)
       const now = Date.parse(at)
       await store.claimEffect('token-a/1/0', now)
       expect(await store.claimEffect('token-a/1/0', now + 59_000)).toBeUndefined()
@@ -96,7 +84,7 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
 
   test('an attempt without its lease cannot defer an effect, open or ended', () =>
     given(async store => {
-      await store.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
+      await store.append(requesting)
       await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'without a lease')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'pending', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))

@@ -1,6 +1,7 @@
 import type { Store } from '../../../src/store/store.ts'
+import { appendOf } from '../append-of.ts'
 import type { Harness } from './harness.ts'
-import { machine, type Place, toStream } from './place.ts'
+import { type Place, toStream } from './place.ts'
 
 /** Tests the followers of a store. */
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -70,11 +71,13 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
   test('with several types every matching event is found, and the others are skipped', () =>
     given(async store => {
       const types = ['token.requested', 'token.rejected', 'token.renewed', 'token.requested', 'token.renewed']
-      for (const type of types) {
-        const event = { type, data: { generation: 1 } }
-        const one = { stream: 'token-a', event, causedBy: 'token.request', machine }
-        await store.append({ ...toStream('token-a', 'any'), events: [one] })
-      }
+      await store.append(
+        appendOf(
+          'token-a',
+          'none',
+          types.map(type => ({ type })),
+        ),
+      )
       const begin = (await store.read({ stream: 'token-a' }))[0]?.position ?? 0
       const wanted = ['token.renewed', 'token.requested']
       const found: number[] = []

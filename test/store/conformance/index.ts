@@ -10,8 +10,8 @@ import { processConformance } from './processes.ts'
 import { viewConformance } from './views.ts'
 
 /**
- * The tests that every store must pass, for any dialect and any test runner. A new store needs only a `Connection`;
- * everything else is the same for all.
+ * The tests that every store must pass, for any dialect. A new store needs only a `Connection`; everything else is the
+ * same for all.
  *
  * `newDatabase` creates an empty database and returns a function that opens connections to it. Pass `isShared: false`
  * when only one process can open it, and `isKept: false` when it disappears with its last connection. These tests

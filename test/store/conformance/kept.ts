@@ -1,8 +1,9 @@
 import { readNewestCheckpoint } from '../../../src/store/checkpoints/checkpoints.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
+import { appendOf, at } from '../append-of.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
-import { at, digest, machine, type Place, toStream } from './place.ts'
+import { digest, type Place } from './place.ts'
 
 /** More than a tile of the tree holds. */
 const many = 300
@@ -13,14 +14,9 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     const place = newPlace()
     const store = await place.open()
     await append(store, many)
-    const event = {
-      type: 'token.requested',
-      data: {},
-      effects: [{ type: 'tokenService.requestToken', data: {} }],
-    }
+    const effects = [{ type: 'tokenService.requestToken', data: {} }]
     const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
-    const events = [{ stream: 'token-a', event, causedBy: 'token.request', machine }]
-    await store.append({ ...toStream('token-a', 'none'), events, receipt })
+    await store.append(appendOf('token-a', 'none', [{ effects }], { receipt }))
     const [root, all] = [await store.reader.read(treeRoot), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()
     await store.close()

@@ -5,6 +5,7 @@ import { Store } from '../../../src/store/store.ts'
 import type { StoreOptions } from '../../../src/store/store-options.ts'
 import type { Append, Appended } from '../../../src/store/writing/append.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
+import { appendOf } from '../append-of.ts'
 import type { Connect } from './harness.ts'
 
 /** How the suite opens a store. */
@@ -36,21 +37,17 @@ export class Place {
   }
 }
 
-/** The time of the suite's events. */
-export const at = '2030-01-01T00:00:00.000Z'
-/** The machine of the suite's events. */
-export const machine = { name: 'token', version: 1 }
 /** The digest of a command's input. */
 export const digest = new Uint8Array([1, 2, 3])
 
 /** Builds an append of plain events to one stream. */
 export function toStream(stream: string, expect: Append['streams'][number]['expect'], count = 1): Append {
   const event = { type: 'token.rejected', data: { generation: 1 } }
-  return {
-    at,
-    streams: [{ stream, expect }],
-    events: Array.from({ length: count }, () => ({ stream, event, causedBy: 'token.reject', machine })),
-  }
+  return appendOf(
+    stream,
+    expect,
+    Array.from({ length: count }, () => event),
+  )
 }
 
 /** The positions of appended events; empty when nothing was appended. */

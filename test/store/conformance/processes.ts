@@ -2,9 +2,12 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { openViews } from '../../../src/store/views/views-handle.ts'
+import { appendOf, at } from '../append-of.ts'
 import { append, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
-import { at, digest, machine, type Place, positionsOf, toStream } from './place.ts'
+import { digest, type Place, positionsOf, toStream } from './place.ts'
+
+const day = 86_400_000
 
 /** Tests two stores on one database, as in two processes. */
 export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {
@@ -65,18 +68,10 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
   test('of two processes that take a lease at once one gets it, and only it can extend or release it', () =>
     given(async (one, other) => {
       const [now, rounds] = [systemClock.now(), 20]
-      const event = {
-        type: 'token.requested',
-        data: {},
-        effects: [{ type: 'tokenService.requestToken', data: {} }],
-      }
+      const effects = [{ type: 'tokenService.requestToken', data: {} }]
       for (let n = 1; n <= rounds; n++) {
         const stream = `token-${n}`
-        await one.append({
-          ...toStream(stream, 'none'),
-          at: new Date(now).toISOString(),
-          events: [{ stream, event, causedBy: 'token.request', machine }],
-        })
+        await one.append(appendOf(stream, 'none', [{ effects }], { at: new Date(now).toISOString() }))
         const id = `${stream}/1/0`
         // Creates the row without a lease.
         await one.followers.take(`follower-${n}`)
@@ -99,22 +94,29 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       }
     }))
 
-  test('a lease from a clock that was ahead is over once the clock is corrected', async () => {
+  /** Works with a process whose clock is ahead by some time, and another one whose clock is right. */
+  const givenAhead = async (
+    aheadMs: number,
+    work: (ahead: Store, right: Store) => Promise<void>,
+    now = systemClock.now,
+  ) => {
     const place = newPlace()
-    const clock = { ...systemClock, now: () => systemClock.now() + 86_400_000 }
+    const clock = { ...systemClock, now: () => now() + aheadMs }
     const [ahead, right] = [await place.open({ clock }), await place.open()]
-    try {
+    await work(ahead, right).finally(() => Promise.all([ahead.close(), right.close()]))
+  }
+
+  test('a lease from a clock that was ahead is over once the clock is corrected', () =>
+    givenAhead(day, async (ahead, right) => {
       expect(await ahead.secrets.leases.take('login')).toBe(true)
       expect(await ahead.followers.take('mail')).toMatchObject({ position: 0 })
       expect(await right.secrets.leases.take('login')).toBe(true)
       expect(await right.followers.take('mail')).toMatchObject({ position: 0 })
 
       const now = Date.parse(at)
-      const dueAt = new Date(now + 86_400_000).toISOString()
+      const dueAt = new Date(now + day).toISOString()
       const effects = [{ type: 'tokenService.requestToken', data: {}, dueAt }]
-      const event = { type: 'token.requested', data: {}, effects }
-      const pendingEvent = { stream: 'token-a', event, causedBy: 'token.request', machine }
-      await ahead.append({ ...toStream('token-a', 'none'), events: [pendingEvent] })
+      await ahead.append(appendOf('token-a', 'none', [{ effects }]))
       expect(await right.dueEffects(now)).toEqual([])
       expect(await ahead.claimEffect('token-a/1/0', Date.parse(dueAt))).toMatchObject({ wasStarted: false })
       expect(await right.dueEffects(now)).toEqual(['token-a/1/0'])
@@ -122,55 +124,43 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: true })
       expect(await right.dueEffects(now)).toEqual([])
       expect(await ahead.extendLease({ id: 'token-a/1/0', attempts: 1 })).toBe(false)
-    } finally {
-      await Promise.all([ahead.close(), right.close()])
-    }
-  })
+    }))
 
-  test('an effect timed by a clock that was ahead is due once it is corrected, unless it is on keys', async () => {
-    const place = newPlace()
+  test('an effect timed by a clock that was ahead is due once it is corrected, unless it is on keys', () => {
     const now = Date.parse(at)
-    const clock = { ...systemClock, now: () => now + 40 * 86_400_000 }
-    const [ahead, right] = [await place.open({ clock }), await place.open()]
-    try {
-      const aheadAt = new Date(clock.now()).toISOString()
-      const dueAt = new Date(clock.now() + 60_000).toISOString()
-      const effects = [
-        { type: 'portal.listSubscriptions', data: {} },
-        { type: 'portal.listFailures', data: {}, dueAt },
-        { type: 'keys.destroyEpochs', data: {}, dueAt },
-      ]
-      const event = { type: 'token.requested', data: {}, effects }
-      const pendingEvent = { stream: 'token-a', event, causedBy: 'token.request', machine }
-      await ahead.append({ ...toStream('token-a', 'none'), at: aheadAt, events: [pendingEvent] })
-      const both = ['token-a/1/0', 'token-a/1/1']
-      expect(await right.dueEffects(now)).toEqual(both)
-      expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual(['token-a/1/1'])
-      expect(await ahead.claimEffect('token-a/1/0', clock.now())).toMatchObject({ wasStarted: false })
-      await ahead.deferEffect('token-a/1/0', clock.now() + 60_000, 'later')
-      expect(await right.dueEffects(now)).toEqual(both)
-      expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
-      expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
-      // A clock that is less than ten minutes ahead is accepted.
-      expect(await right.dueEffects(clock.now() - 540_000)).not.toContain('token-a/1/1')
-    } finally {
-      await Promise.all([ahead.close(), right.close()])
-    }
+    const aheadNow = now + 40 * day
+    return givenAhead(
+      40 * day,
+      async (ahead, right) => {
+        const dueAt = new Date(aheadNow + 60_000).toISOString()
+        const effects = [
+          { type: 'portal.listSubscriptions', data: {} },
+          { type: 'portal.listFailures', data: {}, dueAt },
+          { type: 'keys.destroyEpochs', data: {}, dueAt },
+        ]
+        await ahead.append(appendOf('token-a', 'none', [{ effects }], { at: new Date(aheadNow).toISOString() }))
+        const both = ['token-a/1/0', 'token-a/1/1']
+        expect(await right.dueEffects(now)).toEqual(both)
+        expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual(['token-a/1/1'])
+        expect(await ahead.claimEffect('token-a/1/0', aheadNow)).toMatchObject({ wasStarted: false })
+        await ahead.deferEffect('token-a/1/0', aheadNow + 60_000, 'later')
+        expect(await right.dueEffects(now)).toEqual(both)
+        expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
+        expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
+        // A clock that is less than ten minutes ahead is accepted.
+        expect(await right.dueEffects(aheadNow - 540_000)).not.toContain('token-a/1/1')
+      },
+      () => now,
+    )
   })
 
-  test('a process whose clock is minutes behind takes no lease from one that is ahead', async () => {
-    const place = newPlace()
-    const clock = { ...systemClock, now: () => systemClock.now() + 540_000 }
-    const [ahead, right] = [await place.open({ clock }), await place.open()]
-    try {
+  test('a process whose clock is minutes behind takes no lease from one that is ahead', () =>
+    givenAhead(540_000, async (ahead, right) => {
       expect(await ahead.secrets.leases.take('login')).toBe(true)
       expect(await ahead.followers.take('mail')).toMatchObject({ position: 0 })
       expect(await right.secrets.leases.take('login')).toBe(false)
       expect(await right.followers.take('mail')).toBeUndefined()
-    } finally {
-      await Promise.all([ahead.close(), right.close()])
-    }
-  })
+    }))
 
   test('a rebuild by one process is seen by the other, which continues to append', () =>
     given(async (one, other) => {

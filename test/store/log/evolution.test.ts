@@ -8,8 +8,7 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, text } from '../../../src/vocabulary/view.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-
-const at = '2030-01-01T00:00:00.000Z'
+import { appendOf, at } from '../append-of.ts'
 
 /** A view that shows the data of events, and so their schema version. */
 const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
@@ -23,11 +22,7 @@ const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
 const open = (path: string, schemas: Schemas = {}) => openStore({ path, schemas, views: [colours] })
 
 const append = (store: Store, stream: string, type: string, data: object) =>
-  store.append({
-    at,
-    streams: [{ stream, expect: 'any' }],
-    events: [{ stream, event: { type, data }, causedBy: 'paint.do', machine: { name: 'paint', version: 1 } }],
-  })
+  store.append(appendOf(stream, 'any', [{ type, data }]))
 
 const readPaints = async (store: Store) =>
   (await store.read({ kind: 'paint' })).map(({ type, data, stream }) => ({ type, data, stream }))
@@ -85,12 +80,7 @@ test('a view is built as of a position or an instant', async () => {
   const store = await open(':memory:')
   const times = ['2030-01-01T00:00:00.000Z', '2030-01-02T00:00:00.000Z', '2030-01-03T00:00:00.000Z']
   for (const [i, time] of times.entries()) {
-    const event = { type: 'paint.mixed', data: { i } }
-    await store.append({
-      at: time,
-      streams: [{ stream: 'paint-a', expect: 'any' }],
-      events: [{ stream: 'paint-a', event, causedBy: 'paint.do', machine: { name: 'paint', version: 1 } }],
-    })
+    await store.append(appendOf('paint-a', 'any', [{ type: 'paint.mixed', data: { i } }], { at: time }))
   }
   const colourAt = async (asOf: { position?: number; at?: string }) =>
     (await store.viewReader.asOf('colours', asOf)).map(row => (row as { colour: string }).colour)

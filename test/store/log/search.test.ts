@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import { openStore } from '../../support/store.ts'
+import { appendOf } from '../append-of.ts'
 
 const rare = 'token.locked'
-const at = '2026-11-20T12:00:00.000Z'
-const machine = { name: 'subject', version: 1 }
 
 /** Makes a log of `count` events with rare ones at some positions. */
 async function given(count: number, rares: readonly number[]) {
@@ -11,13 +10,11 @@ async function given(count: number, rares: readonly number[]) {
   const isRare = new Set(rares)
   const began = (await store.readLast())?.position ?? 0
   for (let position = began + 1; position <= count; ) {
-    const stream = `subject-${position}`
-    const events = Array.from({ length: Math.min(1_000, count + 1 - position) }, (_, i) => ({
-      ...{ stream, causedBy: 'test', machine },
-      event: { type: isRare.has(position + i) ? rare : 'subject.synced', data: {} },
+    const types = Array.from({ length: Math.min(1_000, count + 1 - position) }, (_, i) => ({
+      type: isRare.has(position + i) ? rare : 'subject.synced',
     }))
-    await store.append({ at, streams: [{ stream, expect: 'none' }], events })
-    position += events.length
+    await store.append(appendOf(`subject-${position}`, 'none', types))
+    position += types.length
   }
   return store
 }

@@ -3,9 +3,9 @@ import { expect, test } from 'vitest'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { appendOf } from '../append-of.ts'
 import { withHooks } from '../watched.ts'
 
 test('after an interrupted rotation, no key is cached under its old wrapping', async () => {
@@ -28,20 +28,7 @@ test('after an interrupted rotation, no key is cached under its old wrapping', a
   let streams = 0
   const append = (owner: string) => {
     streams += 1
-    const stream = `bench-${streams}`
-    return store.append({
-      at: '2026-11-20T12:00:00.000Z',
-      streams: [{ stream, expect: 'none' }],
-      events: [
-        {
-          stream,
-          causedBy: 'bench.do',
-          machine: { name: 'bench', version: 1 },
-          event: { type: 'bench.done', data: {} },
-          parts: { note: { owner, value: 'x' } },
-        },
-      ],
-    })
+    return store.append(appendOf(`bench-${streams}`, 'none', [{ parts: { note: { owner, value: 'x' } } }]))
   }
   await append('subject-1')
   // Allows the epoch, the secrets and one page of keys, but not the search for another page.
@@ -59,13 +46,7 @@ test('an erased person’s key is removed from memory, even if no other key is r
   const path = temporaryStore()
   const store = await openStore({ path })
   const owner = 'subject-1'
-  const item = { stream: owner, causedBy: 'bench.do', machine: { name: 'bench', version: 1 } }
-  const at = '2026-11-20T12:00:00.000Z'
-  await store.append({
-    at,
-    streams: [{ stream: owner, expect: 'none' }],
-    events: [{ ...item, event: { type: 'bench.done', data: {} }, parts: { note: { owner, value: 'x' } } }],
-  })
+  await store.append(appendOf(owner, 'none', [{ parts: { note: { owner, value: 'x' } } }]))
   const file = new Database(path, { readonly: true })
   const key = file.prepare('select owner, epoch, wrapped, commitment from owner_key').get() as OwnerKey // Columns.
   const { sealed } = file.prepare('select sealed from part').get() as { sealed: Buffer } // Column.
@@ -73,15 +54,9 @@ test('an erased person’s key is removed from memory, even if no other key is r
   const open = () => store.vault.open(key, `${owner}/1/note`, sealed)
   expect(open()).toBe('x')
   const none = { indexEntries: [], commands: [], streams: [], kept: [], keepsKey: false }
-  await store.append({
-    at,
-    streams: [{ stream: owner, expect: 1 }],
-    events: [{ ...item, event: { type: 'subject.erased', data: {} } }],
-    destroys: {
-      parts: [{ position: 2, name: 'note' }],
-      person: { owner, subject: '1', until: 2, ...none },
-    },
-  })
+  const person = { owner, subject: '1', until: 2, ...none }
+  const destroys = { parts: [{ position: 2, name: 'note' }], person }
+  await store.append(appendOf(owner, 1, [{ type: 'subject.erased' }], { destroys }))
   expect(await store.owners.rotate(3)).toMatchObject({ epoch: 2, rewrapped: 0 })
   await store.owners.destroyEpochs([1])
   expect(open).toThrow()

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import type { Store } from '../../../src/store/store.ts'
 import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { openStore } from '../../support/store.ts'
-import { appendTo } from '../append-to.ts'
+import { appendOf } from '../append-of.ts'
 
 /** Opens a store in memory and counts its commits from then on. */
 async function given() {
@@ -12,6 +12,9 @@ async function given() {
   await new Promise(resolve => setImmediate(resolve))
   return { store, commits: () => store.changes.count - count }
 }
+
+/** Appends the first event of a stream. */
+const appendTo = (store: Store, stream: string) => store.append(appendOf(stream, 'none'))
 
 /** Begins each append in its own callback, as over sockets, all in one turn of the event loop. */
 const inOneTurn = (store: Store, names: readonly string[]) =>
@@ -87,26 +90,8 @@ test('the effects of every append in a commit are recorded, however many there a
   const { store, commits } = await given()
   const due = '2026-11-20T13:00:00.000Z'
   const names = Array.from({ length: 40 }, (_, n) => `validation-${n}`)
-  await Promise.all(
-    names.map(stream =>
-      store.append({
-        at: '2026-11-20T12:00:00.000Z',
-        streams: [{ stream, expect: 'none' }],
-        events: [
-          {
-            stream,
-            event: {
-              type: 'validation.requested',
-              data: {},
-              effects: [{ type: 'a.first', data: {}, dueAt: due }],
-            },
-            causedBy: 'validation.request',
-            machine: { name: 'validation', version: 1 },
-          },
-        ],
-      }),
-    ),
-  )
+  const effects = [{ type: 'a.first', data: {}, dueAt: due }]
+  await Promise.all(names.map(stream => store.append(appendOf(stream, 'none', [{ effects }]))))
   expect(commits()).toBe(1)
   const pending = await store.effects({})
   expect(pending).toMatchObject(names.map(name => ({ id: `${name}/1/0`, state: 'pending', dueAt: due, attempts: 0 })))

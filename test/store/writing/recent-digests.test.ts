@@ -7,9 +7,9 @@ import { digestKey, RecentDigests } from '../../../src/store/writing/writer-cach
 import { createKeyring } from '../../../src/vault/keyring.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { appendOf } from '../append-of.ts'
 
 const keyring = createKeyring(systemEntropy)
 const dayMs = Date.UTC(2031, 0, 1)
@@ -29,11 +29,8 @@ async function given(path = ':memory:') {
   })
   const record = async (content: number, minute: number) => {
     const stream = store.vault.keyring.id + content + minute
-    const event = { type: 'token.rejected', data: { generation: 1 } }
-    const item = { stream, event, causedBy: 'x', machine: { name: 'token', version: 1 } }
-    const at = toInstant(dayMs + minute * 60_000)
-    const streams = [{ stream, expect: 'any' as const }]
-    return (await store.append({ at, streams, events: [item], recent: recentOf(content, minute) })).status
+    const about = { at: toInstant(dayMs + minute * 60_000), recent: recentOf(content, minute) }
+    return (await store.append(appendOf(stream, 'any', [{}], about))).status
   }
   const countRows = async () => {
     const count = { sql: 'select count(*) as n from recent_digest', parameters: [] }
