@@ -1,5 +1,5 @@
 import { damageOrThrow, type Followers, onlyAfterEvents, type WorkDone } from '../../engine/following/followers.ts'
-import { callInTime, type HandlerCall, type HandlerFailure } from '../../engine/following/handler-call.ts'
+import { callInTime, failureLine, type HandlerCall, type HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyMissing, type HandlerState, handlingsAfter } from '../../machines/notification.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
@@ -19,16 +19,6 @@ import {
   openNotification,
 } from './notification.ts'
 
-/** What a worker needs. */
-export interface WorkerParts {
-  readonly context: Pick<ApiContext, 'store' | 'engine' | 'clock'>
-  readonly followers: Followers
-  readonly registered: RegisteredHandler
-  /** The names of all handlers of the event, this one included. */
-  readonly handlers: () => readonly string[]
-  readonly onFailed: (notification: string, failure: HandlerFailure) => void
-}
-
 interface PendingNotification {
   readonly position: number
   dueAt: number
@@ -41,9 +31,9 @@ interface CallResult {
   /** The stream's version for this handler when it was called; a later event, such as a replay, needs another call. */
   readonly version: number
   readonly key: string | undefined
-  readonly message: { readonly type: string; readonly data: object }
-  /** Absent when it was handled. */
-  readonly failed?: { readonly isOver: boolean; readonly failure?: HandlerFailure }
+  readonly message: { readonly type: 'host.handled' | 'host.failed'; readonly data: object }
+  /** Absent when it was handled, or was parked because its body was destroyed, which is no failure to report. */
+  readonly failure?: HandlerFailure
 }
 
 interface WorkerState {
@@ -66,6 +56,7 @@ const storeErrors: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 
 const checkedPerTurn = 50
 /** How many results may be waiting for their commit while more calls are made: fast handlers share a commit. */
 const recordingsMax = 16
+const failureMessages = ['a handler failed for a notification', 'a notification is parked'] as const
 
 /**
  * Calls one handler for the notifications of its event, in one process at a time. A failed notification is retried with
@@ -75,7 +66,10 @@ const recordingsMax = 16
  * ones is read from their own streams, so a crash loses nothing and repeats nothing that was recorded.
  */
 export class HandlerWorker {
-  readonly #parts: WorkerParts
+  readonly #context: ApiContext
+  readonly #registered: RegisteredHandler
+  /** The names of all handlers of the event, this one included. More may be added. */
+  readonly #handlers: readonly string[]
   readonly #name: string
   #state: WorkerState | undefined
   /** Results that are being committed. */
@@ -83,9 +77,11 @@ export class HandlerWorker {
   /** Results that could not be committed, as on a full disk: they are recorded later without another call. */
   readonly #unrecorded = new Map<string, CallResult>()
 
-  constructor(parts: WorkerParts) {
-    this.#parts = parts
-    this.#name = followerName(parts.registered)
+  constructor(context: ApiContext, registered: RegisteredHandler, handlers: readonly string[]) {
+    this.#context = context
+    this.#registered = registered
+    this.#handlers = handlers
+    this.#name = followerName(registered)
   }
 
   /** Does the work that is due now, until the signal. The trouble is the damage of a postponed notification. */
@@ -97,7 +93,7 @@ export class HandlerWorker {
   }
 
   async #runHandler(closing: AbortSignal): Promise<WorkDone> {
-    const { followers } = this.#parts
+    const { followers } = this.#context
     const follower = await followers.claim(this.#name)
     if (follower?.position !== this.#state?.follower.position) this.#state = undefined
     if (!follower) this.#unrecorded.clear()
@@ -109,7 +105,7 @@ export class HandlerWorker {
 
   /** Until when there is nothing to do. Does not take the follower, so that an idle process writes nothing. */
   async #whenIdle(): Promise<WorkDone | undefined> {
-    const { followers } = this.#parts
+    const { followers } = this.#context
     if (!this.#state) return followers.whenIdle(this.#name, followedTypes)
     const { pending, cursor, damage } = this.#state
     const retry = nextRetry(this.#state)
@@ -123,10 +119,10 @@ export class HandlerWorker {
       const isAtEnd = await this.#readPage(state)
       await yieldToEventLoop()
       if (!(await this.#callDue(state, closing)) || !(await this.#advanceFollower(state))) this.#state = undefined
-      if (!this.#state) return this.#parts.followers.lookAgain()
+      if (!this.#state) return this.#context.followers.lookAgain()
       if (state.damage && state.pending.size === 0) {
         this.#state = undefined
-        return this.#parts.followers.failAtNext(state.follower, followedTypes, state.damage)
+        return this.#context.followers.failAtNext(state.follower, followedTypes, state.damage)
       }
       if (isAtEnd || closing.aborted) return nextRetry(state)
     }
@@ -134,13 +130,12 @@ export class HandlerWorker {
 
   /** Reads a page of the log. True at the end of the log, or when `pending` is full. */
   async #readPage(state: WorkerState): Promise<boolean> {
-    const { evento, name } = this.#parts.registered
+    const { evento, name } = this.#registered
     const { pending, cursor } = state
     const limit = Math.min(pendingMax - pending.size, eventsPerPage)
     if (limit <= 0) return true
-    const page = await this.#parts.context.store
-      .readWithEnd({ after: cursor, types: followedTypes, limit })
-      .catch(damageOrThrow)
+    const { store } = this.#context
+    const page = await store.readWithEnd({ after: cursor, types: followedTypes, limit }).catch(damageOrThrow)
     if (page instanceof AverbaError) {
       state.damage = page
       return true
@@ -157,7 +152,7 @@ export class HandlerWorker {
 
   /** Calls the handler for all that are due. False when another process has taken the follower. */
   async #callDue({ pending, follower }: WorkerState, closing: AbortSignal): Promise<boolean> {
-    const { context } = this.#parts
+    const { followers } = this.#context.store
     const blockedKeys = new Set<string>()
     try {
       let checked = 0
@@ -167,7 +162,7 @@ export class HandlerWorker {
         if (++checked % checkedPerTurn === 0) await yieldToEventLoop()
         const isBlocked = one.key !== undefined && blockedKeys.has(one.key)
         const isDue = this.#isDue(one)
-        if (!isBlocked && isDue && !(await context.store.followers.holds(follower))) return false
+        if (!isBlocked && isDue && !(await followers.holds(follower))) return false
         if (!isBlocked && isDue && (await this.#callFor(stream, one, blockedKeys))) pending.delete(stream)
         else if (one.key !== undefined) blockedKeys.add(one.key)
         if (this.#recording.length === recordingsMax) await this.#awaitRecordings()
@@ -190,7 +185,8 @@ export class HandlerWorker {
 
   /** Calls the handler for a notification that is due. True when it is handled or parked. */
   async #callFor(stream: string, one: PendingNotification, blockedKeys: ReadonlySet<string>): Promise<boolean> {
-    const { context, registered } = this.#parts
+    const context = this.#context
+    const registered = this.#registered
     const read = await readClearNotification(context.store, stream, registered).catch(damageOrThrow)
     if (read instanceof AverbaError) return this.#postponeDamaged(stream, one, read)
     const { clear, version } = read
@@ -212,7 +208,7 @@ export class HandlerWorker {
     if (!this.#isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
     const call = (found: Notification) =>
-      this.#parts.followers.scope.within(() => callHandler(context.clock, registered, found))
+      context.followers.scope.within(() => callHandler(context.clock, registered, found))
     const reason = destroyed ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     const called = { version, key: one.key }
     if (reason === undefined)
@@ -222,47 +218,48 @@ export class HandlerWorker {
     // No jitter: one worker calls one handler in sequence.
     one.dueAt = context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
-    const failure = { attempt: attempts, reason, isParked: isOver }
-    return this.#recordResult(stream, {
-      ...called,
-      message: { type: 'host.failed', data: { reason, retryAt } },
-      // A body destroyed by retention or an erasure is no failure to report.
-      failed: { isOver, ...(destroyed === undefined && { failure }) },
-    })
+    const failure = destroyed === undefined && { failure: { attempt: attempts, reason, isParked: isOver } }
+    const message = { type: 'host.failed', data: { reason, retryAt } } as const
+    return this.#recordResult(stream, { ...called, message, ...failure })
   }
 
   /** Records a result, and keeps it until it is committed. True when no further call is needed. */
   async #recordResult(stream: string, result: CallResult): Promise<boolean> {
     this.#unrecorded.set(stream, result)
-    const recording = this.#record(stream, result.message).then(() => void this.#unrecorded.delete(stream))
-    const { failed } = result
-    if (!failed) {
+    const { message, failure } = result
+    const recording = this.#record(stream, message).then(() => void this.#unrecorded.delete(stream))
+    if (message.type === 'host.handled') {
       recording.catch(() => undefined) // #awaitRecordings throws it.
       this.#recording.push(recording)
       return true
     }
     await recording
-    if (failed.failure) this.#parts.onFailed(idOfStream(stream), failed.failure)
-    return failed.isOver
+    if (failure) this.#logFailure(stream, failure)
+    return failure?.isParked ?? true
+  }
+
+  #logFailure(stream: string, failure: HandlerFailure): void {
+    const { evento, name } = this.#registered
+    const line = failureLine(failure, failureMessages, { evento, handler: name, notification: idOfStream(stream) })
+    if (line) this.#context.log(line)
   }
 
   #isDue({ dueAt }: Pick<PendingNotification, 'dueAt'>): boolean {
-    return isWaitOver(dueAt, this.#parts.context.clock.now(), backoffMaxMs)
+    return isWaitOver(dueAt, this.#context.clock.now(), backoffMaxMs)
   }
 
   /** Retries a notification with a damaged stream later, in this process only: nothing can be recorded in it. */
   #postponeDamaged(stream: string, one: PendingNotification, error: AverbaError): false {
     const attempts = (one.damage?.attempts ?? 0) + 1
     one.damage = { error, attempts }
-    one.dueAt = this.#parts.context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
-    const failure = { attempt: attempts, reason: error.code, isParked: false }
-    this.#parts.onFailed(idOfStream(stream), failure)
+    one.dueAt = this.#context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
+    this.#logFailure(stream, { attempt: attempts, reason: error.code, isParked: false })
     return false
   }
 
   /** Sets the notification's key, or returns why the key function failed. */
   #assignKey(one: PendingNotification, notification: Notification): string | undefined {
-    const { key } = this.#parts.registered
+    const { key } = this.#registered
     try {
       if (key && one.key === undefined) one.key = key(notification)
       return undefined
@@ -272,9 +269,8 @@ export class HandlerWorker {
   }
 
   async #record(stream: string, { type, data }: { type: string; data: object }): Promise<void> {
-    const { context, registered, handlers } = this.#parts
-    const message = { type, data: { ...data, handler: registered.name, handlers: handlers() } }
-    await context.engine.record(async () => ({ targets: [{ stream, message }] }))
+    const message = { type, data: { ...data, handler: this.#registered.name, handlers: this.#handlers } }
+    await this.#context.engine.record(async () => ({ targets: [{ stream, message }] }))
   }
 
   /** Moves the follower before the first pending notification. False when another process has taken it. */
@@ -284,7 +280,7 @@ export class HandlerWorker {
     const { follower } = state
     if (position === follower.position) return true
     state.follower = { ...follower, position, attempts: 0 }
-    return this.#parts.context.store.followers.move(follower, position)
+    return this.#context.store.followers.move(follower, position)
   }
 }
 

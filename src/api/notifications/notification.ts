@@ -48,12 +48,8 @@ interface StoredNotification<B> {
 }
 
 /** The clear data of a notification, with the address of its sealed body. */
-export interface ClearNotification {
+export interface ClearNotification extends Pick<Notification, 'evento' | 'copies' | 'at' | 'handlers'> {
   readonly stream: string
-  readonly evento: string
-  readonly copies: number
-  readonly at: Instant
-  readonly handlers: readonly HandlerState[]
   readonly body: PartAddress
   readonly origin: Notification['origin']
   /** For a recovered one: when its delivery failed. */
@@ -68,24 +64,12 @@ export function toSealedBody(body: Uint8Array, recipient?: SealedBody['recipient
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
-/** Opens the sealed part of a notification, with `open` when it is given. */
+/** Opens a notification. */
 export async function openNotification(
   { store }: Pick<ApiContext, 'store'>,
-  { stream, body, origin, failedAt, ...clear }: ClearNotification,
-  open: (address: PartAddress) => Promise<SealedBody | undefined> = address => openAs(store, 'body', address),
+  clear: ClearNotification,
 ): Promise<Notification> {
-  const sealed = await open(body)
-  const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
-  const named = sealed?.recipient
-  const stored = {
-    id: idOfStream(stream),
-    ...clear,
-    body: sealed === undefined ? null : parseBody(raw),
-    raw,
-    state: overallState(clear.handlers),
-  }
-  if (origin === 'recovered') return { ...stored, origin, failedAt }
-  return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
+  return toNotification(clear, await openAs(store, 'body', clear.body))
 }
 
 /** Opens a notification for a list; a damaged one does not throw. */
@@ -97,8 +81,25 @@ export async function openListedNotification(
     return await openNotification(context, clear)
   } catch (error) {
     if (!isDamage(error)) throw error
-    return { ...(await openNotification(context, clear, async () => undefined)), isDamaged: true }
+    return { ...toNotification(clear, undefined), isDamaged: true }
   }
+}
+
+function toNotification(
+  { stream, body: _, origin, failedAt, ...clear }: ClearNotification,
+  sealed: SealedBody | undefined,
+): Notification {
+  const raw = Buffer.from(sealed?.bytes ?? '', 'base64')
+  const named = sealed?.recipient
+  const stored = {
+    id: idOfStream(stream),
+    ...clear,
+    body: sealed === undefined ? null : parseBody(raw),
+    raw,
+    state: overallState(clear.handlers),
+  }
+  if (origin === 'recovered') return { ...stored, origin, failedAt }
+  return { ...stored, origin, ...(named && { recipient: { tipo: named.tipo, id: named.id } }) }
 }
 
 /** The address of a notification's body, by the first event of its stream. */

@@ -1,9 +1,4 @@
-import {
-  checkHandlerTime,
-  failureLine,
-  type HandlerCall,
-  type HandlerTime,
-} from '../../engine/following/handler-call.ts'
+import { checkHandlerTime, type HandlerCall, type HandlerTime } from '../../engine/following/handler-call.ts'
 import { handlingStates } from '../../machines/notification.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { readHandlings } from '../../views/notifications.ts'
@@ -64,27 +59,16 @@ export interface Notifications {
 }
 
 const notificationsPerPage = 100
-const failureMessages = ['a handler failed for a notification', 'a notification is parked'] as const
 
 /** Creates the area `notifications`. */
 export function createNotifications(context: ApiContext): Notifications {
-  const { followers } = context
   const registered = new Map<string, string[]>()
 
   function addHandler(handler: RegisteredHandler): void {
     const { evento, name } = handler
     const handlers = registered.get(evento) ?? []
-    const worker = new HandlerWorker({
-      context,
-      followers,
-      registered: handler,
-      handlers: () => handlers,
-      onFailed(notification, failure) {
-        const line = failureLine(failure, failureMessages, { evento, handler: name, notification })
-        if (line) context.log(line)
-      },
-    })
-    followers.attach(followerName(handler), closing => worker.work(closing))
+    const worker = new HandlerWorker(context, handler, handlers)
+    context.followers.attach(followerName(handler), closing => worker.work(closing))
     handlers.push(name)
     registered.set(evento, handlers)
   }
