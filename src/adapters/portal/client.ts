@@ -1,18 +1,12 @@
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
+import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
 import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
-import {
-  type AnswerReader,
-  type Exchange,
-  type ExchangeOptions,
-  type HttpAnswer,
-  sendRequest,
-  toOutcome,
-} from '../http/exchange.ts'
+import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
+import type { PortalLogin } from './login.ts'
 import {
   isDeleted,
   type ListedFailure,
@@ -27,16 +21,14 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type LoginShare, SharedSession } from './shared-session.ts'
+import { type SharedLogin, SharedSession } from './shared-session.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** The address of the portal, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
-  readonly authenticate: PortalAuthentication
-  /** The shared session of an identity; shared only within this process when absent, like the next two. */
-  readonly shareOf?: (identity: string) => SharedText
-  readonly logins?: LoginShare
+  readonly authenticate: Exclude<PortalAuthentication, PortalLogin> | SharedLogin
+  /** Shared only within this process when absent. */
   readonly closedTimes?: SharedText
   /** How large an answer with failure records may be: 64 MiB when absent. */
   readonly failuresBytesMax?: number
@@ -67,13 +59,12 @@ interface WantedSubscription {
   readonly evento: string
   readonly endpoint: string
   readonly generation: number
-  /** The registration that a call is about: a newer one may exist by now. */
-  readonly remoteId?: number
   /** For a subscription to create: the portal had one for the event before. */
   readonly follows?: boolean
 }
 
 interface RegisteredSubscription extends WantedSubscription {
+  /** The registration that a call is about: a newer one may exist by now. */
   readonly remoteId: number
 }
 
@@ -89,22 +80,21 @@ type Undone =
 
 interface PortalOperation<E extends { readonly data: unknown; readonly fact: Fact }> {
   readonly effectClass: EffectClass
-  readonly isRoutine?: true
   /** The subscription that a call changes. */
   readonly subscription?: (data: E['data']) => WantedSubscription
-  /** What is recorded of a call that the portal declined. */
-  readonly ofDeclined?: (data: E['data']) => object
+  /** What is recorded of a call that was declined or lost. */
+  readonly undone?: (data: E['data']) => object
   readonly write: (base: string, headers: Record<string, string>, data: E['data'], secrets: Secrets) => Request
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, data: E['data'], begunAt: Instant) => E['fact'] | undefined
-  /** Limits the retries after an answer that is too large: the next one would be no smaller. */
-  readonly oversized?: { readonly attemptsMax: number; readonly why: string }
 }
 
 /** All failures of a day come in one answer. */
 const defaultFailuresBytesMax = 64 * 1_048_576
 /** Shorter than the lease of an attempt: two processes never query a slow portal at once. */
 const failuresBudgetMs = 45_000
+/** When to give up a day that is too large: the next answer would be no smaller. */
+const oversizedDay = { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' }
 
 const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalEffects[T]> } = {
   'portal.subscribe': {
@@ -123,6 +113,7 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
   'portal.changeSubscription': {
     effectClass: 'probed',
     subscription: data => data,
+    undone: ({ remoteId }) => ({ remoteId }),
     write: (base, headers, { remoteId, evento, endpoint }, secrets) =>
       writeChange(base, headers, remoteId, { evento, endpoint, ...secrets }),
     read(text, data) {
@@ -134,6 +125,7 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
   'portal.deleteSubscription': {
     effectClass: 'probed',
     subscription: data => data,
+    undone: ({ remoteId }) => ({ remoteId }),
     write: (base, headers, { remoteId }) => writeDelete(base, headers, remoteId),
     read: (text, { remoteId }) => (isDeleted(text) ? portalFact('subscriptionDeleted', { remoteId }) : undefined),
   },
@@ -147,10 +139,8 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
   },
   'portal.listFailures': {
     effectClass: 'read',
-    isRoutine: true,
-    ofDeclined: ({ day, recover }) => (recover && day ? { day } : {}),
+    undone: ({ day, recover }) => (recover && day ? { day } : {}),
     write: (base, headers, { day }) => writeFailures(base, headers, day),
-    oversized: { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' },
     read(text) {
       const listing = readFailures(text)
       return listing && portalFact('failuresListed', listing)
@@ -160,8 +150,12 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
 
 /** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): PerformersOf<PortalEffects> {
+  const { authenticate, fetch } = options
   const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
-  const authenticator = createAuthenticator(options, closedTimes)
+  const authenticator =
+    typeof authenticate === 'function'
+      ? new GivenHeaders(() => authenticate(fetch))
+      : new SharedSession({ ...options, ...authenticate, times: closedTimes })
   return makePerformers<PortalEffects, Undone>(operations, type =>
     toPerformer(type, operations[type], options, authenticator, closedTimes),
   )
@@ -174,21 +168,17 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
   authenticator: PortalAuthenticator,
   closedTimes: ClosedTimes,
 ): Performer<E['data'], E['fact'] | Undone> {
-  const { effectClass, isRoutine } = operation
+  const { effectClass } = operation
   const verb = type.slice('portal.'.length)
-  const remoteIdOf = (data: E['data']) => {
-    const { remoteId } = operation.subscription?.(data) ?? {}
-    return remoteId === undefined ? {} : { remoteId }
-  }
   const lost = ({ data }: { readonly data: E['data'] }): Undone =>
-    portalFact('lost', { operation: verb, ...remoteIdOf(data) })
+    portalFact('lost', { operation: verb, ...operation.undone?.(data) })
   const isFailureList = type === 'portal.listFailures'
   const { failuresBytesMax = defaultFailuresBytesMax } = options
   const limits = { budgetMs: failuresBudgetMs, bodyBytesMax: failuresBytesMax }
   const exchangeOptions = { ...options, ...(isFailureList && { limits }) }
   return {
     effectClass,
-    ...(isRoutine && { isRoutine }),
+    ...(isFailureList && { isRoutine: true }),
     lostFact: lost,
     async perform(pending, _, maySend) {
       const closed = await closedTimes.findClosed(verb)
@@ -208,57 +198,24 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
       const reader: AnswerReader<E['fact'] | Undone> = {
         service: 'portal',
         settled: text => operation.read(text, data, begunAt),
-        declined: answer =>
-          declinedFact(verb, answer, pending, { ...operation.ofDeclined?.(data), ...remoteIdOf(data) }),
+        declined: answer => declinedFact(verb, answer, pending, operation.undone?.(data)),
         isSuccess: status => status >= 200 && status < 300,
         lost: () => lost(pending),
       }
       const result = await authenticator.send(send)
       if (result.status === 'deferred') return result
       const refused = result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
-      return refused ?? limitRetries(toOutcome(result, effectClass, reader, options.clock), result, operation)
+      if (refused) return refused
+      const outcome = toOutcome(result, effectClass, reader, options.clock)
+      const isOversized = isFailureList && result.status === 'lost' && result.isOversized
+      return outcome.status === 'deferred' && isOversized ? { ...outcome, ends: oversizedDay } : outcome
     },
   }
 }
 
-function limitRetries<F extends Fact>(
-  outcome: AttemptOutcome<F>,
-  result: Exchange,
-  { oversized }: Pick<PortalOperation<PortalEffects['portal.listFailures']>, 'oversized'>,
-): AttemptOutcome<F> {
-  const isOversized = result.status === 'lost' && result.isOversized
-  if (outcome.status !== 'deferred' || !isOversized || !oversized) return outcome
-  return { ...outcome, ends: oversized }
-}
-
-function createAuthenticator(options: PortalClientOptions, closedTimes: ClosedTimes): PortalAuthenticator {
-  const { authenticate, fetch, shareOf = sharesInMemory(), logins = loginsInMemory() } = options
-  return typeof authenticate === 'function'
-    ? new GivenHeaders(() => authenticate(fetch))
-    : new SharedSession({ ...options, login: authenticate, shareOf, logins, times: closedTimes })
-}
-
-function loginsInMemory(): LoginShare {
-  return {
-    ...shareInMemory(),
-    takeLease: async () => true,
-    releaseLease: async () => undefined,
-    digestIdentity: identity => identity,
-  }
-}
-
-function sharesInMemory(): (identity: string) => SharedText {
-  const shares = new Map<string, SharedText>()
-  return identity => {
-    const share = shares.get(identity) ?? shareInMemory()
-    shares.set(identity, share)
-    return share
-  }
-}
-
-function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, of: object): Undone {
+function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, undone?: object): Undone {
   const problem = readProblem(answer.status, answer.redacted())
-  const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...of }
+  const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...undone }
   return {
     ...portalFact('declined', data),
     parts: { problem: { owner: stream, value: problemPart(problem) } },

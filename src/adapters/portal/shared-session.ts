@@ -1,3 +1,4 @@
+import { KeyedLock } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -63,11 +64,16 @@ const emptySession: Session = { authorization: '', csrf: '', endsAt: toInstant(0
 
 const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', identityDigest: '' }
 
-interface SharedSessionOptions extends ExchangeOptions {
-  readonly baseUrl: string
+/** A login, and what the processes of a store share of it. */
+export interface SharedLogin {
   readonly login: PortalLogin
+  /** The session of an identity. */
   readonly shareOf: (identity: string) => SharedText
   readonly logins: LoginShare
+}
+
+interface SharedSessionOptions extends ExchangeOptions, SharedLogin {
+  readonly baseUrl: string
   readonly times: ClosedTimes
 }
 
@@ -83,7 +89,7 @@ export class SharedSession implements PortalAuthenticator {
   /** Looked up for each call: the keys or the certificate may have changed. */
   #share: SharedText = shareInMemory()
   #identity = ''
-  #lastCall: Promise<unknown> = Promise.resolve()
+  readonly #calls = new KeyedLock()
   /** The session that the current call logged in for. */
   #ownSession: Session | undefined
 
@@ -93,9 +99,7 @@ export class SharedSession implements PortalAuthenticator {
 
   /** Sends a call. Calls of this process run one after the other: each answer changes the second token. */
   send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
-    const sent = this.#lastCall.then(() => this.#send(call))
-    this.#lastCall = sent.catch(() => undefined)
-    return sent
+    return this.#calls.run(['call'], () => this.#send(call))
   }
 
   async #send(call: AuthenticatedCall): Promise<Exchange | NoSession> {

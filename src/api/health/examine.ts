@@ -19,7 +19,7 @@ import { checkOptionShape } from '../check-options.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
 import { tlsOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
-import { DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
+import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -89,7 +89,9 @@ async function readSecrets(options: HostOptions): Promise<void> {
   const { authenticate } = portal ?? {}
   const results = await Promise.allSettled([
     ...Object.entries(sources).map(([what, source]) => readSecret(source, what)),
-    ...declared.all.map(({ evento, endpoint }) => declared.secretsOf(evento, { endpoint, generation: 1 })),
+    ...declared.all.map(async ({ evento, endpoint }) =>
+      createSecrets(evento, await declared.readSources(evento), { endpoint, generation: 1 }),
+    ),
     ...(portal && typeof authenticate === 'object' ? [authenticate.write(portal.baseUrl)] : []),
   ])
   const failed = results.flatMap(each => (each.status === 'rejected' ? [each.reason] : []))

@@ -16,7 +16,7 @@ export interface ReceiverMethods {
 /** Creates the module of the receiver, which stores notifications and counts those that it refuses. */
 export function createReceiverModule(
   context: ApiContext,
-  { declarations, accepted, methods }: SubscriptionModule,
+  { declarations, secrets, methods }: SubscriptionModule,
 ): Module<ReceiverMethods> {
   const { clock, engine, options, log, tracing } = context
   const refused = new RefusedNotifications(evento => declarations.isDeclared(evento))
@@ -28,8 +28,8 @@ export function createReceiverModule(
   const receiver = createReceiver({
     clock,
     ...options.receiver,
-    secretsOf: evento => accepted.candidatesFor(evento),
-    recheck: head => accepted.recheck(head),
+    secretsOf: evento => secrets.candidatesFor(evento),
+    recheck: head => secrets.recheck(head),
     async store(incoming) {
       // The portal keeps a failure record of a notification that was answered 503, and we read it.
       await engine.record(() => routeNotification(context, incoming), { isKeptElsewhere: true })

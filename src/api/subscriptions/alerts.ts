@@ -8,7 +8,7 @@ import type { Recorded } from '../events.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { readUnreadableIds, subscriptionRows } from './routes.ts'
-import type { AcceptedSecrets } from './secrets/accepted.ts'
+import type { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 
 /** Something about the portal's subscriptions that needs a person's attention. */
 interface SubscriptionAlert {
@@ -28,20 +28,19 @@ const readingsMax = 62
 export class SubscriptionAlerts {
   readonly #context: ApiContext
   readonly #declarations: DeclaredSubscriptions
-  readonly #accepted: Pick<AcceptedSecrets, 'unapplied'>
+  readonly #secrets: SubscriptionSecrets
   #loggedKeys: ReadonlySet<string> = new Set()
-  #failureReadings: readonly Recorded<'portal.failuresListed'>[] = []
 
-  constructor(context: ApiContext, declarations: DeclaredSubscriptions, accepted: Pick<AcceptedSecrets, 'unapplied'>) {
+  constructor(context: ApiContext, declarations: DeclaredSubscriptions, secrets: SubscriptionSecrets) {
     this.#context = context
     this.#declarations = declarations
-    this.#accepted = accepted
+    this.#secrets = secrets
   }
 
   /** Checks the subscriptions, for `health()`; `undefined` when neither portal nor receiver is configured. */
   async check(): Promise<CheckResult | undefined> {
     if (!this.#isConcerned()) return undefined
-    const unapplied = await this.#accepted.unapplied()
+    const unapplied = await this.#secrets.unapplied()
     const alerts = await this.#findAlerts(unapplied)
     const details = alerts.map(each => each.detail)
     if (unapplied.length > 0) {
@@ -56,7 +55,7 @@ export class SubscriptionAlerts {
 
   async logNew(): Promise<void> {
     if (!this.#isConcerned()) return
-    const alerts = await this.#findAlerts(await this.#accepted.unapplied())
+    const alerts = await this.#findAlerts(await this.#secrets.unapplied())
     for (const { key, line } of alerts) if (!this.#loggedKeys.has(key)) this.#context.log(line)
     this.#loggedKeys = new Set(alerts.map(each => each.key))
   }
@@ -69,7 +68,7 @@ export class SubscriptionAlerts {
   async #findAlerts(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
     const rows = await subscriptionRows(this.#context)
     const now = this.#context.clock.now()
-    const listed = await this.#readLast('portal.listed')
+    const listed = await this.#context.store.readLast({ stream: portalStream, types: ['portal.listed'] })
     const hidden = listed ? await readUnreadableIds(this.#context, listed) : []
     const declared = this.#declarations.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
@@ -95,19 +94,10 @@ export class SubscriptionAlerts {
     ]
   }
 
-  /** The readings of failures, the newest first, cached until there is a newer one. */
-  async #readings(): Promise<readonly Recorded<'portal.failuresListed'>[]> {
+  /** The readings of failures, the newest first. */
+  #readings(): Promise<readonly Recorded<'portal.failuresListed'>[]> {
     const types = ['portal.failuresListed'] as const
-    const newest = await this.#readLast('portal.failuresListed')
-    if (newest && newest.id !== this.#failureReadings[0]?.id) {
-      const filter = { stream: portalStream, types, backward: true, limit: readingsMax }
-      this.#failureReadings = await this.#context.store.read(filter)
-    }
-    return this.#failureReadings
-  }
-
-  #readLast<T extends 'portal.listed' | 'portal.failuresListed'>(type: T): Promise<Recorded<T> | undefined> {
-    return this.#context.store.readLast({ stream: portalStream, types: [type] })
+    return this.#context.store.read({ stream: portalStream, types, backward: true, limit: readingsMax })
   }
 }
 

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { createPortalClient, type PortalEffects } from '../../adapters/portal/client.ts'
-import type { LoginShare } from '../../adapters/portal/shared-session.ts'
+import type { PortalLogin } from '../../adapters/portal/login.ts'
+import type { SharedLogin } from '../../adapters/portal/shared-session.ts'
 import type { SharedText } from '../../adapters/portal/shared-text.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
 import { portalStream } from '../../vocabulary/names.ts'
@@ -16,7 +17,7 @@ import { recordFailures } from './failures/recovery.ts'
 import { RecoverySchedule } from './failures/recovery-schedule.ts'
 import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
-import { AcceptedSecrets } from './secrets/accepted.ts'
+import { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 import { createSubscriptions, listDueDeletions, type Subscriptions } from './subscriptions.ts'
 
 /** The area of the foreign-trade portal (document 3). */
@@ -27,7 +28,7 @@ export interface SubscriptionMethods {
 /** The module of the portal, with what the receiver needs. */
 export interface SubscriptionModule extends Module<SubscriptionMethods> {
   readonly declarations: DeclaredSubscriptions
-  readonly accepted: AcceptedSecrets
+  readonly secrets: SubscriptionSecrets
 }
 
 /** Creates the module of the portal's subscriptions and failure records. */
@@ -35,17 +36,17 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
   const { options, store } = context
   const { portal } = options
   const declarations = new DeclaredSubscriptions(options)
-  const accepted = new AcceptedSecrets(context, declarations)
-  const alerts = new SubscriptionAlerts(context, declarations, accepted)
+  const secrets = new SubscriptionSecrets(context, declarations)
+  const alerts = new SubscriptionAlerts(context, declarations, secrets)
   const schedule = new RecoverySchedule(context)
   const readings = new KeyedLock()
   return {
     declarations,
-    accepted,
-    methods: { subscriptions: createSubscriptions(context, declarations) },
+    secrets,
+    methods: { subscriptions: createSubscriptions(context, declarations, secrets) },
     checkLog: () => checkPortalAddress(store, portal),
     ...(portal && {
-      performers: createPortalPerformers(context, declarations, portal),
+      performers: createPortalPerformers(context, secrets, portal),
       limits: { portal },
       jobs: [
         {
@@ -58,8 +59,8 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {
-        const { request, withOurSecrets } = await routeSubscriptions(context, declarations, fact, since)
-        for (const evento of withOurSecrets) await accepted.history.noteSeenAtPortal(evento)
+        const { request, withOurSecrets } = await routeSubscriptions(context, declarations, secrets, fact, since)
+        for (const evento of withOurSecrets) await secrets.noteSeenAtPortal(evento)
         return request
       },
       'portal.failuresListed': async (_, fact) => ({ targets: [{ stream: portalStream, message: fact }] }),
@@ -99,24 +100,18 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
 /** Creates the performers of the portal's calls. With a login, connections present its certificate. */
 function createPortalPerformers(
   context: ApiContext,
-  declarations: DeclaredSubscriptions,
+  secrets: SubscriptionSecrets,
   portal: NonNullable<HostOptions['portal']>,
 ): PerformersOf<PortalEffects> {
   const { baseUrl, authenticate, failuresBytesMax } = portal
-  const login = typeof authenticate === 'object' ? authenticate : undefined
-  const sessionOf = (identity: string) => sharedName(context, 'portal-session', baseUrl, identity)
   const client = createPortalClient({
     baseUrl,
-    authenticate,
+    authenticate: typeof authenticate === 'object' ? shareLogin(context, baseUrl, authenticate) : authenticate,
     clock: context.clock,
     fetch: context.http.open('portal'),
-    secretsOf: declarations.secretsOf.bind(declarations),
-    closedTimes: shareText(context, `portal-closed-${shortHash(baseUrl)}`),
+    secretsOf: secrets.secretsOf.bind(secrets),
+    closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
-    ...(login && {
-      shareOf: identity => shareText(context, sessionOf(identity)),
-      logins: shareLogins(context, sharedName(context, 'portal-login', baseUrl, login.roleType), sessionOf),
-    }),
   })
   return guardByPortalAddress(context.store, portal, client)
 }
@@ -126,13 +121,19 @@ function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose:
   return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
 }
 
-function shareLogins(context: ApiContext, name: string, digestIdentity: LoginShare['digestIdentity']): LoginShare {
+function shareLogin(context: ApiContext, baseUrl: string, login: PortalLogin): SharedLogin {
   const { leases } = context.store.secrets
+  const name = sharedName(context, 'portal-login', baseUrl, login.roleType)
+  const sessionOf = (identity: string) => sharedName(context, 'portal-session', baseUrl, identity)
   return {
-    ...shareText(context, name),
-    takeLease: () => leases.take(name),
-    releaseLease: () => leases.release(name),
-    digestIdentity,
+    login,
+    shareOf: identity => shareText(context, sessionOf(identity)),
+    logins: {
+      ...shareText(context, name),
+      takeLease: () => leases.take(name),
+      releaseLease: () => leases.release(name),
+      digestIdentity: sessionOf,
+    },
   }
 }
 
@@ -141,8 +142,4 @@ function shareText({ store: { secrets } }: ApiContext, name: string): SharedText
     find: async () => (await secrets.find(name))?.value,
     change: make => secrets.change(name, make),
   }
-}
-
-function shortHash(text: string): string {
-  return hash('sha256', text, 'hex').slice(0, 16)
 }

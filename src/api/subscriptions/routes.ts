@@ -15,7 +15,7 @@ import type { OutcomeFact } from '../effect-types.ts'
 import type { Recorded } from '../events.ts'
 import type { ListedAtPortal } from '../sealed-parts.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
-import type {} from './plan.ts'
+import type { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 
 /** A keyed digest of a pair of secrets: comparable, and useless without the keyring. */
 export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
@@ -29,13 +29,14 @@ export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAut
 export async function routeSubscriptions(
   context: ApiContext,
   declarations: DeclaredSubscriptions,
+  ourSecrets: SubscriptionSecrets,
   fact: OutcomeFact<'portal.subscriptionsListed'>,
   since: number,
 ): Promise<{ request: DecisionRequest; withOurSecrets: string[] }> {
   const { items, unreadable } = fact.data
   const list = items.map(each => withoutFuture(each, context.clock.now()))
   const rows = await subscriptionRows(context)
-  const { observe, adopt } = createListMessages(context, declarations)
+  const { observe, adopt } = createListMessages(context, declarations, ourSecrets)
   const targets: AddressedMessage[] = []
   const withOurSecrets: string[] = []
   for (const row of rows) {
@@ -53,7 +54,7 @@ export async function routeSubscriptions(
       const { remoteId, evento, endpoint, secrets, isDeleted, lastSuccessAt, registeredAt } = each
       // Ours has the secrets of the event it was registered for, even if the event was changed at the portal.
       const own = rows.find(row => row.remote_id === remoteId)?.evento ?? evento
-      const generation = await declarations.generationIn(own, each)
+      const generation = await ourSecrets.generationIn(own, each)
       const digest = secretsDigest(context, secrets)
       const times = { lastSuccessAt, registeredAt }
       return { remoteId, evento, endpoint, secrets: digest, generation, isDeleted, ...times }
@@ -126,14 +127,18 @@ function withoutPassword(text: string): string {
 }
 
 /** Creates the messages to our subscriptions about what a list shows. */
-function createListMessages({ clock }: ApiContext, declarations: DeclaredSubscriptions) {
+function createListMessages(
+  { clock }: ApiContext,
+  declarations: DeclaredSubscriptions,
+  ourSecrets: SubscriptionSecrets,
+) {
   /** The reading of a listed subscription, with the generation of its secrets. */
   async function toReading({ evento }: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
     const { remoteId, evento: shown, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
     // For an event that is no longer declared, the secrets are unknown.
     const generation = declarations.isDeclared(evento)
-      ? await declarations.generationIn(evento, listed)
-      : await declarations.generationOf(evento)
+      ? await ourSecrets.generationIn(evento, listed)
+      : await ourSecrets.generationOf(evento)
     const times = { deletedAt, lastSuccessAt, registeredAt, readAt: toInstant(clock.now()) }
     return { remoteId, evento: shown, endpoint, generation, isDeleted, ...times }
   }

@@ -16,6 +16,7 @@ import { createFailures, type Failures, requestPastFailures } from './failures/f
 import { makePlan, type Plan, type PlannedChange } from './plan.ts'
 import { addressData } from './portal-address.ts'
 import { readUnreadableIds, secretsDigest, subscriptionRows } from './routes.ts'
+import type { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 
 /** What `apply` may do besides creating, adopting and changing our subscriptions. */
 export interface ApplyOptions {
@@ -63,7 +64,11 @@ interface PortalComparison {
 const subscriptionsPerPage = 100
 
 /** Creates the area `subscriptions`. */
-export function createSubscriptions(context: ApiContext, declarations: DeclaredSubscriptions): Subscriptions {
+export function createSubscriptions(
+  context: ApiContext,
+  declarations: DeclaredSubscriptions,
+  secrets: SubscriptionSecrets,
+): Subscriptions {
   const { commands, rows, store } = context
 
   function listAtPortal(): Promise<Outcome<Pick<PortalComparison, 'listed' | 'unreadable'>>> {
@@ -87,11 +92,11 @@ export function createSubscriptions(context: ApiContext, declarations: DeclaredS
     const held = await subscriptionRows(context)
     const ours = new Map(held.flatMap(row => (row.remote_id === null ? [] : [[row.remote_id, row.evento] as const])))
     const wanted = declarations.all.map(async ({ evento, endpoint, recreate }) => {
-      const generation = await declarations.generationOf(evento)
-      const secrets = secretsDigest(context, await declarations.secretsOf(evento, { endpoint, generation }))
+      const generation = await secrets.generationOf(evento)
+      const digest = secretsDigest(context, await secrets.secretsOf(evento, { endpoint, generation }))
       const row = held.find(each => each.evento === evento)
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
-      return { evento, endpoint, secrets, generation, isGivenUp }
+      return { evento, endpoint, secrets: digest, generation, isGivenUp }
     })
     const plan = makePlan(await Promise.all(wanted), listed, ours, unreadable)
     return { plan, listed, unreadable }

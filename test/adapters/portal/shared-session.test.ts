@@ -1,7 +1,8 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { createPortalClient } from '../../../src/adapters/portal/client.ts'
-import { shareInMemory } from '../../../src/adapters/portal/shared-text.ts'
+import type { PortalLogin } from '../../../src/adapters/portal/login.ts'
+import { type SharedText, shareInMemory } from '../../../src/adapters/portal/shared-text.ts'
 import { portalAccessKeys, portalSession, staticHeaders } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -24,6 +25,12 @@ const pending: PendingEffect = {
   data: { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 },
 }
 
+/** The only process of a store logs in. */
+function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
+  const lease = { takeLease: async () => true, releaseLease: async () => undefined }
+  return { login, shareOf: () => share, logins: { ...shareInMemory(), ...lease, digestIdentity: String } }
+}
+
 test('a call that the portal did is settled even if the session cannot be stored', async () => {
   const portal = simulatePortal({
     clock: systemClock,
@@ -35,19 +42,18 @@ test('a call that the portal did is settled even if the session cannot be stored
   let isHeld = false
   const performers: Performers = createPortalClient({
     baseUrl: 'https://portal.exemplo.br',
-    authenticate: portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' }),
-    clock: systemClock,
-    async fetch(request) {
-      isHeld = request.method === 'POST' && request.url.includes('/ext/webhook')
-      return portal.fetch(request)
-    },
-    shareOf: () => ({
+    authenticate: alone(portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' }), {
       ...kept,
       async change(make) {
         if (isHeld) throw new AverbaError('STORE_BUSY', 'Cannot write: another process holds the file')
         return kept.change(make)
       },
     }),
+    clock: systemClock,
+    async fetch(request) {
+      isHeld = request.method === 'POST' && request.url.includes('/ext/webhook')
+      return portal.fetch(request)
+    },
     secretsOf: async () => ({ chaveSecreta: 'um' }),
   })
   const outcome = await performers['portal.subscribe']?.perform(pending, {})
@@ -59,7 +65,7 @@ test('a call that the portal did is settled even if the session cannot be stored
 
 const malformed = 'AAA\ncanario'
 test.each([
-  ['an access key', portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' })],
+  ['an access key', alone(portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' }))],
   ['a header from the host', staticHeaders({ authorization: malformed })],
 ])('%s that no request can carry is MISCONFIGURED and never quoted', async (_, authenticate) => {
   const performers: Performers = createPortalClient({

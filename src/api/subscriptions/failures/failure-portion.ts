@@ -15,22 +15,30 @@ import { type NotificationMatcher, openUndamaged } from './notification-matcher.
 export const portionItems = 100
 const portionCharacters = 1_048_576
 
+/** A reading of the failure records of a day. */
+export interface FailureReading {
+  readonly context: ApiContext
+  /** Whether missing content is recovered into the inbox. */
+  readonly recovers: boolean
+  /** The start of the requested day: the earliest time of a record without a readable one. */
+  readonly dayFrom: Instant | null
+}
+
 /** Collects what to record, in one append, for a portion of the failure records. */
 export class FailurePortion {
+  /** `withoutContent` counts the records to be recovered that have no content. */
   readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
   readonly #targets: AddressedMessage[] = []
   readonly #indexEntries: IndexEntry[] = []
   readonly #destroyed: PartPlace[] = []
   readonly #context: ApiContext
+  readonly #reading: FailureReading
   readonly #matcher: NotificationMatcher
-  readonly #recovers: boolean
-  readonly #dayFrom: Instant | null
 
-  constructor(context: ApiContext, matcher: NotificationMatcher, recovers: boolean, dayFrom: Instant | null) {
-    this.#context = context
+  constructor(reading: FailureReading, matcher: NotificationMatcher) {
+    this.#context = reading.context
+    this.#reading = reading
     this.#matcher = matcher
-    this.#recovers = recovers
-    this.#dayFrom = dayFrom
   }
 
   get request(): DecisionRequest {
@@ -46,7 +54,7 @@ export class FailurePortion {
     const stream = await findStream(this.#context.store, 'subscription', item.evento)
     const known = await this.#context.store.lookUp('failure', String(item.remoteId))
     const failure = known ?? (await this.#observe(item, stream))
-    if (!this.#recovers || stream === undefined) return
+    if (!this.#reading.recovers || stream === undefined) return
     if ((await this.#context.store.lookUp('recovery', String(item.remoteId))) !== undefined) return
     const row = known === undefined ? undefined : await this.#findRow(known, stream)
     if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
@@ -65,7 +73,7 @@ export class FailurePortion {
   async #addObserved(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { remoteId, evento, record } = item
     const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in failureContent.
-    const isForInbox = this.#recovers && stream !== portalStream
+    const isForInbox = this.#reading.recovers && stream !== portalStream
     const parts = {
       failure: { owner: stream, value: rest },
       ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
@@ -78,11 +86,12 @@ export class FailurePortion {
 
   /** The earliest time of a failure without a readable time: on the requested day, and since the registration. */
   async #earliestFailedAt(stream: string): Promise<Instant | null> {
+    const { dayFrom } = this.#reading
     const row = stream === portalStream ? undefined : await this.#context.rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null
-    if (registeredAt === null || this.#dayFrom === null) return this.#dayFrom
-    const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(this.#dayFrom))
-    return isThatDay ? registeredAt : this.#dayFrom
+    if (registeredAt === null || dayFrom === null) return dayFrom
+    const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(dayFrom))
+    return isThatDay ? registeredAt : dayFrom
   }
 
   /** The row of a failure, from the subscription's stream, or from the portal's if it was read before we had one. */

@@ -7,11 +7,18 @@ import { undefinedIfStopped } from '../../../store/views/view-reader.ts'
 import { brasiliaDay, startOfDay } from '../../../vocabulary/brasilia.ts'
 import { answerBytesMax } from '../../../vocabulary/fetch.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
-import type { Instant, Json, MessageWithParts } from '../../../vocabulary/message.ts'
+import type { Json, MessageWithParts } from '../../../vocabulary/message.ts'
 import { portalStream } from '../../../vocabulary/names.ts'
 import { type ApiContext, findStream } from '../../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
-import { FailurePortion, failureContent, portionItems, splitIntoPortions } from './failure-portion.ts'
+import type { LogStore } from '../../events.ts'
+import {
+  FailurePortion,
+  type FailureReading,
+  failureContent,
+  portionItems,
+  splitIntoPortions,
+} from './failure-portion.ts'
 import {
   failureDelayMaxMs,
   type LinkedFailure,
@@ -36,14 +43,14 @@ export async function recordFailures(
   const { items: listed, unreadable } = fact.data
   const { recover, day } = pending.data
   const items = day === null ? listed : listed.map(each => withPlausibleTime(day, each))
-  const recovery = new Recovery(context, recover, startOfDay(day ?? brasiliaDay(context.clock.now())))
-  await readings.run([portalStream], () => recovery.recordAll(items, record))
+  const dayFrom = startOfDay(day ?? brasiliaDay(context.clock.now()))
+  const reading = { context, recovers: recover, dayFrom }
+  const { withoutContent, ...counts } = await readings.run([portalStream], () => recordAll(reading, items, record))
   const answered = items.map(({ remoteId, failedAt }) => ({ remoteId, failedAt }))
   const parts = {
     answered: { owner: portalStream, value: answered },
     ...(unreadable.length > 0 && { unreadable: { owner: portalStream, value: limitCharacters(unreadable) } }),
   }
-  const { withoutContent, ...counts } = recovery.counts
   const read = { read: items.length, unreadable: unreadable.length + withoutContent, ...counts }
   const unread = await findUnreadEvents(context, { items, unreadable })
   const data = { day, ...read, ...(unread.length > 0 && { unread }) }
@@ -84,105 +91,95 @@ interface KnownRecords {
   readonly versions: Map<string, number>
 }
 
-class Recovery {
-  /** `withoutContent` counts the records to be recovered that have no content. */
-  readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
-  readonly #context: ApiContext
-  readonly #recovers: boolean
-  readonly #dayFrom: Instant | null
-
-  /** `dayFrom` is the start of the requested day: the earliest time of a record without a readable one. */
-  constructor(context: ApiContext, recovers: boolean, dayFrom: Instant | null) {
-    this.#context = context
-    this.#recovers = recovers
-    this.#dayFrom = dayFrom
-  }
-
-  async recordAll(items: readonly ListedFailure[], record: RecordChunk): Promise<void> {
-    let seen = await this.#readKnown(items)
-    for (const portion of splitIntoPortions(seen.open)) {
-      const begin = () => new FailurePortion(this.#context, seen.matcher, this.#recovers, this.#dayFrom)
-      let made = begin()
-      let isFirst = true
-      await record(async () => {
-        // Another reading was faster: read what it recovered, and start the portion again.
-        if (!isFirst) seen = await this.#readKnown(items)
-        isFirst = false
-        made = begin()
-        for (const item of portion) await made.add(item)
-        const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
-        return { ...made.request, preconditions }
-      })
-      for (const { stream } of made.request.targets) {
-        const version = seen.versions.get(stream)
-        if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
-      }
-      for (const each of ['recovered', 'stored', 'withoutContent'] as const) this.counts[each] += made.counts[each]
-      await yieldToEventLoop()
+/** Records the failures in portions, and counts them. */
+async function recordAll(
+  reading: FailureReading,
+  items: readonly ListedFailure[],
+  record: RecordChunk,
+): Promise<FailurePortion['counts']> {
+  const counts = { recovered: 0, stored: 0, withoutContent: 0 }
+  let seen = await readKnown(reading, items)
+  for (const portion of splitIntoPortions(seen.open)) {
+    let made = new FailurePortion(reading, seen.matcher)
+    let isFirst = true
+    await record(async () => {
+      // Another reading was faster: read what it recovered, and start the portion again.
+      if (!isFirst) seen = await readKnown(reading, items)
+      isFirst = false
+      made = new FailurePortion(reading, seen.matcher)
+      for (const item of portion) await made.add(item)
+      const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
+      return { ...made.request, preconditions }
+    })
+    for (const { stream } of made.request.targets) {
+      const version = seen.versions.get(stream)
+      if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
     }
+    for (const each of ['recovered', 'stored', 'withoutContent'] as const) counts[each] += made.counts[each]
+    await yieldToEventLoop()
   }
+  return counts
+}
 
-  /** Reads what the log has of the records. It is valid until a stream of their subscriptions changes. */
-  async #readKnown(items: readonly ListedFailure[]): Promise<KnownRecords> {
-    const { store } = this.#context
-    const versions = await this.#readVersions(items)
-    const open: ListedFailure[] = []
-    const linked: LinkedFailure[] = []
-    const nearby = await this.#readLinkedNearby()
-    let looked = 0
-    for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-      const remoteId = String(item.remoteId)
-      const failure = await store.lookUp('failure', remoteId)
-      const notification = this.#recovers ? await store.lookUp('recovery', remoteId) : undefined
-      if (failure !== undefined) nearby.delete(failure)
-      if (failure === undefined || (this.#recovers && notification === undefined)) open.push(item)
-      if (notification !== undefined) linked.push({ notification, ...toLost(item) })
-      looked += 1
-      if (looked % portionItems === 0) await yieldToEventLoop()
-    }
-    const lost = this.#recovers ? open.map(toLost) : []
-    const all = [...linked, ...nearby.values()]
-    const matcher = await NotificationMatcher.load(this.#context, lost, items.map(toLost), all)
-    // The portal's order is undefined, and a recovered notification matches later failures.
-    open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
-    return { open, matcher, versions }
+/** Reads what the log has of the records. It is valid until a stream of their subscriptions changes. */
+async function readKnown(reading: FailureReading, items: readonly ListedFailure[]): Promise<KnownRecords> {
+  const { context, recovers } = reading
+  const { store } = context
+  const versions = await readVersions(store, items)
+  const open: ListedFailure[] = []
+  const linked: LinkedFailure[] = []
+  const nearby = await readLinkedNearby(reading)
+  let looked = 0
+  for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
+    const remoteId = String(item.remoteId)
+    const failure = await store.lookUp('failure', remoteId)
+    const notification = recovers ? await store.lookUp('recovery', remoteId) : undefined
+    if (failure !== undefined) nearby.delete(failure)
+    if (failure === undefined || (recovers && notification === undefined)) open.push(item)
+    if (notification !== undefined) linked.push({ notification, ...toLost(item) })
+    looked += 1
+    if (looked % portionItems === 0) await yieldToEventLoop()
   }
+  const lost = recovers ? open.map(toLost) : []
+  const matcher = await NotificationMatcher.load(context, lost, items.map(toLost), [...linked, ...nearby.values()])
+  // The portal's order is undefined, and a recovered notification matches later failures.
+  open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
+  return { open, matcher, versions }
+}
 
-  async #readVersions(items: readonly ListedFailure[]): Promise<Map<string, number>> {
-    const { store } = this.#context
-    const versions = new Map<string, number>()
-    for (const evento of new Set(items.map(each => each.evento))) {
-      const stream = await findStream(store, 'subscription', evento)
-      const last = stream === undefined ? undefined : await store.readLast({ stream })
-      if (last) versions.set(last.stream, last.version)
-    }
-    return versions
+async function readVersions(store: LogStore, items: readonly ListedFailure[]): Promise<Map<string, number>> {
+  const versions = new Map<string, number>()
+  for (const evento of new Set(items.map(each => each.evento))) {
+    const stream = await findStream(store, 'subscription', evento)
+    const last = stream === undefined ? undefined : await store.readLast({ stream })
+    if (last) versions.set(last.stream, last.version)
   }
+  return versions
+}
 
-  /**
-   * The linked failures just before and just after the day, by our ids. Usually the portal lists them with another day;
-   * their notifications can match fewer failures of this one.
-   */
-  async #readLinkedNearby(): Promise<Map<string, LinkedFailure>> {
-    const found = new Map<string, LinkedFailure>()
-    if (!this.#recovers || this.#dayFrom === null) return found
-    const from = fromInstant(this.#dayFrom)
-    for (const [first, until] of [
-      [from - failureDelayMaxMs, from],
-      [from + dayMs, from + dayMs + failureDelayMaxMs],
-    ] as const) {
-      const rows = this.#context.views
-        .selectFrom('failures')
-        .select(['failure', 'notification', 'evento', 'failed_at'])
-        .where('failed_at', '>=', toInstant(first))
-        .where('failed_at', '<', toInstant(until))
-        .where('notification', 'is not', null)
-        .execute()
-      for (const { failure, notification, evento, failed_at: failedAt } of (await undefinedIfStopped(rows)) ?? [])
-        if (notification !== null) found.set(failure, { notification, evento, failedAt, content: '' })
-    }
-    return found
+/**
+ * The linked failures just before and just after the day, by our ids. Usually the portal lists them with another day;
+ * their notifications can match fewer failures of this one.
+ */
+async function readLinkedNearby({ context, recovers, dayFrom }: FailureReading): Promise<Map<string, LinkedFailure>> {
+  const found = new Map<string, LinkedFailure>()
+  if (!recovers || dayFrom === null) return found
+  const from = fromInstant(dayFrom)
+  for (const [first, until] of [
+    [from - failureDelayMaxMs, from],
+    [from + dayMs, from + dayMs + failureDelayMaxMs],
+  ] as const) {
+    const rows = context.views
+      .selectFrom('failures')
+      .select(['failure', 'notification', 'evento', 'failed_at'])
+      .where('failed_at', '>=', toInstant(first))
+      .where('failed_at', '<', toInstant(until))
+      .where('notification', 'is not', null)
+      .execute()
+    for (const { failure, notification, evento, failed_at: failedAt } of (await undefinedIfStopped(rows)) ?? [])
+      if (notification !== null) found.set(failure, { notification, evento, failedAt, content: '' })
   }
+  return found
 }
 
 /** As many unreadable records as fit into one part; the portal keeps the others for thirty days. */

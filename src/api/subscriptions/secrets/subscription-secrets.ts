@@ -1,10 +1,11 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
 import { matchesSecrets } from '../../../adapters/receiver/sender.ts'
+import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
 import { errorName } from '../../../vocabulary/error-words.ts'
 import { isWithin } from '../../../vocabulary/instant.ts'
 import type { ApiContext } from '../../api-context.ts'
-import type { DeclaredSubscriptions, SecretValues } from '../declared-subscriptions.ts'
+import { createSecrets, type DeclaredSubscriptions, type SecretValues } from '../declared-subscriptions.ts'
 import { SecretGenerations } from './generations.ts'
 import { SecretHistory } from './history.ts'
 
@@ -14,6 +15,8 @@ const refreshMs = 60_000
 const rereadMinMs = 10_000
 /** The least time between two readings of a source that has not worked yet. */
 const retryMinMs = 1_000
+/** How many generations after the current one are tried to recognise the secrets of another log of ours. */
+const generationsTried = 20
 
 interface CachedSecrets {
   readonly values: SecretValues
@@ -21,13 +24,15 @@ interface CachedSecrets {
 }
 
 /**
- * The secrets that notifications may carry. The values of their sources are cached; they are read again now and then,
- * and when a notification does not match. A former secret is accepted as long as the portal has it.
+ * The secrets of our subscriptions, and those that notifications may carry. The values of their sources are cached;
+ * they are read again now and then, and when a notification does not match. A former secret is accepted as long as the
+ * portal has it.
  */
-export class AcceptedSecrets {
-  readonly history: SecretHistory
+export class SubscriptionSecrets {
   readonly #declarations: DeclaredSubscriptions
   readonly #context: ApiContext
+  readonly #generations: SecretGenerations
+  readonly #history: SecretHistory
   readonly #cache = new Map<string, CachedSecrets>()
   readonly #reading = new Map<string, Promise<SecretValues>>()
   readonly #readAt = new Map<string, number>()
@@ -36,21 +41,51 @@ export class AcceptedSecrets {
   constructor(context: ApiContext, declarations: DeclaredSubscriptions) {
     this.#context = context
     this.#declarations = declarations
-    const generations = new SecretGenerations(context.store, context.clock)
-    this.history = new SecretHistory(context, generations)
-    declarations.connect(generations, async (evento, values, requestedAt) => {
-      this.#cache.set(evento, { values, at: context.clock.now() })
-      const secrets = await declarations.candidateSecrets(evento, values)
-      await this.history.noteSources(evento, values, secrets, requestedAt)
-    })
+    this.#generations = new SecretGenerations(context.store, context.clock)
+    this.#history = new SecretHistory(context, this.#generations)
+  }
+
+  /** The current generation of an event's secrets. */
+  generationOf(evento: string): Promise<number> {
+    return this.#generations.current(evento)
+  }
+
+  /**
+   * The secrets of an event's subscription, read from their sources now; empty when the event is not declared. For a
+   * call, `requestedAt` is the position of the event that requested it.
+   */
+  async secretsOf(evento: string, held: HeldEndpoint, requestedAt?: number): Promise<Secrets> {
+    return createSecrets(evento, await this.#readSources(evento, requestedAt), held)
+  }
+
+  /** The generation of our secrets that a listed subscription has; null when they are not ours. */
+  async generationIn(
+    evento: string,
+    { endpoint, secrets }: { endpoint: string; secrets: Secrets },
+  ): Promise<number | null> {
+    const current = await this.generationOf(evento)
+    const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
+    const tried = this.#declarations.isDerived(evento) ? [current, ...others] : [current]
+    const values = await this.#readSources(evento)
+    for (const generation of tried) {
+      const ours = createSecrets(evento, values, { endpoint, generation })
+      const isSame = ours.chaveSecreta === secrets.chaveSecreta
+      if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
+    }
+    return null
+  }
+
+  /** Notes that the portal listed the current secrets of an event. */
+  noteSeenAtPortal(evento: string): Promise<void> {
+    return this.#history.noteSeenAtPortal(evento)
   }
 
   /** The known secrets of an event; for an undeclared event, those of all declared ones. */
   async candidatesFor(evento: string): Promise<Secrets[]> {
-    const [first, ...others] = this.#eventosFor(evento).map(async each =>
-      this.#declarations.candidateSecrets(each, await this.#currentValues(each)),
+    const candidates = this.#eventosFor(evento).map(async each =>
+      this.#makeCandidates(each, await this.#currentValues(each)),
     )
-    return others.length === 0 ? (first ?? []) : (await Promise.all([first ?? [], ...others])).flat()
+    return (await Promise.all(candidates)).flat()
   }
 
   /**
@@ -59,24 +94,33 @@ export class AcceptedSecrets {
    */
   async recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
-    for (const each of this.#eventosFor(evento)) if (await this.history.matches(each, head)) return true
+    for (const each of this.#eventosFor(evento)) if (await this.#history.matches(each, head)) return true
     if (!this.#declarations.isDeclared(evento)) return false
     const isRead = await this.#readAgain(evento)
     const failed = this.#errors.get(evento)
     if (failed) throw failed.error
     if (!isRead) return false
-    return matchesSecrets(head, await this.candidatesFor(evento)) || this.history.matches(evento, head)
+    return matchesSecrets(head, await this.candidatesFor(evento)) || this.#history.matches(evento, head)
   }
 
   /** The events whose secrets have changed at their source and not at the portal: they need an `apply`. */
   async unapplied(): Promise<string[]> {
     const found: string[] = []
-    for (const { evento } of this.#declarations.all) if (await this.history.needsApply(evento)) found.push(evento)
+    for (const { evento } of this.#declarations.all) if (await this.#history.needsApply(evento)) found.push(evento)
     return found
   }
 
   #eventosFor(evento: string): string[] {
     return this.#declarations.isDeclared(evento) ? [evento] : this.#declarations.all.map(each => each.evento)
+  }
+
+  /** The secrets that a notification of a declared event may carry. */
+  async #makeCandidates(evento: string, values: SecretValues): Promise<Secrets[]> {
+    const endpoint = this.#declarations.endpointOf(evento)
+    if (!this.#declarations.isDerived(evento)) return [createSecrets(evento, values, { endpoint, generation: 1 })]
+    const { current, others } = await this.#generations.accepted(evento)
+    const here = [current, current + 1].map(generation => ({ endpoint, generation }))
+    return [...here, ...others].map(held => createSecrets(evento, values, held))
   }
 
   async #currentValues(evento: string): Promise<SecretValues> {
@@ -117,21 +161,26 @@ export class AcceptedSecrets {
     const reading = this.#reading.get(evento)
     if (reading) return reading
     this.#readAt.set(evento, this.#context.clock.now())
-    const begun = this.#context.engine
-      .admit(() => this.#readSources(evento))
-      .finally(() => this.#reading.delete(evento))
+    const begun = this.#context.engine.admit(() => this.#tryRead(evento)).finally(() => this.#reading.delete(evento))
     this.#reading.set(evento, begun)
     return begun
   }
 
-  async #readSources(evento: string): Promise<SecretValues> {
+  async #tryRead(evento: string): Promise<SecretValues> {
     try {
-      const values = await this.#declarations.readSources(evento)
+      const values = await this.#readSources(evento)
       this.#errors.delete(evento)
       return values
     } catch (error) {
       this.#errors.set(evento, { error, at: this.#context.clock.now() })
       throw error
     }
+  }
+
+  async #readSources(evento: string, requestedAt?: number): Promise<SecretValues> {
+    const values = await this.#declarations.readSources(evento)
+    this.#cache.set(evento, { values, at: this.#context.clock.now() })
+    await this.#history.noteSources(evento, values, await this.#makeCandidates(evento, values), requestedAt)
+    return values
   }
 }
