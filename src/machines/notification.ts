@@ -96,10 +96,7 @@ export function handlingsAfter(before: readonly HandlerState[], event: Notificat
       return applyHandlerResult(before, event.data, { state: 'parked', attempts, retryAt: null, reason })
     }
     case 'notification.replayed':
-      return event.data.handlers.reduce(
-        (handlings, handler) => replaceHandling(handlings, newHandling(handler)),
-        before,
-      )
+      return event.data.handlers.map(newHandling).reduce(replaceHandling, before)
     default:
       return before
   }
@@ -127,12 +124,8 @@ function applyHandlerResult(
   { handler, waiting }: HandlerResult,
   result: Omit<HandlerState, 'handler'>,
 ): readonly HandlerState[] {
-  return waiting
-    .filter(name => !before.some(each => each.handler === name))
-    .reduce(
-      (handlings, name) => replaceHandling(handlings, newHandling(name)),
-      replaceHandling(before, { handler, ...result }),
-    )
+  const added = waiting.filter(name => !before.some(each => each.handler === name)).map(newHandling)
+  return [...replaceHandling(before, { handler, ...result }), ...added]
 }
 
 function newHandling(handler: string): HandlerState {

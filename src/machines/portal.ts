@@ -133,11 +133,11 @@ function evolve(context: PortalContext, event: PortalEvent): PortalContext {
     case 'portal.recoveryHastened':
       return { ...context, soon: withDays(context.soon, event.data) }
     case 'portal.failuresListed':
-      return { ...context, soon: afterReadings(context.soon, event) }
+      return { ...context, soon: afterReading(context.soon, event) }
     case 'portal.readDeclined': {
       const { day } = event.data
       const refused = day === undefined ? context.refused : [...new Set([...context.refused, day])].slice(-soonDaysMax)
-      return { ...context, refused, soon: afterReadings(context.soon, event) }
+      return { ...context, refused, soon: afterReading(context.soon, event) }
     }
     default:
       return context
@@ -149,26 +149,26 @@ function withAddress(context: PortalContext, { address = '' }: PortalAddress): P
 }
 
 function withDays(soon: readonly SoonDay[], { days, again = [] }: HastenedDays): readonly SoonDay[] {
-  const others = soon.filter(each => !days.some(({ day }) => day === each.day)).map(each => withAgain(each, again))
+  const others = soon
+    .filter(each => !days.some(({ day }) => day === each.day))
+    .map(each => {
+      const asked = again.find(({ day }) => day === each.day)
+      return asked ? { ...each, againAt: asked.dueAt } : each
+    })
   return [...others, ...days.map(each => ({ ...each, isOpen: true as const }))].slice(-soonDaysMax)
 }
 
-function afterReadings(
+/** After its reading, a day is read once more if something failed meanwhile, unless the portal declined the reading. */
+function afterReading(
   soon: readonly SoonDay[],
   { type, data }: Extract<PortalEvent, { type: 'portal.failuresListed' | 'portal.readDeclined' }>,
 ): readonly SoonDay[] {
-  return soon.map(each => (each.day === data.day ? afterReading(each, type) : each))
-}
-
-function withAgain(known: SoonDay, again: readonly DueDay[]): SoonDay {
-  const asked = again.find(({ day }) => day === known.day)
-  return asked ? { ...known, againAt: asked.dueAt } : known
-}
-
-/** After its reading, a day is read once more if something failed meanwhile, unless the portal declined the reading. */
-function afterReading({ day, dueAt, againAt }: SoonDay, how: PortalEvent['type']): SoonDay {
-  if (againAt === undefined || how === 'portal.readDeclined') return { day, dueAt }
-  return { day, dueAt: againAt, isOpen: true }
+  return soon.map(each => {
+    const { day, dueAt, againAt } = each
+    if (day !== data.day) return each
+    if (againAt === undefined || type === 'portal.readDeclined') return { day, dueAt }
+    return { day, dueAt: againAt, isOpen: true }
+  })
 }
 
 /** How long the portal may take to write a failure record. */
@@ -217,6 +217,8 @@ function endReading({ soon }: PortalContext, data: ListedFailures): PortalEvent 
   return { type: 'portal.failuresListed', data, ...(again.length > 0 && { effects: again }) }
 }
 
+const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
+
 function decide(context: PortalContext, message: PortalMessage): Decision<PortalEvent> {
   switch (message.type) {
     case 'portal.list':
@@ -224,7 +226,7 @@ function decide(context: PortalContext, message: PortalMessage): Decision<Portal
       return record({
         type: 'portal.listRequested',
         data: firstAddress(context, message.data),
-        effects: [{ type: 'portal.listSubscriptions', data: {} }],
+        effects: [listSubscriptions],
       })
     case 'portal.listFailures': {
       if (isElsewhere(context, message.data)) return refuse(belongsElsewhere, 'MISCONFIGURED')
@@ -249,7 +251,7 @@ function decide(context: PortalContext, message: PortalMessage): Decision<Portal
       return record({
         type: 'portal.recoveryRequested',
         data: { from: regular[0] ?? day, day, ...firstAddress(context, message.data) },
-        effects: [...readings, { type: 'portal.listSubscriptions', data: {} }],
+        effects: [...readings, listSubscriptions],
       })
     }
     case 'portal.recoverSoon':

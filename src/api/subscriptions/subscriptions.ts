@@ -55,10 +55,9 @@ export interface Subscriptions extends Failures {
   list(options?: { inactive?: boolean }): AsyncList<Subscription>
 }
 
-interface PortalComparison {
-  readonly plan: Plan
+interface PortalList {
   readonly listed: readonly ListedAtPortal[]
-  readonly unreadable: readonly (number | null)[]
+  readonly unreadable: Plan['unreadable']
 }
 
 const subscriptionsPerPage = 100
@@ -71,7 +70,7 @@ export function createSubscriptions(
 ): Subscriptions {
   const { commands, rows, store } = context
 
-  function listAtPortal(): Promise<Outcome<Pick<PortalComparison, 'listed' | 'unreadable'>>> {
+  function listAtPortal(): Promise<Outcome<PortalList>> {
     return commands.send(
       { method: 'subscriptions.plan' },
       async () => {
@@ -86,7 +85,7 @@ export function createSubscriptions(
     )
   }
 
-  async function comparePortal(): Promise<PortalComparison> {
+  async function comparePortal(): Promise<{ plan: Plan; listed: PortalList['listed'] }> {
     context.require('portal')
     const { listed, unreadable } = valueOf(await listAtPortal())
     const held = await subscriptionRows(context)
@@ -98,8 +97,7 @@ export function createSubscriptions(
       const isGivenUp = recreate === 'announce' && row?.state === 'deleted' && row.deleted_by === 'portal'
       return { evento, endpoint, secrets: digest, generation, isGivenUp }
     })
-    const plan = makePlan(await Promise.all(wanted), listed, ours, unreadable)
-    return { plan, listed, unreadable }
+    return { plan: makePlan(await Promise.all(wanted), listed, ours, unreadable), listed }
   }
 
   /** The stream of an event's subscription, with the message that declares it if it is new. */
@@ -150,19 +148,10 @@ export function createSubscriptions(
   async function adopt(
     verb: 'adopt' | 'takeOver',
     { evento }: PlannedChange,
-    { remoteId, endpoint, generation, lastSuccessAt, registeredAt }: ListedAtPortal,
+    { secrets: _, ...found }: ListedAtPortal,
   ): Promise<Outcome<Subscription>> {
-    const seen = {
-      remoteId,
-      evento,
-      endpoint,
-      generation,
-      isDeleted: false,
-      deletedAt: null,
-      lastSuccessAt,
-      registeredAt,
-    }
-    const data = { ...seen, readAt: toInstant(context.clock.now()) }
+    const { endpoint, remoteId } = found
+    const data = { ...found, deletedAt: null, readAt: toInstant(context.clock.now()) }
     const message = { type: `subscription.${verb}`, data }
     const handled = await commands.record({ method: `subscriptions.${verb}`, evento, remoteId }, async () => {
       const { stream, targets, indexEntries = [] } = await declareIfNew(evento, endpoint)

@@ -138,7 +138,9 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
         .orderBy('failure')
         .limit(failuresPerPage)
         .execute()
-      yield await Promise.all(rows.filter(row => failureDay(row) === day).map(toFailure))
+      yield await Promise.all(
+        rows.filter(row => brasiliaDay(fromInstant(row.failed_at ?? from)) === day).map(toFailure),
+      )
       const end = rows.at(-1)
       if (!end || rows.length < failuresPerPage) return
       last = { at: end.failed_at ?? from, failure: end.failure }
@@ -222,10 +224,6 @@ export function daysBetween(from: Instant, until: Instant): string[] {
   return [...days.add(brasiliaDay(end))]
 }
 
-function failureDay({ failed_at }: FailureRow): string | undefined {
-  return failed_at === null ? undefined : brasiliaDay(fromInstant(failed_at))
-}
-
 /** The calendar day before, independent of time zones. */
 function dayBefore(day: string): string {
   return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
@@ -233,7 +231,7 @@ function dayBefore(day: string): string {
 
 /** Refuses days outside the portal's thirty: its empty answer would look like a day without failures. */
 function checkDay(day: string, now: number): void {
-  if (!isDay(day)) {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || parseIso(`${day}T00:00:00Z`) === null) {
     throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
       hint: 'Use yyyy-MM-dd',
     })
@@ -244,8 +242,4 @@ function checkDay(day: string, now: number): void {
   throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal does not have this day', {
     hint: `Give a day from ${first} to ${last} in Brasilia: the portal keeps thirty. The view \`failures\` has earlier readings`,
   })
-}
-
-function isDay(text: string): boolean {
-  return /^\d{4}-\d{2}-\d{2}$/.test(text) && parseIso(`${text}T00:00:00Z`) !== null
 }

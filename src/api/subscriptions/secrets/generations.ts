@@ -34,14 +34,6 @@ interface FormerSecrets extends HeldEndpoint {
   readonly until: number
 }
 
-interface GenerationState {
-  /** What the portal confirmed last; `undefined` before the first registration. */
-  readonly held: HeldEndpoint | undefined
-  readonly requested: HeldEndpoint | undefined
-  readonly former: readonly FormerSecrets[]
-  readonly confirmed: ConfirmedEvent | undefined
-}
-
 interface StreamGenerations {
   readonly version: number
   /** The last event that says what the portal holds. */
@@ -50,6 +42,10 @@ interface StreamGenerations {
   readonly request?: HoldingEvent | undefined
   /** The request that the last confirmation answers; `undefined` if a list confirmed it. */
   readonly answered?: HoldingEvent | undefined
+}
+
+interface GenerationState extends StreamGenerations {
+  readonly confirmed: ConfirmedEvent | undefined
 }
 
 /** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
@@ -66,7 +62,7 @@ export class SecretGenerations {
 
   /** The current generation: 1 before the first rotation. */
   async current(evento: string): Promise<number> {
-    return (await this.#read(evento)).held?.generation ?? 1
+    return (await this.#read(evento)).last?.data.generation ?? 1
   }
 
   /**
@@ -75,13 +71,11 @@ export class SecretGenerations {
    * which only we can derive, is accepted too.
    */
   async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
-    const { held, requested, former } = await this.#readCached(evento)
+    const { last, request, former = [] } = await this.#readCached(evento)
+    const isOpen = request && request.position > (last?.position ?? 0)
+    const held = [...(last ? [last] : []), ...(isOpen ? [request] : [])].map(heldEndpoint)
     const now = this.#clock.now()
-    const others = [held, requested].filter(each => each !== undefined)
-    return {
-      current: held?.generation ?? 1,
-      others: [...others, ...former.filter(({ until }) => now <= until)],
-    }
+    return { current: last?.data.generation ?? 1, others: [...held, ...former.filter(({ until }) => now <= until)] }
   }
 
   /** The last confirmation by the portal, at most a second old. */
@@ -102,16 +96,9 @@ export class SecretGenerations {
 
   async #read(evento: string): Promise<GenerationState> {
     const stream = await findStream(this.#store, 'subscription', evento)
-    if (stream === undefined) return { held: undefined, requested: undefined, former: [], confirmed: undefined }
-    const state = await this.#readStream(stream)
-    const { last, former = [], request } = state
-    const isOpen = request && request.position > (last?.position ?? 0)
-    return {
-      held: last && heldEndpoint(last),
-      requested: isOpen ? heldEndpoint(request) : undefined,
-      former,
-      confirmed: last && { position: await this.#requestPosition(state, last), at: last.at },
-    }
+    const state = stream === undefined ? { version: 0 } : await this.#readStream(stream)
+    const { last } = state
+    return { ...state, confirmed: last && { position: await this.#requestPosition(state, last), at: last.at } }
   }
 
   /** The position at which the confirmed secrets were sent: their source may have changed during the call. */

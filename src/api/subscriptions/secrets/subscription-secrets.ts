@@ -18,11 +18,6 @@ const retryMinMs = 1_000
 /** How many generations after the current one are tried to recognise the secrets of another log of ours. */
 const generationsTried = 20
 
-interface CachedSecrets {
-  readonly values: SecretValues
-  readonly at: number
-}
-
 /**
  * The secrets of our subscriptions, and those that notifications may carry. The values of their sources are cached;
  * they are read again now and then, and when a notification does not match. A former secret is accepted as long as the
@@ -33,7 +28,7 @@ export class SubscriptionSecrets {
   readonly #context: ApiContext
   readonly #generations: SecretGenerations
   readonly #history: SecretHistory
-  readonly #cache = new Map<string, CachedSecrets>()
+  readonly #cache = new Map<string, { readonly values: SecretValues; readonly at: number }>()
   readonly #reading = new Map<string, Promise<SecretValues>>()
   readonly #readAt = new Map<string, number>()
   readonly #errors = new Map<string, { readonly error: unknown; readonly at: number }>()
@@ -67,12 +62,11 @@ export class SubscriptionSecrets {
     const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
     const tried = this.#declarations.isDerived(evento) ? [current, ...others] : [current]
     const values = await this.#readSources(evento)
-    for (const generation of tried) {
-      const ours = createSecrets(evento, values, { endpoint, generation })
-      const isSame = ours.chaveSecreta === secrets.chaveSecreta
-      if (isSame && ours.chaveAutenticacao === secrets.chaveAutenticacao) return generation
-    }
-    return null
+    const found = tried.find(generation => {
+      const { chaveSecreta, chaveAutenticacao } = createSecrets(evento, values, { endpoint, generation })
+      return chaveSecreta === secrets.chaveSecreta && chaveAutenticacao === secrets.chaveAutenticacao
+    })
+    return found ?? null
   }
 
   /** Notes that the portal listed the current secrets of an event. */
@@ -124,24 +118,22 @@ export class SubscriptionSecrets {
   }
 
   async #currentValues(evento: string): Promise<SecretValues> {
-    const known = this.#cache.get(evento)
-    if (!known) return this.#readFirst(evento)
     const now = this.#context.clock.now()
-    if (!isWithin(refreshMs, known.at, now) && !this.#wasRead(evento, now)) void this.#readAgain(evento)
-    return known.values
-  }
-
-  /** Reads the sources for the first time; while one fails, once a second at most, however many notifications come. */
-  async #readFirst(evento: string): Promise<SecretValues> {
+    const known = this.#cache.get(evento)
+    if (known) {
+      if (!isWithin(refreshMs, known.at, now)) void this.#readAgain(evento)
+      return known.values
+    }
     const failed = this.#errors.get(evento)
-    if (failed && isWithin(retryMinMs, failed.at, this.#context.clock.now())) throw failed.error
+    if (failed && isWithin(retryMinMs, failed.at, now)) throw failed.error
     return this.#readShared(evento)
   }
 
   /** Reads the sources again. False when they were read a moment ago or one fails: the cached values stay in use. */
   async #readAgain(evento: string): Promise<boolean> {
     const reading = this.#reading.get(evento)
-    if (!reading && this.#wasRead(evento, this.#context.clock.now())) return false
+    const readAt = this.#readAt.get(evento)
+    if (!reading && readAt !== undefined && isWithin(rereadMinMs, readAt, this.#context.clock.now())) return false
     try {
       await (reading ?? this.#readShared(evento))
       return true
@@ -150,11 +142,6 @@ export class SubscriptionSecrets {
       if (!reading) this.#context.log({ message, error: errorName(error) })
       return false
     }
-  }
-
-  #wasRead(evento: string, now: number): boolean {
-    const readAt = this.#readAt.get(evento)
-    return readAt !== undefined && isWithin(rereadMinMs, readAt, now)
   }
 
   #readShared(evento: string): Promise<SecretValues> {
