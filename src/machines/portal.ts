@@ -1,4 +1,5 @@
-import { clocksDifferMaxMs, dayMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
+import { addDays } from '../vocabulary/brasilia.ts'
+import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineDecider, record, refuse } from './definition/define-machine.ts'
 import type { Decision, Machine } from './definition/machine.ts'
@@ -245,7 +246,7 @@ function decide(context: PortalContext, message: PortalMessage): Decision<Portal
       // After a wrong clock, it is unknown which days were complete when they were read.
       const last = context.recoveredUpTo < day ? context.recoveredUpTo : ''
       const regular = daysBetween(day, last || firstDayToRead(day, since))
-      const again = context.refused.filter(each => each >= oldestKeptDay(day) && !regular.includes(each))
+      const again = context.refused.filter(each => each >= addDays(day, -keptDays) && !regular.includes(each))
       const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
       return record({
@@ -283,19 +284,14 @@ function firstAddress({ address: known }: PortalContext, { address = '' }: Porta
 
 /** Returns the first day to read: the day before, or the day on which the log began if that is earlier. */
 function firstDayToRead(day: string, since: string): string {
-  return new Date(Math.min(Date.parse(day) - dayMs, Date.parse(since))).toISOString().slice(0, 10)
+  const before = addDays(day, -1)
+  return since < before ? since : before
 }
 
-function oldestKeptDay(day: string): string {
-  return new Date(Date.parse(day) - keptDays * dayMs).toISOString().slice(0, 10)
-}
-
-/** Returns the days from `from` to `day`, both included: the first was read before it was over. */
+/** Returns the kept days from `from` to `day`, both included: the first was read before it was over. */
 function daysBetween(day: string, from: string): string[] {
-  const end = Date.parse(day)
-  const first = Math.max(Date.parse(from), Date.parse(oldestKeptDay(day)))
-  const count = Math.round((end - first) / dayMs) + 1
-  return Array.from({ length: count }, (_, i) => new Date(first + i * dayMs).toISOString().slice(0, 10))
+  const kept = Array.from({ length: keptDays + 1 }, (_, i) => addDays(day, i - keptDays))
+  return kept.filter(each => each >= from)
 }
 
 /** Our account at the portal: readings of the list and of failures, which concern all subscriptions. */

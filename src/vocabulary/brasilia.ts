@@ -1,4 +1,4 @@
-import { hourMs, toInstant } from './instant.ts'
+import { dayMs, hourMs, toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
 /** The time zone of the portal's dates. It had daylight saving time until 2019, so it is no fixed offset. */
@@ -38,6 +38,11 @@ export function formatBrasilia(ms: number): string {
 /** Formats the day in Brasilia as `yyyy-MM-dd`. */
 export function brasiliaDay(ms: number): string {
   return toLocalIso(ms).slice(0, 'yyyy-MM-dd'.length)
+}
+
+/** Returns the calendar day some days after another one, `yyyy-MM-dd`, or before it. */
+export function addDays(day: string, days: number): string {
+  return new Date(Date.parse(day) + days * dayMs).toISOString().slice(0, 'yyyy-MM-dd'.length)
 }
 
 /** Returns the instant at which a day in Brasilia, `yyyy-MM-dd`, begins; null when the text is not a day. */

@@ -3,7 +3,7 @@ import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
 import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
 import { type AsyncList, lazyList } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
-import { brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
+import { addDays, brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant } from '../../../vocabulary/message.ts'
@@ -11,7 +11,7 @@ import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { isEffect } from '../../effect-types.ts'
-import { ofType, openAs, type Recorded, requireAs } from '../../events.ts'
+import { type LogStore, ofType, openAs, type Recorded, requireAs } from '../../events.ts'
 import type { AnsweredFailure } from '../../sealed-parts.ts'
 import { addressData } from '../portal-address.ts'
 import { failureContent } from './failure-portion.ts'
@@ -161,7 +161,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       context.require('portal')
       checkDay(day, clock.now())
       const outcomes: Outcome<RecoveryResult>[] = []
-      for (const each of [dayBefore(day), day]) {
+      for (const each of [addDays(day, -1), day]) {
         outcomes.push(
           await requestFailures(each, true, async ({ data: { read, unreadable, recovered, stored } }) => {
             return { day: each, read, unreadable, recovered, stored }
@@ -182,10 +182,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       for (const day of [...dueByDay.keys()].sort().slice(0, -keptDays)) dueByDay.delete(day)
       const input = { method: 'subscriptions.recoverSoon', reason, days: due, now }
       await commands
-        .record(input, async () => {
-          const data = { reason, days: due, now, waiting: await pendingDays(store) }
-          return { targets: [{ stream: portalStream, message: { type: 'portal.recoverSoon', data } }] }
-        })
+        .record(input, async () => ({ targets: [await hastenRecovery(store, { reason, days: due, now })] }))
         .catch(() => {
           // The store may have failed: the next failure tries again.
           for (const day of due) dueByDay.delete(day)
@@ -201,18 +198,19 @@ export async function requestPastFailures({
 }: Pick<ApiContext, 'store' | 'clock'>): Promise<AddressedMessage> {
   const at = clock.now()
   const [now, days] = [toInstant(at), daysBetween(toInstant(at - keptDays * dayMs), toInstant(at))]
-  const data = { reason: 'adopted', now, waiting: await pendingDays(store) }
-  return {
-    stream: portalStream,
-    message: made => ({ type: 'portal.recoverSoon', data: { ...data, days: made > 0 ? days : [] } }),
-  }
+  const { stream, message } = await hastenRecovery(store, { reason: 'adopted', days, now })
+  return { stream, message: made => (made > 0 ? message : { ...message, data: { ...message.data, days: [] } }) }
 }
 
-/** The days whose failure records are requested and not read yet. */
-export async function pendingDays(store: ApiContext['store']): Promise<string[]> {
+/** Requests the failure records of some days soon. `waiting` are the days that were requested and are not read yet. */
+export async function hastenRecovery(
+  store: LogStore,
+  asked: { readonly reason: RecoveryReason; readonly days: readonly string[]; readonly now: Instant },
+) {
   const pending = await store.effects({ stream: portalStream, states: ['pending', 'started', 'deferred'] })
   const readings = pending.filter(each => isEffect(each, 'portal.listFailures'))
-  return readings.flatMap(({ data }) => data.day ?? [])
+  const data = { ...asked, waiting: readings.flatMap(({ data }) => data.day ?? []) }
+  return { stream: portalStream, message: { type: 'portal.recoverSoon', data } }
 }
 
 /** The days in Brasilia from one instant to another, the newest thirty at most. */
@@ -224,11 +222,6 @@ export function daysBetween(from: Instant, until: Instant): string[] {
   return [...days.add(brasiliaDay(end))]
 }
 
-/** The calendar day before, independent of time zones. */
-function dayBefore(day: string): string {
-  return toInstant(fromInstant(`${day}T00:00:00.000Z`) - dayMs).slice(0, 10)
-}
-
 /** Refuses days outside the portal's thirty: its empty answer would look like a day without failures. */
 function checkDay(day: string, now: number): void {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || parseIso(`${day}T00:00:00Z`) === null) {
@@ -238,7 +231,7 @@ function checkDay(day: string, now: number): void {
   }
   const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
   // The portal's clock may be ahead of ours, or behind it.
-  if (dayBefore(first) <= day && dayBefore(day) <= last) return
+  if (addDays(first, -1) <= day && addDays(day, -1) <= last) return
   throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal does not have this day', {
     hint: `Give a day from ${first} to ${last} in Brasilia: the portal keeps thirty. The view \`failures\` has earlier readings`,
   })

@@ -5,7 +5,7 @@ import { portalStream } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { DueItem } from '../../module.ts'
 import { addressData } from '../portal-address.ts'
-import { daysBetween, pendingDays } from './failures.ts'
+import { daysBetween, hastenRecovery } from './failures.ts'
 
 /** After the portal's nightly stop; spread, so that processes do not start in the same minute. */
 const recoveryAt = '03:30:00'
@@ -32,11 +32,8 @@ export class RecoverySchedule {
     // A new log has missed nothing.
     if (!options.receiver || !last || last.position === 1) return
     const now = toInstant(clock.now())
-    const data = { reason: 'downtime', days: daysBetween(last.at, now), now }
-    await engine.record(async () => {
-      const message = { type: 'portal.recoverSoon', data: { ...data, waiting: await pendingDays(store) } }
-      return { targets: [{ stream: portalStream, message }] }
-    })
+    const asked = { reason: 'downtime', days: daysBetween(last.at, now), now } as const
+    await engine.record(async () => ({ targets: [await hastenRecovery(store, asked)] }))
   }
 
   /** Requests the failures of every day not requested since it ended, and the list with the last successes. */

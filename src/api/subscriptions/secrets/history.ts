@@ -7,19 +7,15 @@ import type { LogStore } from '../../events.ts'
 import type { SecretValues } from '../declared-subscriptions.ts'
 import { type ConfirmedEvent, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 
-/** A pair of secrets that a notification may carry, as a keyed digest, which is useless without the keyring. */
-interface SecretPair {
-  readonly hasSecret: boolean
-  readonly hasAuthorization: boolean
-  readonly digest: string
-}
-
-/** What is kept of one event's secrets, as JSON in the store. */
+/**
+ * What is kept of one event's secrets, as JSON in the store. A pair of secrets that a notification may carry is a keyed
+ * digest, which is useless without the keyring. One without any secret is not kept: it would match everything.
+ */
 interface KeptSecrets {
   readonly source: string
-  readonly pairs: readonly SecretPair[]
+  readonly pairs: readonly string[]
   /** The former pairs, each with the end of the log when the change was noticed. */
-  readonly formers: readonly { readonly pairs: readonly SecretPair[]; readonly since: number }[]
+  readonly formers: readonly { readonly pairs: readonly string[]; readonly since: number }[]
   readonly seen?: ConfirmedEvent
 }
 
@@ -57,9 +53,11 @@ export class SecretHistory {
     secrets: readonly Secrets[],
     requestedAt?: number,
   ): Promise<void> {
-    const source = this.#digest(`${JSON.stringify([values.master, values.chaveSecreta, values.chaveAutenticacao])}`)
+    const source = this.#digest([values.master, values.chaveSecreta, values.chaveAutenticacao])
     this.#ownSources.set(evento, source)
-    const pairs = secrets.map(each => this.#toPair(each))
+    const pairs = secrets
+      .filter(each => Object.keys(each).length > 0)
+      .map(({ chaveSecreta, chaveAutenticacao }) => this.#digest([chaveSecreta, chaveAutenticacao]))
     await this.#change(evento, async before => {
       if (before?.source === source)
         return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
@@ -83,15 +81,18 @@ export class SecretHistory {
    * Whether a notification carries former secrets of its event, until an hour after the portal has the new ones, or
    * newer ones that only another process has read.
    */
-  async matches(evento: string, head: SecretHeaders): Promise<boolean> {
+  async matches(evento: string, { secret, authorization }: SecretHeaders): Promise<boolean> {
     const kept = await this.#readCached(evento)
     if (!kept) return false
     const isNewer = kept.source !== this.#ownSources.get(evento)
     const accepted = await this.#accepted(evento, kept)
-    // The pair of a process without a secret would match everything: it does not count as newer.
-    const newer = isNewer ? kept.pairs.filter(hasAnySecret) : []
-    const pairs = [...newer, ...accepted.flatMap(each => each.pairs)]
-    return pairs.some(pair => this.#isPairIn(pair, head))
+    const pairs = [...(isNewer ? kept.pairs : []), ...accepted.flatMap(each => each.pairs)]
+    const carried = [
+      [secret, authorization],
+      [secret, undefined],
+      [undefined, authorization],
+    ] // A pair may have one.
+    return carried.some(each => pairs.includes(this.#digest(each)))
   }
 
   /** Whether a change has not reached the portal: an `apply` is needed. */
@@ -103,21 +104,16 @@ export class SecretHistory {
   async #formersAfter(
     evento: string,
     before: KeptSecrets,
-    pairs: readonly SecretPair[],
+    pairs: readonly string[],
     requestedAt?: number,
   ): Promise<KeptSecrets['formers']> {
-    const digests = new Set(pairs.map(pair => pair.digest))
     const left = [
       ...(await this.#accepted(evento, before)),
       { pairs: before.pairs, since: requestedAt ?? (await this.#store.reader.read(endOfLog)) },
     ]
-    // A secret that is current again is not a former one. A pair without a secret is not kept: it would match
-    // everything.
+    // A secret that is current again is not a former one.
     const formers = left
-      .map(({ pairs: old, since }) => ({
-        pairs: old.filter(pair => hasAnySecret(pair) && !digests.has(pair.digest)),
-        since,
-      }))
+      .map(({ pairs: old, since }) => ({ pairs: old.filter(pair => !pairs.includes(pair)), since }))
       .filter(each => each.pairs.length > 0)
     return formers.length > formersMax ? [...formers.slice(0, 1), ...formers.slice(2)] : formers
   }
@@ -141,23 +137,8 @@ export class SecretHistory {
     return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
   }
 
-  #isPairIn({ hasSecret, hasAuthorization, digest }: SecretPair, { secret, authorization }: SecretHeaders): boolean {
-    return (
-      digest === this.#digest(pairText(hasSecret ? secret : undefined, hasAuthorization ? authorization : undefined))
-    )
-  }
-
-  #toPair({ chaveSecreta, chaveAutenticacao }: Secrets): SecretPair {
-    const digest = this.#digest(pairText(chaveSecreta, chaveAutenticacao))
-    return {
-      hasSecret: chaveSecreta !== undefined,
-      hasAuthorization: chaveAutenticacao !== undefined,
-      digest,
-    }
-  }
-
-  #digest(text: string): string {
-    return Buffer.from(this.#store.digest('delivery-secrets', text)).toString('hex')
+  #digest(secrets: readonly (string | undefined)[]): string {
+    return Buffer.from(this.#store.digest('delivery-secrets', JSON.stringify(secrets))).toString('hex')
   }
 
   async #readCached(evento: string): Promise<KeptSecrets | undefined> {
@@ -193,12 +174,4 @@ function parseKeptSecrets(value: string | undefined): KeptSecrets | undefined {
 
 function storedName(evento: string): string {
   return `delivery-secrets-${evento}`
-}
-
-function pairText(secret: string | undefined, authorization: string | undefined): string {
-  return JSON.stringify([secret ?? null, authorization ?? null])
-}
-
-function hasAnySecret({ hasSecret, hasAuthorization }: SecretPair): boolean {
-  return hasSecret || hasAuthorization
 }
