@@ -60,8 +60,6 @@ interface PortalList {
   readonly unreadable: Plan['unreadable']
 }
 
-const subscriptionsPerPage = 100
-
 /** Creates the area `subscriptions`. */
 export function createSubscriptions(
   context: ApiContext,
@@ -173,10 +171,10 @@ export function createSubscriptions(
     return toSubscription(row, reason, context.clock.now())
   }
 
-  async function* listPages(inactive: boolean) {
+  /** One page: they are few. */
+  async function* listPage(inactive: boolean) {
     const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
-    for (let from = 0; from < wanted.length; from += subscriptionsPerPage)
-      yield await Promise.all(wanted.slice(from, from + subscriptionsPerPage).map(openSubscription))
+    yield await Promise.all(wanted.map(openSubscription))
   }
 
   return {
@@ -211,7 +209,7 @@ export function createSubscriptions(
       }
       return sendChange('rotate', declared, commandOptions)
     },
-    list: ({ inactive = false } = {}) => lazyList(() => listPages(inactive)),
+    list: ({ inactive = false } = {}) => lazyList(() => listPage(inactive)),
     ...createFailures(context, listAtPortal),
   }
 }

@@ -91,10 +91,8 @@ export class NotificationMatcher {
     }
     if (times.length === 0) return found
     for (const each of all) found.#byEvento.get(each.evento)?.push(fromFailure(each))
-    const [first, last] = times.reduce(
-      ([low, high], at) => [Math.min(low, at), Math.max(high, at)],
-      [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
-    )
+    times.sort((one, other) => one - other)
+    const [first = 0, last = first] = [times.at(0), times.at(-1)]
     // The original of a copy may be one more window earlier.
     await found.#read(first - 2 * copyWindowMs, last + copyWindowMs)
     for (const each of linked) await found.#addLinked(each)

@@ -1,10 +1,9 @@
 import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { logPageRows } from '../../../store/log/read.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
 import { effectStream } from '../../../vocabulary/names.ts'
-import { findStream } from '../../api-context.ts'
+import { findStream, readPages } from '../../api-context.ts'
 import type { LogStore, Recorded } from '../../events.ts'
 
 /** How long former secrets are accepted after the portal confirmed a change or rotation. */
@@ -115,15 +114,8 @@ export class SecretGenerations {
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let state = known
-    for (let page: Recorded<(typeof types)[number]>[] | undefined; !page || page.length === logPageRows; ) {
-      page = await this.#store.read({
-        stream,
-        types,
-        fromVersion: state.version + 1,
-        limit: logPageRows,
-      })
+    for await (const page of readPages(this.#store, { stream, types, fromVersion: known.version + 1 }))
       state = page.reduce(applyEvent, state)
-    }
     state = { ...state, version: Math.max(state.version, newest.version) }
     this.#streams.set(stream, state)
     return state
