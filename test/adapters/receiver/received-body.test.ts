@@ -5,35 +5,11 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import express from 'express'
 import { expect, test } from 'vitest'
-import {
-  createReceiver,
-  type IncomingNotification,
-  type ReceiverOptions,
-} from '../../../src/adapters/receiver/receiver.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { givenReceiver } from './given-receiver.ts'
 
 const body = Buffer.from('{"numero": "26BR1", "situacao": "não ✓"}')
 const headers = { 'event-type': 'e', secret: 'certa', 'content-type': 'application/json' }
-
-/** A receiver that stores notifications in memory, with its reports and the losses that it announced. */
-function openReceiver(secretsOf: ReceiverOptions['secretsOf'] = async () => [{ chaveSecreta: 'certa' }]) {
-  const stored: IncomingNotification[] = []
-  const reported: string[] = []
-  const missed: string[] = []
-  const receiver = createReceiver({
-    clock: systemClock,
-    sources: ['127.0.0.0/8'],
-    secretsOf,
-    store: async incoming => void stored.push(incoming),
-    onRefused: status => void reported.push(String(status)),
-    onStoreError: error => void reported.push(String(error)),
-    onMiswired: ({ code, message }, evento) => void reported.push(`${evento} ${code}: ${message}`),
-    onMissed: reason => void missed.push(reason),
-  })
-  const bodies = () => stored.map(each => Buffer.from(each.body))
-  return { receiver, bodies, reported, missed }
-}
 
 async function listen(handle: (incoming: IncomingMessage, outgoing: never) => void) {
   const server = createServer(handle as Parameters<typeof createServer>[1])
@@ -61,7 +37,7 @@ const consumed = 'Cannot read the notification: its body was consumed before'
 /** What a middleware does before it calls the next one: synchronously, or until its promise resolves. */
 type Before = (incoming: express.Request, outgoing: express.Response) => unknown
 
-const behind = (before: Before, { receiver }: ReturnType<typeof openReceiver>) =>
+const behind = (before: Before, { receiver }: ReturnType<typeof givenReceiver>) =>
   express()
     .use((incoming, outgoing, next) => {
       const waiting = before(incoming, outgoing)
@@ -79,7 +55,7 @@ test.each<[string, Before]>([
   ['pauses it', incoming => setImmediate(incoming.pause())],
   ['waits for something else', () => setImmediate()],
 ])('a body in two chunks is stored byte for byte behind a middleware that %s', async (_, before) => {
-  const host = openReceiver()
+  const host = givenReceiver()
   expect(await postTo(behind(before, host), body)).toEqual({ status: 200, text: '' })
   expect(host.bodies()).toEqual([body])
   expect([host.reported, host.missed]).toEqual([[], []])
@@ -93,7 +69,7 @@ test.each<[string, Buffer, Before]>([
   ['decodes invalid UTF-8', latin, incoming => incoming.setEncoding('utf8')],
 ])('a body behind a middleware that %s is answered 500, not stored, and reported as lost', async (...row) => {
   const [, content, before] = row
-  const host = openReceiver()
+  const host = givenReceiver()
   const text = `${consumed}. Put the receiver before any body parser\n`
   expect(await postTo(behind(before, host), content)).toEqual({ status: 500, text })
   expect(host.bodies()).toEqual([])
@@ -102,11 +78,12 @@ test.each<[string, Buffer, Before]>([
 
 test('a body that is consumed while the secrets are read is not stored, not even in part', async () => {
   let reading: IncomingMessage | undefined
-  const host = openReceiver(async () => {
+  const secretsOf = async () => {
     reading?.resume()
     if (reading) await once(reading, 'end')
     return [{ chaveSecreta: 'certa' }]
-  })
+  }
+  const host = givenReceiver({ secretsOf })
   const app = behind(incoming => {
     reading = incoming
   }, host)
@@ -116,7 +93,7 @@ test('a body that is consumed while the secrets are read is not stored, not even
 })
 
 test('a consumed body from another address is reported, but not as lost', async () => {
-  const { receiver, reported, missed } = openReceiver()
+  const { receiver, reported, missed } = givenReceiver()
   const request = new Request('https://localhost/averba', { method: 'POST', headers, body })
   await request.text()
   const asking = receiver.fetch(request, { remoteAddress: '203.0.113.7' })
@@ -129,7 +106,7 @@ test.each([
   ['a content-length of 0', 'content-length: 0\r\n', ''],
   ['no chunks', 'transfer-encoding: chunked\r\n', '0\r\n\r\n'],
 ])('an empty body with %s is stored as empty, also after another reader', async (_, length, pieces) => {
-  const { receiver, bodies } = openReceiver()
+  const { receiver, bodies } = givenReceiver()
   const { port } = await listen((incoming, outgoing) => {
     if (bodies().length === 0) return receiver.listener(incoming, outgoing)
     incoming.resume().on('end', () => receiver.listener(incoming, outgoing))
@@ -161,7 +138,7 @@ test.each<[string, Request, string]>([
   ['half a body', rebuilt({ 'content-length': '18' }, '{"num'), '5 of 18'],
   ['a rewritten body', rebuilt({ 'content-length': '18' }, JSON.stringify({ numero: '26BR1 á' })), '21 of 18'],
 ])('an adapter that passes on %s is answered 500, and nothing is stored', async (_, request, bytes) => {
-  const { receiver, bodies, reported, missed } = openReceiver()
+  const { receiver, bodies, reported, missed } = givenReceiver()
   const answer = await receiver.fetch(request, { remoteAddress: '127.0.0.1' })
   const message = `Cannot read the notification: ${bytes} bytes of its body arrived`
   expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining(message)])
@@ -176,17 +153,18 @@ test.each<[string, Request, string]>([
   ['a chunked body', rebuilt({ 'transfer-encoding': 'chunked' }, '{}'), '{}'],
   ['a decompressed body', rebuilt({ 'content-length': '22', 'content-encoding': 'gzip' }, '{}'), '{}'],
 ])('an adapter may pass on %s', async (_, request, kept) => {
-  const { receiver, bodies, reported } = openReceiver()
+  const { receiver, bodies, reported } = givenReceiver()
   expect((await receiver.fetch(request, { remoteAddress: '127.0.0.1' })).status).toBe(200)
   expect([bodies().map(String), reported]).toEqual([[kept], []])
 })
 
 test('a web request whose body is consumed while the secrets are read is not stored', async () => {
   const request = rebuilt({}, '{"numero":"26BR1"}')
-  const { receiver, bodies, reported, missed } = openReceiver(async () => {
+  const secretsOf = async () => {
     request.body?.getReader()
     return [{ chaveSecreta: 'certa' }]
-  })
+  }
+  const { receiver, bodies, reported, missed } = givenReceiver({ secretsOf })
   expect((await receiver.fetch(request, { remoteAddress: '127.0.0.1' })).status).toBe(500)
   expect([bodies(), reported, missed]).toEqual([[], [`e BODY_CONSUMED: ${consumed}`], ['unstored']])
 })

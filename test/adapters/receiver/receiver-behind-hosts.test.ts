@@ -8,30 +8,14 @@ import { fastify } from 'fastify'
 import { Hono } from 'hono'
 import { expect, onTestFinished, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
-import { createReceiver, type IncomingNotification } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { givenReceiver } from './given-receiver.ts'
 
 const body = '{"numero": "26BR1", "situacao": "não ✓" }'
 
-/** A receiver that stores notifications in memory, and what it reported. */
-function openReceiver({ trustedProxies = 0, sources = ['127.0.0.1/32'] } = {}) {
-  const stored: IncomingNotification[] = []
-  const reported: string[] = []
-  const receiver = createReceiver({
-    clock: systemClock,
-    sources,
-    trustedProxies,
-    secretsOf: async () => [{ chaveSecreta: 'certa' }],
-    store: async incoming => void stored.push(incoming),
-    onRefused: status => void reported.push(String(status)),
-    onStoreError: () => undefined,
-    onMiswired: ({ code }) => void reported.push(code),
-  })
-  const bodies = () => stored.map(each => Buffer.from(each.body).toString())
-  return { receiver, bodies, reported }
-}
+const sources = ['127.0.0.1/32']
 
 /** Listens on loopback until the test has ended. */
 async function listen(server: Server): Promise<string> {
@@ -59,20 +43,24 @@ const consumed = {
 }
 
 test('Express: works before the body parser, and reports a consumed body after it', async () => {
-  const { receiver, bodies, reported } = openReceiver()
+  const { receiver, bodies, reported } = givenReceiver({ sources })
   const right = express().post('/averba', receiver.listener).use(express.json())
   const url = await listen(createServer(right))
   expect(await post(url)).toEqual({ status: 200, text: '' })
-  expect(bodies()).toEqual([body])
+  expect(bodies().map(String)).toEqual([body])
   await expectRefusals(url)
   const wrong = express().use(express.json()).post('/averba', receiver.listener)
   expect(await post(await listen(createServer(wrong)))).toEqual(consumed)
   expect(bodies()).toHaveLength(1)
-  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual([
+    '403',
+    '401',
+    'e BODY_CONSUMED: Cannot read the notification: its body was consumed before',
+  ])
 })
 
 test('Fastify: works in a plugin without parsers, and reports a consumed body elsewhere', async () => {
-  const { receiver, bodies, reported } = openReceiver()
+  const { receiver, bodies, reported } = givenReceiver({ sources })
   const host = fastify()
   onTestFinished(() => host.close())
   host.register(async own => {
@@ -90,10 +78,14 @@ test('Fastify: works in a plugin without parsers, and reports a consumed body el
   host.post('/echo', async request => request.body)
   const address = await host.listen({ port: 0, host: '127.0.0.1' })
   expect(await post(`${address}/averba`)).toEqual({ status: 200, text: '' })
-  expect(bodies()).toEqual([body])
+  expect(bodies().map(String)).toEqual([body])
   await expectRefusals(`${address}/averba`)
   expect(await post(`${address}/wrong`)).toEqual(consumed)
-  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual([
+    '403',
+    '401',
+    'e BODY_CONSUMED: Cannot read the notification: its body was consumed before',
+  ])
   expect(await post(`${address}/echo`)).toEqual({
     status: 200,
     text: '{"numero":"26BR1","situacao":"não ✓"}',
@@ -101,7 +93,7 @@ test('Fastify: works in a plugin without parsers, and reports a consumed body el
 })
 
 test('Hono: works with the raw request and its address, and reports a consumed body', async () => {
-  const { receiver, bodies, reported } = openReceiver()
+  const { receiver, bodies, reported } = givenReceiver({ sources })
   const app = new Hono()
   app.post('/averba', context => {
     return receiver.fetch(context.req.raw, { remoteAddress: getConnInfo(context).remote.address ?? '' })
@@ -117,16 +109,20 @@ test('Hono: works with the raw request and its address, and reports a consumed b
   await new Promise<void>(resolve => (server.listening ? resolve() : server.once('listening', resolve)))
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   expect(await post(`${address}/averba`)).toEqual({ status: 200, text: '' })
-  expect(bodies()).toEqual([body])
+  expect(bodies().map(String)).toEqual([body])
   await expectRefusals(`${address}/averba`)
   const { status, text } = await post(`${address}/wrong`)
   expect([status, text]).toEqual([500, 'Cannot read the notification: its body was consumed before'])
-  expect(reported).toEqual(['403', '401', 'BODY_CONSUMED'])
+  expect(reported).toEqual([
+    '403',
+    '401',
+    'e BODY_CONSUMED: Cannot read the notification: its body was consumed before',
+  ])
 })
 
 test('behind a TLS proxy the address is the one that the proxy saw, not what the client claims', async () => {
   const portal = ['127.9.9.0/24']
-  const { receiver, bodies, reported } = openReceiver({ trustedProxies: 1, sources: portal })
+  const { receiver, bodies, reported } = givenReceiver({ trustedProxies: 1, sources: portal })
   const behind = await listen(createServer(receiver.listener))
   const authority = await createAuthority(systemClock.now())
   const proxy = createHttpsServer(await authority.issueServer(['localhost']), forwardTo(behind))
@@ -140,7 +136,7 @@ test('behind a TLS proxy the address is the one that the proxy saw, not what the
     }
   }
   expect((await post(front, from('127.9.9.1'))).status).toBe(200)
-  expect(bodies()).toEqual([body])
+  expect(bodies().map(String)).toEqual([body])
   expect((await post(front, from('127.0.0.1'))).status).toBe(403)
   // Without the proxy the address is not trusted.
   expect((await post(behind)).status).toBe(403)

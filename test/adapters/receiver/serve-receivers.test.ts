@@ -3,51 +3,35 @@ import { request } from 'node:https'
 import { createConnection } from 'node:net'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
-import {
-  createReceiver,
-  type IncomingNotification,
-  type ReceiverOptions,
-} from '../../../src/adapters/receiver/receiver.ts'
+import type { ReceiverOptions } from '../../../src/adapters/receiver/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../../src/adapters/receiver/serve-receivers.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { givenReceiver } from './given-receiver.ts'
 
 let authority: Authority
 beforeAll(async () => {
   authority = await createAuthority(systemClock.now())
 })
 
-/** A receiver that stores notifications in memory. */
-function memoryReceiver(stored: IncomingNotification[], store?: () => Promise<void>) {
-  return createReceiver(receiverOptions(stored, store))
-}
-
-function receiverOptions(stored: IncomingNotification[], store?: () => Promise<void>): ReceiverOptions {
-  return {
-    clock: systemClock,
-    sources: ['127.0.0.0/8'],
-    secretsOf: async () => [],
-    store: store ?? (async incoming => void stored.push(incoming)),
-    bodyBytesMax: 1_000,
-    onRefused: () => undefined,
-    onStoreError: () => undefined,
-  }
-}
+/** A receiver of small notifications, without secrets. */
+const openToAll = (options: Partial<ReceiverOptions> = {}) =>
+  givenReceiver({ secretsOf: async () => [], bodyBytesMax: 1_000, ...options })
 
 /** Two tenants behind one server. */
 async function openServer(options: Partial<ServeReceiversOptions> = {}) {
-  const [north, south]: [IncomingNotification[], IncomingNotification[]] = [[], []]
+  const [north, south] = [openToAll(), openToAll()]
   const server = await serveReceivers({
-    receivers: { '/norte': memoryReceiver(north), '/sul': memoryReceiver(south) },
+    receivers: { '/norte': north.receiver, '/sul': south.receiver },
     certificate: await authority.issueServer(['localhost', '127.0.0.1']),
     host: '127.0.0.1',
     port: 0,
     ...options,
   })
   onTestFinished(server.close)
-  return { north, south, port: server.port, close: server.close }
+  return { north: north.stored, south: south.stored, port: server.port, close: server.close }
 }
 
 /** Posts as the portal does, and returns the status. */
@@ -72,6 +56,14 @@ async function open(port: number, options: ConnectionOptions & { localAddress?: 
     socket.once('error', reject)
   })
   return socket
+}
+
+/** The certificate that a client gets who asks for a name. */
+async function certificateFor(port: number, servername: string) {
+  const socket = await open(port, { servername, checkServerIdentity: () => undefined })
+  const certificate = socket.getPeerCertificate()
+  socket.destroy()
+  return certificate
 }
 
 async function readAll(socket: TLSSocket): Promise<string> {
@@ -104,30 +96,22 @@ test('TLS 1.1 is refused, TLS 1.2 and 1.3 are accepted', async () => {
   }
 })
 
-test('a slow or too large head, and a too large body, are cut off', async () => {
-  const { north, port } = await openServer({ headersTimeoutMs: 100, headerBytesMax: 2_000 })
-  const slow = await open(port)
-  slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\n')
-  expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
+test.each([
+  ['a slow head', '', '', 408],
+  ['a slow body', 'content-length: 2\r\n\r\n', '{', 408],
+  ['an endless body', 'transfer-encoding: chunked\r\n\r\n', `3e9\r\n${'x'.repeat(1_001)}\r\n`, 413],
+])('%s is cut off', async (_, head, body, status) => {
+  const { north, port } = await openServer({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
+  const socket = await open(port)
+  socket.write(`POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\n${head}${body}`)
+  expect(await readAll(socket)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+  expect(north).toEqual([])
+})
+
+test('a too large head and a too large body are refused', async () => {
+  const { north, port } = await openServer({ headerBytesMax: 2_000 })
   expect(await post(port, '/norte', { headers: { 'x-large': 'x'.repeat(2_000) } })).toBe(431)
   expect(await post(port, '/norte', { body: 'x'.repeat(1_001) })).toBe(413)
-  expect(north).toEqual([])
-})
-
-test('a slow body is cut off', async () => {
-  const { north, port } = await openServer({ headersTimeoutMs: 100, requestTimeoutMs: 200 })
-  const slow = await open(port)
-  slow.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{')
-  expect(await readAll(slow)).toMatch(/^HTTP\/1\.1 408 /)
-  expect(north).toEqual([])
-})
-
-test('an endless body without a length is cut off at the limit', async () => {
-  const { north, port } = await openServer()
-  const endless = await open(port)
-  endless.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ntransfer-encoding: chunked\r\n\r\n')
-  endless.write(`3e9\r\n${'x'.repeat(1_001)}\r\n`)
-  expect(await readAll(endless)).toMatch(/^HTTP\/1\.1 413 /)
   expect(north).toEqual([])
 })
 
@@ -145,13 +129,7 @@ test('clients get the certificate of the name that they ask for, else the defaul
       '*.exemplo.br': await authority.issueServer(['*.exemplo.br']),
     },
   })
-  const certificateFor = async (servername: string) => {
-    const socket = await open(port, { servername, checkServerIdentity: () => undefined })
-    const { subjectaltname } = socket.getPeerCertificate()
-    socket.destroy()
-    return subjectaltname
-  }
-  const nameOf = async (servername: string) => (await certificateFor(servername))?.split(', ')[0]
+  const nameOf = async (name: string) => (await certificateFor(port, name)).subjectaltname?.split(', ')[0]
   expect(await nameOf('aduana.exemplo.br')).toBe('DNS:aduana.exemplo.br')
   expect(await nameOf('outra.exemplo.br')).toBe('DNS:*.exemplo.br')
   expect(await nameOf('outro.br')).toBe('DNS:localhost')
@@ -172,12 +150,7 @@ test('a renewed certificate is served without a restart, and a failed renewal ke
     },
     onTrouble: error => void troubles.push(error),
   })
-  const serialOf = async (servername: string) => {
-    const socket = await open(port, { servername, checkServerIdentity: () => undefined })
-    const { serialNumber } = socket.getPeerCertificate()
-    socket.destroy()
-    return serialNumber
-  }
+  const serialOf = async (name: string) => (await certificateFor(port, name)).serialNumber
   const first = await serialOf('localhost')
   expect(asked).toBe(1)
   await clock.advance(60_000)
@@ -204,9 +177,8 @@ test('a function that never returns the next certificate does not hold up client
 })
 
 test('addresses that may not notify cannot take all connections', async () => {
-  const stored: IncomingNotification[] = []
-  const own = createReceiver({ ...receiverOptions(stored), sources: ['127.0.0.2/32'] })
-  const { port } = await openServer({ receivers: { '/norte': own }, connectionsMax: 8 })
+  const { receiver } = openToAll({ sources: ['127.0.0.2/32'] })
+  const { port } = await openServer({ receivers: { '/norte': receiver }, connectionsMax: 8 })
   const silent = Array.from({ length: 20 }, () => createConnection({ host: '127.0.0.1', port }))
   onTestFinished(() => {
     for (const each of silent) each.destroy()
@@ -229,14 +201,16 @@ test('a request target that is a full URL is served by its path', async () => {
   expect(north).toHaveLength(1)
 })
 
-test('closing ends each keep-alive connection after the answer in progress', async () => {
+test('closing refuses new connections, and each open one ends after its answer in progress', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
   let taken = 0
-  const receiver = memoryReceiver([], () => {
-    taken += 1
-    storing.resolve()
-    return stored.promise
+  const { receiver } = openToAll({
+    store() {
+      taken += 1
+      storing.resolve()
+      return stored.promise
+    },
   })
   const { port, close } = await openServer({ receivers: { '/norte': receiver } })
   const socket = await open(port)
@@ -244,29 +218,13 @@ test('closing ends each keep-alive connection after the answer in progress', asy
   socket.write(one)
   await storing.promise
   const closing = close()
+  await expect(post(port, '/norte')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   stored.resolve()
   const answer = await readAll(socket)
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   expect(answer).toMatch(/\r\nconnection: close\r\n/i)
   await closing
   expect(taken).toBe(1)
-})
-
-test('closing refuses new connections and completes answers in progress', async () => {
-  const storing = Promise.withResolvers<void>()
-  const stored = Promise.withResolvers<void>()
-  const receiver = memoryReceiver([], () => {
-    storing.resolve()
-    return stored.promise
-  })
-  const { port, close } = await openServer({ receivers: { '/norte': receiver } })
-  const answering = post(port, '/norte')
-  await storing.promise
-  const closing = close()
-  await expect(post(port, '/norte')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
-  stored.resolve()
-  expect(await answering).toBe(200)
-  await closing
 })
 
 test('an invalid path or certificate is refused with its reason, before listening', async () => {
@@ -276,7 +234,7 @@ test('an invalid path or certificate is refused with its reason, before listenin
   await expect(openServer({ receivers: {} })).rejects.toMatchObject(
     misconfigured('Cannot serve the receivers: no receiver is given'),
   )
-  await expect(openServer({ receivers: { norte: memoryReceiver([]) } })).rejects.toMatchObject(
+  await expect(openServer({ receivers: { norte: openToAll().receiver } })).rejects.toMatchObject(
     misconfigured('Cannot serve the receivers: "norte" is not a path'),
   )
   await expect(openServer({ certificate: { cert, key } })).rejects.toMatchObject(
