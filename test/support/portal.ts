@@ -1,4 +1,4 @@
-import { type Averba, type AverbaOptions, staticHeaders, valueOf } from '../../src/index.ts'
+import { type Averba, type AverbaOptions, type Notification, staticHeaders, valueOf } from '../../src/index.ts'
 import type { World } from '../../src/simulation/index.ts'
 import { openEngine } from './world.ts'
 
@@ -6,12 +6,40 @@ const baseUrl = 'https://portal.exemplo.br'
 const session = { authorization: 'sessao-de-exemplo' }
 
 /** Calls the portal as another program of the same user does, and returns its answer. */
-export async function callPortal({ portal }: World, method: string, body: object, id = ''): Promise<{ id: number }> {
+export async function callPortal<T = { id: number }>(
+  { portal }: Pick<World, 'portal'>,
+  method: string,
+  body?: object,
+  id = '',
+): Promise<T> {
   const headers = { 'content-type': 'application/json', ...session }
   const path = `${baseUrl}/portal/api/ext/webhook${id}`
-  const answer = await portal.fetch(new Request(path, { method, headers, body: JSON.stringify(body) }))
+  const answer = await portal.fetch(new Request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }))
   if (!answer.ok) throw new Error(`The portal answered ${answer.status}`)
   return JSON.parse((await answer.text()) || '{}')
+}
+
+/** The portal's secrets, by event. */
+export async function secretsAt(world: Pick<World, 'portal'>): Promise<Record<string, string>> {
+  const rows = await callPortal<{ evento: string; chaveSecreta: string }[]>(world, 'GET')
+  return Object.fromEntries(rows.map(row => [row.evento, row.chaveSecreta]))
+}
+
+let count = 0
+/** Delivers a new notification with a secret, and returns the status of the answer. */
+export async function statusOf(averba: Averba, secret: string, evento = 'dimp-situacao-import'): Promise<number> {
+  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
+  count += 1
+  const request = new Request('https://receptor.exemplo.br/averba', { method: 'POST', headers, body: String(count) })
+  return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+}
+
+/** All notifications, or those that a filter selects. */
+export function inboxOf(
+  { notifications }: Averba,
+  filter?: Parameters<Averba['notifications']['list']>[0],
+): Promise<Notification[]> {
+  return Array.fromAsync(notifications.list(filter))
 }
 
 /** Opens another engine at the portal of a world: by default on a log of its own, with the same receiver. */

@@ -4,6 +4,7 @@ import { createConnection } from 'node:net'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
+import { sourceRanges } from '../../../src/adapters/portal/wire.ts'
 import type { ReceiverOptions } from '../../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
@@ -89,6 +90,22 @@ test.each([
   const taken = { evento: 'e', recipient: { kind: 'CNPJ', id: '12ABC34501DE35' } }
   for (const each of [stored, web.stored]) expect(each).toMatchObject(status === 200 ? [taken] : [])
   expect(refused).toEqual(status === 200 ? [] : [[400, expect.stringContaining('has several values'), 'e, outro']])
+})
+
+test.each([
+  ['the portal', 0, '189.9.1.2', '', 200],
+  ['the portal in IPv6 form', 0, '::ffff:189.9.1.2', '', 200],
+  ['the portal by a trusted proxy', 1, '10.0.0.1', '203.0.113.7, 189.9.1.2', 200],
+  ['another one that names the portal', 1, '10.0.0.1', '189.9.1.2, 203.0.113.7', 403],
+  ['the portal with its port', 1, '10.0.0.1', '203.0.113.7, 189.9.1.2:54321', 200],
+  ['the portal in brackets', 1, '10.0.0.1', '203.0.113.7, [::ffff:189.9.1.2]', 200],
+  ['the portal in brackets with its port', 1, '10.0.0.1', '203.0.113.7, [::FFFF:189.9.1.2]:54321', 200],
+  ['another one with its port', 1, '10.0.0.1', '189.9.1.2, 203.0.113.7:54321', 403],
+  ['another one of IPv6 with its port', 1, '10.0.0.1', '189.9.1.2, [2001:db8::1]:443', 403],
+])('the sender is %s', async (_, trustedProxies, remoteAddress, forwarded, status) => {
+  const { receiver } = givenReceiver({ sources: sourceRanges, trustedProxies })
+  const request = post({ headers: { ...headers, secret: 'certa', 'x-forwarded-for': forwarded } })
+  expect((await receiver.fetch(request, { remoteAddress })).status).toBe(status)
 })
 
 test('a notification that is not stored in time is answered 503 before the portal gives up', async () => {

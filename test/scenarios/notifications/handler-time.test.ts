@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import type { Averba, Notification } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -13,6 +13,10 @@ async function given() {
   const averba = await openEngine({ store: ':memory:', clock, entropy: seededEntropy(1), receiver })
   const stop = new AbortController()
   const running = averba.run({ signal: stop.signal })
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
   return {
     clock,
     averba,
@@ -20,18 +24,13 @@ async function given() {
       const init = { method: 'POST', headers: { 'event-type': evento }, body: JSON.stringify({ n }) }
       expect((await averba.receiver.fetch(new Request(receiver.publicUrl, init))).status).toBe(200)
     },
-    async dispose() {
-      stop.abort()
-      await running
-      await averba.close()
-    },
   }
 }
 
 const numberOf = ({ body }: Notification) => (body as { n: number }).n
 
 test('a handler that hangs fails after a minute, and the next notification is handled', async () => {
-  const { averba, clock, notify, dispose } = await given()
+  const { averba, clock, notify } = await given()
   const calls: number[] = []
   const aborted: number[] = []
   averba.notifications.handle(evento, 'crm', async (notification, { signal }) => {
@@ -59,11 +58,10 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   await clock.advance(1_000)
   await expect.poll(() => calls).toEqual([1, 2, 1])
   await clock.advance(60_000)
-  await dispose()
 })
 
 test('a notification whose handler always hangs is parked', async () => {
-  const { averba, clock, notify, dispose } = await given()
+  const { averba, clock, notify } = await given()
   averba.notifications.handle(evento, 'crm', never, { timeoutMs: 5_000 })
   await notify(1)
   let state = ''
@@ -73,11 +71,10 @@ test('a notification whose handler always hangs is parked', async () => {
     return state
   }
   await expect.poll(look, { interval: 2, timeout: 20_000 }).toBe('parked')
-  await dispose()
 })
 
 test('a follower that hangs is retried and then parked, and never skips its event', async () => {
-  const { averba, clock, dispose } = await given()
+  const { averba, clock } = await given()
   const reasons: unknown[] = []
   averba.log.follow(
     'crm',
@@ -97,20 +94,18 @@ test('a follower that hangs is retried and then parked, and never skips its even
     .poll(look, { interval: 2, timeout: 20_000 })
     .toMatchObject({ isParked: true, attempts: 8, reason: 'It took longer than 2000 ms', position: 1 })
   expect(reasons).toEqual(Array.from({ length: 8 }, () => 'It took longer than 2000 ms'))
-  await dispose()
 })
 
 test.each([0, 1.5, 86_400_001, Number.NaN])('a timeoutMs of %s is refused', async timeoutMs => {
-  const { averba, dispose } = await given()
+  const { averba } = await given()
   const idle = async () => undefined
   const follow = () => averba.log.follow('crm', ['subject.enrolled'], idle, { timeoutMs })
   const handle = () => averba.notifications.handle(evento, 'crm', idle, { timeoutMs })
   for (const call of [follow, handle]) expect(call).toThrow('timeoutMs is out of range')
-  await dispose()
 })
 
 test('setting the clock back does not prolong the timeout of a handler', async () => {
-  const { averba, clock, notify, dispose } = await given()
+  const { averba, clock, notify } = await given()
   let aborted = 0
   const began = Promise.withResolvers<void>()
   averba.notifications.handle(
@@ -134,7 +129,6 @@ test('setting the clock back does not prolong the timeout of a handler', async (
   expect(aborted).toBe(0)
   await clock.advance(1)
   await expect.poll(() => aborted).toBe(1)
-  await dispose()
 })
 
 const named = (name: PropertyDescriptor) => Object.defineProperty(new Error('x'), 'name', name)
@@ -151,7 +145,7 @@ test.each<[string, unknown, string]>([
   ['a name that cannot be read', named({ get: throwing }), 'Error'],
   ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
 ])('a handler that throws something with %s fails like any other', async (_, thrown, reason) => {
-  const { averba, clock, notify, dispose } = await given()
+  const { averba, clock, notify } = await given()
   let calls = 0
   const fail = async () => {
     calls += 1
@@ -178,7 +172,6 @@ test.each<[string, unknown, string]>([
   expect(calls).toBe(2)
   await clock.advance(999)
   expect(calls).toBe(2)
-  await dispose()
 })
 
 function throwingOf(thrown: unknown): () => never {
@@ -188,7 +181,7 @@ function throwingOf(thrown: unknown): () => never {
 }
 
 test('settle is refused within a handler, but not after it or in a listener', async () => {
-  const { averba, clock, notify, dispose } = await given()
+  const { averba, clock, notify } = await given()
   const codes: string[] = []
   const settle = (where: string) =>
     averba.settle().then(
@@ -217,7 +210,6 @@ test('settle is refused within a handler, but not after it or in a listener', as
     .toEqual(['follower REFUSED', 'handler REFUSED', 'left behind settled', 'listener settled'])
   // No handler timed out.
   expect(clock.now()).toBe(Date.parse('2026-11-20T12:00:00.000Z'))
-  await dispose()
 })
 
 test('a handler may close the log: close does not wait for it, and it counts as handled', async () => {
