@@ -1,12 +1,13 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AverbaError, type ConsentReport, checkPageProof, type PageProof, valueOf } from '../../../src/index.ts'
+import { type ConsentReport, checkPageProof, type PageProof } from '../../../src/index.ts'
 import { labelsOf } from '../../../src/pages/labels.ts'
 import { showTimeline } from '../../../src/pages/show-timeline.ts'
 import { createVerifierKey, writeVerifierKey } from '../../../src/proof/note.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
-import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const { subtle } = globalThis.crypto
@@ -116,7 +117,7 @@ test('proofs of logs of any size lead to their root', async () => {
   const reported = await createReportedWorld()
   const { world, which } = reported
   for (let i = 0; i < 40; i++) {
-    await world.averba.consents.enrol({ cpf: cpfOf(i) })
+    await world.averba.consents.enrol({ cpf: cpfOf(i + 1) })
     const at = toInstant(world.clock.now())
     const { proof, log } = JSON.parse(await world.averba.audit.prove({ consent: which, at })) as ConsentReport
     const check = await checkPageProof(proof, subtle)
@@ -125,11 +126,8 @@ test('proofs of logs of any size lead to their root', async () => {
 })
 
 test('proving a consent with many uses yields to other work', async () => {
-  const { averba, clock, samples } = await openWorld()
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [held] = await averba.consents.list({ subject, status: 'ATIVO' })
-  const which = { subject, id: held?.id ?? '' }
+  const { world, which } = await givenConsent('ATIVO')
+  const { averba, clock } = world
   const basis = { purpose: 'p', legalBasis: 'l' }
   const uses = 500
   for (let i = 0; i < uses; i++) await averba.consents.use(which, { basis })
@@ -148,15 +146,7 @@ test('proving a consent with many uses yields to other work', async () => {
 
 test('a timeline of very many readings is evaluated in one pass', () => {
   let read = 0
-  const about = {
-    at: toInstant(0),
-    stream: 's',
-    words: '',
-    actor: null,
-    basis: null,
-    anomaly: null,
-    parts: [],
-  }
+  const about = { at: toInstant(0), stream: 's', words: '', actor: null, basis: null, anomaly: null, parts: [] }
   const entries = Array.from({ length: 1_000 }, (_, position) => ({
     ...about,
     position,
@@ -169,20 +159,10 @@ test('a timeline of very many readings is evaluated in one pass', () => {
   expect(read).toBeLessThan(10 * entries.length)
 })
 
-function cpfOf(i: number): string {
-  const nine = [...String(100_000_000 + i * 7)].map(Number)
-  for (const weights of [10, 11]) {
-    const sum = nine.reduce((total, digit, at) => total + digit * (weights - at), 0)
-    nine.push(sum % 11 < 2 ? 0 : 11 - (sum % 11))
-  }
-  return nine.join('')
-}
-
 test('an unknown consent and a time in a wrong form are refused', async () => {
   const { world, subject, unawareAt } = await createReportedWorld()
   const { audit } = world.averba
-  const codeOf = (work: Promise<unknown>) => work.catch((error: unknown) => (error as AverbaError).code)
   const consent = { subject, id: 'nobody' }
-  expect(await codeOf(audit.prove({ consent, at: unawareAt }))).toBe('NOT_FOUND')
-  expect(await codeOf(audit.prove({ consent, at: 'today' }))).toBe('INVALID_INPUT')
+  await expect(audit.prove({ consent, at: unawareAt })).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await expect(audit.prove({ consent, at: 'today' })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })

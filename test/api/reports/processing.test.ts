@@ -3,10 +3,11 @@ import { expect, test } from 'vitest'
 import { limitOperations } from '../../../src/api/reports/processing.ts'
 import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../../src/index.ts'
 import { VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { isValidation, openValidating } from '../../support/open-validating.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
 import { basis, createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
@@ -123,13 +124,6 @@ test('data of a failed call is shared only when and if the call is answered late
   expect(await callsOf(world, answeredAt)).toEqual(calls)
 })
 
-test('data of a call whose answer was lost counts as shared, once', async () => {
-  const world = await openWorld()
-  await world.faults.add({ kind: 'lose', service: 'validationService' })
-  await validated(world)
-  expect(await callsOf(world)).toMatchObject([{ type: 'validation.inconclusive', kinds: ['shared'] }])
-})
-
 test('data of a call lost in one period and answered in the next is shared only in the first', async () => {
   const store = temporaryStore()
   const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -137,7 +131,7 @@ test('data of a call lost in one period and answered in the next is shared only 
     averba: { store },
     async intercept(request, forward) {
       const answer = await forward(request)
-      if (!request.url.includes('/validate/')) return answer
+      if (!isValidation(request)) return answer
       sent.resolve()
       await answered.promise
       return answer
@@ -147,12 +141,7 @@ test('data of a call lost in one period and answered in the next is shared only 
   await sent.promise
   // Another process finds that the lease has expired, and the call is in doubt.
   const clock = new VirtualClock()
-  const other = await openEngine({
-    ...{ store, clock, fetch: world.reach.validationService },
-    validationService: {
-      ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', bearer: 'outro' },
-    },
-  })
+  const other = await openValidating({ store, clock, fetch: world.reach.validationService })
   await passTime({ averba: other, clock }, 61_000)
   world.clock.jump(dayMs)
   answered.resolve()
@@ -165,48 +154,39 @@ test('data of a call lost in one period and answered in the next is shared only 
   expect(await types(day, until)).toEqual([])
 })
 
-test('data of a call whose answer was lost is not shared again when an erasure ends the call', async () => {
+const erasure = { requester: 'p-1', legalBasis: 'LGPD 18 VI' }
+
+test.each([
+  ['whose answer was lost: at once', { kind: 'lose', service: 'validationService' }, 'validation.inconclusive'],
+  ['that is not processed: then', { kind: 'status', service: 'validationService', status: 429 }, 'subject.erased'],
+  ['that was not sent: never', { kind: 'refuse', service: 'tokenService' }, undefined],
+] as const)('data counts as shared once when an erasure ends a call %s', async (_, fault, type) => {
   const world = await openWorld()
-  await world.faults.add({ kind: 'lose', service: 'validationService' })
+  await world.faults.add(fault)
   await validated(world)
+  const shared = type === undefined ? [] : [{ type, kinds: ['shared'] }]
+  expect(await callsOf(world)).toMatchObject(type === 'subject.erased' ? [] : shared)
   await world.clock.advance(dayMs)
-  const asked = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
-  await world.averba.subjects.erase({ cpf: world.samples.cpf }, asked)
-  expect((await callsOf(world)).map(({ type }) => type)).toEqual(['validation.inconclusive'])
-  expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toEqual([])
+  await world.averba.subjects.erase({ cpf: world.samples.cpf }, erasure)
+  expect(await callsOf(world)).toMatchObject(shared)
+  expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toMatchObject(type === 'subject.erased' ? shared : [])
 })
 
-test('data of a call under way counts as shared when an erasure ends it, of a deferred call not', async () => {
-  for (const isPutOff of [true, false]) {
-    const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const world = await openWorld({
-      async intercept(request, forward) {
-        const response = await forward(request)
-        if (!/valida/.test(new URL(request.url).pathname)) return response
-        left.resolve()
-        await answer.promise
-        return response
-      },
-    })
-    if (isPutOff) await world.faults.add({ kind: 'refuse', service: 'tokenService' })
-    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-    const validating = validated(world)
-    await (isPutOff ? validating : left.promise)
-    await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
-    answer.resolve()
-    await validating
-    const calls = await callsOf(world)
-    expect(calls.map(({ type, kinds }) => [type, kinds])).toEqual(isPutOff ? [] : [['subject.erased', ['shared']]])
-    await world.close()
-  }
-})
-
-test('data of a call answered 429 counts as shared when an erasure ends it', async () => {
-  const world = await openWorld()
-  await world.faults.add({ kind: 'status', service: 'validationService', status: 429 })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  expect((await validated(world)).status).toBe('deferred')
-  expect(await callsOf(world)).toEqual([])
-  await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
+test('data of a call under way counts as shared when an erasure ends it', async () => {
+  const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await openWorld({
+    async intercept(request, forward) {
+      const response = await forward(request)
+      if (!isValidation(request)) return response
+      left.resolve()
+      await answer.promise
+      return response
+    },
+  })
+  const validating = validated(world)
+  await left.promise
+  await world.averba.subjects.erase({ cpf: world.samples.cpf }, erasure)
+  answer.resolve()
+  await validating
   expect(await callsOf(world)).toMatchObject([{ type: 'subject.erased', kinds: ['shared'] }])
 })

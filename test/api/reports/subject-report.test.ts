@@ -2,8 +2,9 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { passTime } from '../../support/pass-time.ts'
-import { basis, createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
 import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
@@ -95,11 +96,9 @@ test('an unknown subject and an unknown form are refused', async () => {
   await expect(subjects.report({ subject }, wrong)).rejects.toThrow(AverbaError)
 })
 
-async function readOutcomes(world: World, subject: SubjectRef) {
-  const text = await world.averba.subjects.report({ subject }, { language: 'en' })
-  const { told, validations, timeline } = JSON.parse(text) as SubjectReport
-  const outcomes = told.map(({ operation, outcome }) => [operation.slice(operation.indexOf('.') + 1), outcome])
-  return { outcomes, validations, words: timeline.map(({ words }) => words) }
+async function readOutcomes(world: World, subject: SubjectRef): Promise<string[][]> {
+  const { told } = JSON.parse(await world.averba.subjects.report({ subject }, { language: 'en' })) as SubjectReport
+  return told.map(({ operation, outcome }) => [operation.slice(operation.indexOf('.') + 1), outcome])
 }
 
 test('a reading that ended with its schedule is reported so, and not as an erasure', async () => {
@@ -109,7 +108,7 @@ test('a reading that ended with its schedule is reported so, and not as an erasu
   await world.averba.settle()
   await consents.schedule({ subject }, { syncEveryMs: 7_200_000 })
   await consents.schedule({ subject }, { syncEveryMs: null })
-  expect((await readOutcomes(world, subject)).outcomes).toEqual([
+  expect(await readOutcomes(world, subject)).toEqual([
     ['listConsents', 'answered'],
     ['listConsents', 'cancelled: another interval was set'],
     ['listConsents', 'cancelled: periodic readings were ended'],
@@ -117,44 +116,16 @@ test('a reading that ended with its schedule is reported so, and not as an erasu
   await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
 })
 
-test('a validation whose consent was revoked is reported as not sent, a deferred call as begun', async () => {
-  const world = await openWorld()
-  const { averba, clock, consentService, faults, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
-  const consent = { subject, id: active?.id ?? '' }
-  await faults.add({ kind: 'refuse', service: 'tokenService', times: 3 })
-  const claims = { nome: 'M' }
-  await averba.validations.validate({ id: 'v', cpf: samples.cpf, claims }, { basis: { ...basis, consent } })
-  consentService.change(samples.cpf, consent.id, 'REVOGADO')
-  valueOf(await averba.consents.sync({ subject }))
-  await passTime({ averba, clock }, 86_400_000)
-  const { outcomes, validations, words } = await readOutcomes(world, subject)
-  const outcome = 'not sent: the consent that it names was no longer valid'
-  expect(outcomes).toContainEqual(['validatePerson', outcome])
-  expect(validations).toMatchObject([{ id: 'v', outcome }])
-  expect(words).toContain('Attempt 1 at the call begun')
-  const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-12-31T00:00:00.000Z' }
-  const operations = await Array.fromAsync(averba.audit.processing(period))
-  const recipients = operations.flatMap(operation => operation.recipients)
-  expect(new Set(recipients)).toEqual(new Set(['Serviço de consentimento']))
-})
-
 test('a withdrawn change and one that was not made are reported as such', async () => {
-  const world = await openWorld()
-  const { averba, clock, faults, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  const which = { subject, id: pending?.id ?? '' }
+  const { world, subject, which } = await givenConsent('PENDENTE')
+  const { averba, clock, faults } = world
   await faults.add({ kind: 'refuse', service: 'consentService' })
   await averba.consents.approve(which)
   await faults.clear()
   await faults.add({ kind: 'status', service: 'consentService', status: 503, times: 1 })
   expect((await averba.consents.deny(which)).status).toBe('unknown')
   await passTime({ averba, clock }, 86_400_000)
-  const changes = (await readOutcomes(world, subject)).outcomes.filter(([call]) => call === 'changeStatus')
+  const changes = (await readOutcomes(world, subject)).filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
     ['changeStatus', 'withdrawn: another call replaces it'],
     ['changeStatus', 'not done, as was found out later'],

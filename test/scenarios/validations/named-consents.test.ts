@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { isList } from '../../support/given-troubled.ts'
+import { isToken, isValidation } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -16,11 +19,9 @@ const validationService = {
 }
 
 /** A basis that names an effective consent. */
-async function givenBasis({ averba: { consents } }: World) {
-  const subject = await consents.enrol({ cpf })
-  valueOf(await consents.sync({ subject }))
-  const [active] = await consents.list({ subject, status: 'ATIVO' })
-  const consent = { cpf, id: active?.id ?? '' }
+async function givenBasis(world: World) {
+  const { which } = await readConsent(world)
+  const consent = { cpf, id: which.id }
   return { consent, basis: { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent } }
 }
 
@@ -76,64 +77,14 @@ test('a consent is used once for concurrent requests of one validation', async (
 function busyService() {
   const service = { isBusy: true, left: 0 }
   const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
-    if (!request.url.includes('/validate/pf')) return forward(request)
+    if (!isValidation(request)) return forward(request)
     service.left += 1
-    const isBusy = service.isBusy
-    return isBusy ? new Response('', { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
+    return service.isBusy ? new Response('', { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
   }
   return { service, intercept }
 }
 
 const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_NOT_EFFECTIVE' } }
-
-test('a deferred validation is not sent after its consent was revoked', async () => {
-  const { service, intercept } = busyService()
-  const store = temporaryStore()
-  const world = await openWorld({ averba: { store }, intercept })
-  const { averba, clock, validationService: paid } = world
-  const { consent, basis } = await givenBasis(world)
-  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
-  expect(await ask()).toMatchObject({ status: 'deferred' })
-  valueOf(await averba.consents.revoke(consent))
-  service.isBusy = false
-  await passTime({ averba, clock }, 2 * hourMs)
-  expect(service.left).toBe(1)
-  expect(paid.answered).toBe(0)
-  expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
-  expect(await ask()).toMatchObject({ ...notEffective, replayed: true })
-  const [revoked] = await Array.fromAsync(averba.log.read({ types: ['consent.revoked'] }))
-  const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
-  expect(withheld).toMatchObject({ data: { reason: 'revoked', position: revoked?.position } })
-  expect(withheld?.anomaly).toBeUndefined()
-  expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  await world.close()
-  expect((await replayLog({ store })).divergence).toBeUndefined()
-  expect((await verifyLog({ store })).faults).toEqual([])
-})
-
-test('a validation waiting for a token is not sent after a revocation was requested', async () => {
-  let revoking: Promise<unknown> = Promise.resolve()
-  const world = await openWorld({
-    async intercept(request, forward) {
-      if (request.method === 'PUT') return new Response('', { status: 503, headers: { 'retry-after': '600' } })
-      if (request.url.includes('/token')) {
-        revoking = world.averba.consents.revoke(consent)
-        await revoking
-      }
-      return forward(request)
-    },
-  })
-  const { consent, basis } = await givenBasis(world)
-  const { validations, log } = world.averba
-  const outcome = await validations.validate({ id: 'a', cpf, claims }, { basis })
-  expect(await revoking).toMatchObject({ status: 'deferred' })
-  expect(outcome).toMatchObject(notEffective)
-  expect(world.validationService.answered).toBe(0)
-  const [withheld] = await Array.fromAsync(log.read({ types: ['validation.withheld'] }))
-  expect(withheld).toMatchObject({ data: { reason: 'uncertain' } })
-  expect(withheld?.data).not.toHaveProperty('sentBefore')
-})
 
 /** What the person's report and the processing records say about the validation. */
 async function reportOf({ averba }: World) {
@@ -157,28 +108,63 @@ const sentBefore = {
   recipients: ['Serviço de validação'],
 }
 
-test('the report says that data was sent, also if the consent ended before a retry', async () => {
+test('a deferred validation is not sent after its consent was revoked, and the report says what was sent', async () => {
   const { service, intercept } = busyService()
-  const world = await openWorld({ intercept })
-  const { averba } = world
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store }, intercept })
+  const { averba, clock, validationService: paid } = world
   const { consent, basis } = await givenBasis(world)
   const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
-  await ask()
+  expect(await ask()).toMatchObject({ status: 'deferred' })
   valueOf(await averba.consents.revoke(consent))
-  await passTime({ averba, clock: world.clock }, 2 * hourMs)
+  service.isBusy = false
+  await passTime({ averba, clock }, 2 * hourMs)
   expect(service.left).toBe(1)
+  expect(paid.answered).toBe(0)
+  expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
+  const title = expect.stringContaining('an earlier request was sent')
+  expect(await ask()).toMatchObject({ ...notEffective, problem: { ...notEffective.problem, title }, replayed: true })
   expect(await reportOf(world)).toEqual(sentBefore)
-  expect(await ask()).toMatchObject({
-    problem: { title: expect.stringContaining('an earlier request was sent') },
+  const [revoked] = await Array.fromAsync(averba.log.read({ types: ['consent.revoked'] }))
+  const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { reason: 'revoked', position: revoked?.position } })
+  expect(withheld?.anomaly).toBeUndefined()
+  expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
+  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await world.close()
+  expect((await replayLog({ store })).divergence).toBeUndefined()
+  expect((await verifyLog({ store })).faults).toEqual([])
+})
+
+test('a validation waiting for a token is not sent after a revocation was requested', async () => {
+  let revoking: Promise<unknown> = Promise.resolve()
+  const world = await openWorld({
+    async intercept(request, forward) {
+      if (request.method === 'PUT') return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+      if (isToken(request)) {
+        revoking = world.averba.consents.revoke(consent)
+        await revoking
+      }
+      return forward(request)
+    },
   })
+  const { consent, basis } = await givenBasis(world)
+  const { validations, log } = world.averba
+  const outcome = await validations.validate({ id: 'a', cpf, claims }, { basis })
+  expect(await revoking).toMatchObject({ status: 'deferred' })
+  expect(outcome).toMatchObject(notEffective)
+  expect(world.validationService.answered).toBe(0)
+  const [withheld] = await Array.fromAsync(log.read({ types: ['validation.withheld'] }))
+  expect(withheld).toMatchObject({ data: { reason: 'uncertain' } })
+  expect(withheld?.data).not.toHaveProperty('sentBefore')
 })
 
 test('the report says that data was sent, also if the consent ended after a 401', async () => {
   let left = 0
   const world = await openWorld({
     async intercept(request, forward) {
-      if (request.url.includes('/validate/pf')) left += 1
-      if (request.url.includes('/token') && left > 0) valueOf(await world.averba.consents.revoke(consent))
+      if (isValidation(request)) left += 1
+      if (isToken(request) && left > 0) valueOf(await world.averba.consents.revoke(consent))
       return forward(request)
     },
   })
@@ -219,9 +205,7 @@ test('a validation is not sent after its consent expired or is no longer listed'
     let isEmpty = false
     const world = await openWorld({
       intercept: (request, forward) =>
-        isEmpty && /consentimentos\/\d+$/.test(request.url)
-          ? Promise.resolve(Response.json([]))
-          : intercept(request, forward),
+        isEmpty && isList(request) ? Promise.resolve(Response.json([])) : intercept(request, forward),
     })
     const { averba, clock } = world
     const { consent, basis } = await givenBasis(world)
@@ -286,13 +270,8 @@ test('consents also withhold repeated validations, but not reused answers', asyn
 })
 
 test('a validation first requested without the consent is refused with it', async () => {
-  let isBusy = true
-  const world = await openWorld({
-    intercept: async (request, forward) =>
-      isBusy && request.url.includes('/validate/')
-        ? new Response('', { status: 429, headers: { 'retry-after': '60' } })
-        : forward(request),
-  })
+  const { service, intercept } = busyService()
+  const world = await openWorld({ intercept })
   const { averba, clock } = world
   const { consent, basis } = await givenBasis(world)
   const validate = (id: string, ...ask: Parameters<typeof averba.validations.validate>[1][]) =>
@@ -300,17 +279,14 @@ test('a validation first requested without the consent is refused with it', asyn
   const { consent: _, ...without } = basis
   expect((await validate('a', { basis: without })).status).toBe('deferred')
   expect((await validate('b', { basis })).status).toBe('deferred')
-  isBusy = false
-  await clock.advance(2 * 60_000)
+  service.isBusy = false
+  await clock.advance(2 * hourMs)
   const reused = { code: 'COMMAND_REUSED', hint: expect.any(String) }
   await expect(validate('a', { basis })).rejects.toMatchObject(reused)
   const other = { ...consent, id: 'outro' }
   await expect(validate('b', { basis: { ...basis, consent: other } })).rejects.toMatchObject(reused)
   expect(world.validationService.answered).toBe(0)
-  expect(await validate('b', { basis })).toMatchObject({
-    status: 'settled',
-    replayed: true,
-  })
+  expect(await validate('b', { basis })).toMatchObject({ status: 'settled', replayed: true })
 })
 
 test('a validation requested concurrently without the consent is refused with it', async () => {

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
-import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
+import { credentialsOf, isToken, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
 
-const { cpf } = samples
-const claims = { nome: 'Maria de Exemplo Souza' }
 const lifeMs = 60 * minuteMs
 
 /** A gateway with several contracts, each with one token at a time, and a service that reports the token's contract. */
@@ -29,39 +27,32 @@ function givenGateway() {
     return Response.json({ access_token: token.value, expires_in: (token.endsAt - clock.now()) / 1_000 })
   }
   async function fetch(request: Request): Promise<Response> {
-    const [, given = ''] = (request.headers.get('authorization') ?? '').split(' ')
-    if (request.url.endsWith('/token')) return issue(Buffer.from(given, 'base64').toString().split(':')[0] ?? '')
+    const given = credentialsOf(request)
+    if (isToken(request)) return issue(given.split(':')[0] ?? '')
     const isGood = [...living.values()].some(({ value, endsAt }) => value === given && endsAt > clock.now())
     if (!isGood) return new Response('', { status: 401 })
     paid.push(given)
     return Response.json({ nome: true })
   }
-  const open = (consumerKey: string, credential?: string) =>
-    openEngine({
-      ...{ store, clock, fetch, schedules: false },
-      tokenService: {
-        ...{ url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret: 'segredo' },
-        ...(credential !== undefined && { credential }),
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    })
+  const open = (consumerKey: string, credential = 'default') =>
+    openValidating({ store, clock, fetch }, { consumerKey, credential })
   let validations = 0
-  const validate = (averba: Averba) => averba.validations.validate({ id: `v-${++validations}`, cpf, claims })
-  return { clock, store, state, asked, paid, open, validate }
+  const validateNext = (averba: Averba) => validate(averba, `v-${++validations}`)
+  return { clock, store, state, asked, paid, open, validateNext }
 }
 
 test('a deferred token request is performed only under its own credential name', async () => {
-  const { clock, state, asked, paid, open, validate } = givenGateway()
+  const { clock, state, asked, paid, open, validateNext } = givenGateway()
   const matriz = await open('k-matriz', 'matriz')
   for (let life = 0; life < 4; life++) {
-    valueOf(await validate(matriz))
+    valueOf(await validateNext(matriz))
     await clock.advance(lifeMs)
   }
   const filial = await open('k-filial', 'filial')
-  valueOf(await validate(filial))
+  valueOf(await validateNext(filial))
   await clock.advance(lifeMs)
   state.isChangePending = true
-  expect((await validate(matriz)).status).toBe('deferred')
+  expect((await validateNext(matriz)).status).toBe('deferred')
   state.isChangePending = false
   await clock.advance(minuteMs)
   await filial.settle() // It comes first, and performs the validation too, with a token of its own.
@@ -69,8 +60,8 @@ test('a deferred token request is performed only under its own credential name',
   await matriz.settle()
   for (let life = 1; life <= 4; life++) {
     paid.length = 0
-    valueOf(await validate(filial))
-    valueOf(await validate(matriz))
+    valueOf(await validateNext(filial))
+    valueOf(await validateNext(matriz))
     expect(paid).toEqual([expect.stringMatching(/^k-filial-/), expect.stringMatching(/^k-matriz-/)])
     expect(asked).toEqual({ 'k-matriz': 4 + life, 'k-filial': 1 + life })
     await clock.advance(lifeMs)
@@ -78,20 +69,20 @@ test('a deferred token request is performed only under its own credential name',
 })
 
 test('a renamed credential costs one token request per token, whatever the old name has pending', async () => {
-  const { clock, state, asked, open, validate } = givenGateway()
+  const { clock, state, asked, open, validateNext } = givenGateway()
   const before = await open('k', 'antiga')
   for (let life = 0; life < 3; life++) {
-    valueOf(await validate(before))
+    valueOf(await validateNext(before))
     await clock.advance(lifeMs)
   }
   state.isChangePending = true
-  expect((await validate(before)).status).toBe('deferred')
+  expect((await validateNext(before)).status).toBe('deferred')
   await before.close()
   state.isChangePending = false
   const after = await open('k', 'nova')
   await passTime({ averba: after, clock }, minuteMs)
   for (let life = 0; life < 4; life++) {
-    for (let n = 0; n < 3; n++) valueOf(await validate(after))
+    for (let n = 0; n < 3; n++) valueOf(await validateNext(after))
     expect(asked).toEqual({ k: 4 + life })
     await clock.advance(lifeMs)
   }
@@ -101,10 +92,10 @@ test('a renamed credential costs one token request per token, whatever the old n
 })
 
 test.each([1, 9])('a stored token of another generation (%i) than recorded is replaced', async generation => {
-  const { clock, store: path, asked, open, validate } = givenGateway()
+  const { clock, store: path, asked, open, validateNext } = givenGateway()
   const first = await open('k')
   for (let life = 0; life < 2; life++) {
-    valueOf(await validate(first))
+    valueOf(await validateNext(first))
     if (life === 0) await clock.advance(lifeMs)
   }
   await first.close()
@@ -113,11 +104,11 @@ test.each([1, 9])('a stored token of another generation (%i) than recorded is re
   await store.secrets.keep('token-default', { generation, value: 'de-ninguem' })
   await store.close()
   const second = await open('k')
-  for (let n = 0; n < 3; n++) valueOf(await validate(second))
+  for (let n = 0; n < 3; n++) valueOf(await validateNext(second))
   expect(asked).toEqual({ k: 3 })
   await second.close()
   const third = await open('k')
-  valueOf(await validate(third))
+  valueOf(await validateNext(third))
   expect(asked).toEqual({ k: 3 })
 })
 
@@ -126,25 +117,15 @@ test('two refused secrets cause one token request each, however often they are u
   const store = temporaryStore()
   const asked: Record<string, number> = {}
   async function fetch(request: Request): Promise<Response> {
-    const given = request.headers.get('authorization') ?? ''
-    if (request.url.endsWith('/token')) asked[given] = (asked[given] ?? 0) + 1
+    const given = credentialsOf(request)
+    if (isToken(request)) asked[given] = (asked[given] ?? 0) + 1
     return Response.json({ error: 'invalid_client' }, { status: 401 })
   }
-  const engines = []
-  for (const consumerSecret of ['antigo', 'novo'])
-    engines.push(
-      await openEngine({
-        ...{ store, clock, fetch, schedules: false },
-        tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey: 'k', consumerSecret },
-        validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-      }),
-    )
+  const open = (consumerSecret: string) => openValidating({ store, clock, fetch }, { consumerSecret })
+  const engines = [await open('antigo'), await open('novo')]
+  const refused = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
   for (let n = 0; n < 20; n++) {
-    for (const [i, averba] of engines.entries())
-      expect(await averba.validations.validate({ id: `v-${n}-${i}`, cpf, claims })).toMatchObject({
-        status: 'deferred',
-        reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /),
-      })
+    for (const [i, averba] of engines.entries()) expect(await validate(averba, `v-${n}-${i}`)).toMatchObject(refused)
     await clock.advance(minuteMs)
   }
   expect(Object.values(asked)).toEqual([1, 1])
@@ -155,25 +136,23 @@ test('a token is sent only to its own gateway, also if another has the same key 
   const store = temporaryStore()
   const astray: string[] = []
   const asked: Record<string, number> = {}
-  const open = (place: string) =>
-    openEngine({
-      ...{ store, clock, schedules: false },
-      async fetch(request) {
-        if (request.url.endsWith('/token')) {
-          asked[place] = (asked[place] ?? 0) + 1
-          return Response.json({ access_token: `${place}-${asked[place]}`, expires_in: 3_600 })
-        }
-        const given = request.headers.get('authorization') ?? ''
-        if (!given.startsWith(`Bearer ${place}-`)) astray.push(`${place} was given ${given}`)
-        return Response.json({ nome: true })
-      },
-      tokenService: { url: `https://${place}.exemplo.br/token`, consumerKey: 'k', consumerSecret: 's' },
-      validationService: { baseUrl: `https://${place}.exemplo.br`, service: place },
-    })
+  const open = (place: string) => {
+    const fetch = async (request: Request) => {
+      if (isToken(request)) {
+        asked[place] = (asked[place] ?? 0) + 1
+        return Response.json({ access_token: `${place}-${asked[place]}`, expires_in: 3_600 })
+      }
+      const given = credentialsOf(request)
+      if (!given.startsWith(`${place}-`)) astray.push(`${place} was given ${given}`)
+      return Response.json({ nome: true })
+    }
+    const validationService = { baseUrl: `https://${place}.exemplo.br`, service: place }
+    return openValidating({ store, clock, fetch, validationService }, { url: `https://${place}.exemplo.br/token` })
+  }
   for (let n = 0; n < 3; n++) {
     for (const place of ['demonstracao', 'producao']) {
       const averba = await open(place)
-      valueOf(await averba.validations.validate({ id: `${place}-${n}`, cpf, claims }))
+      valueOf(await validate(averba, `${place}-${n}`))
       await averba.close()
     }
   }
@@ -187,24 +166,17 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
   const store = temporaryStore()
   let [made, current] = [0, '']
   async function fetch(request: Request): Promise<Response> {
-    if (request.url.endsWith('/token')) {
+    if (isToken(request)) {
       current = `token-${++made}`
       return Response.json({ access_token: current, expires_in: 3_600 })
     }
-    const isGood = request.headers.get('authorization') === `Bearer ${current}`
+    const isGood = credentialsOf(request) === current
     return isGood ? Response.json({ nome: true }) : new Response('', { status: 401 })
   }
-  const open = (url: string) =>
-    openEngine({
-      ...{ store, clock, fetch, schedules: false },
-      tokenService: { url, consumerKey: 'chave', consumerSecret: 'segredo' },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    })
-  const processes = await Promise.all(urls.map(open))
+  const processes = await Promise.all(urls.map(url => openValidating({ store, clock, fetch }, { url })))
   for (let call = 0; call < 50; call++) {
-    const id = `v-${call}`
     const averba = processes[call % processes.length]
-    if (averba) await clock.finish(averba.validations.validate({ id, cpf, claims }))
+    if (averba) await clock.finish(validate(averba, `v-${call}`))
     await clock.advance(1_000)
   }
   for (const averba of processes) await averba.close()
@@ -229,21 +201,13 @@ test('the secrets are read once, however many credentials were refused before', 
   const clock = new VirtualClock()
   const store = temporaryStore()
   let asked = 0
-  const open = (consumerKey: string) =>
-    openEngine({
-      ...{ store, clock, schedules: false },
-      fetch: async () => new Response('', { status: 401 }),
-      tokenService: {
-        ...{ url: 'https://gateway.exemplo.br/token', consumerKey },
-        consumerSecret: async () => `segredo ${++asked > 0}`,
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'demo' },
-    })
+  const fetch = async () => new Response('', { status: 401 })
+  const consumerSecret = async () => `segredo ${++asked > 0}`
   let most = 0
   for (let key = 0; key < 6; key++) {
-    const averba = await open(`chave-${key}`)
+    const averba = await openValidating({ store, clock, fetch }, { consumerKey: `chave-${key}`, consumerSecret })
     asked = 0
-    await clock.finish(averba.validations.validate({ id: `v-${key}`, cpf, claims }))
+    await clock.finish(validate(averba, `v-${key}`))
     most = Math.max(most, asked)
     await averba.close()
   }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { tryCredentials } from '../../../src/adapters/token/client.ts'
 import type { LogLine } from '../../../src/index.ts'
-import { samples } from '../../../src/simulation/index.ts'
+import { isToken, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { openWorld } from '../../support/world.ts'
 
 const html = '<html><body>nginx</body></html>'
 const fault = (code: string) =>
@@ -17,14 +17,13 @@ async function givenAnswer(status: number, body: string) {
   const world = await openWorld({
     averba: { logger: line => void lines.push(line) },
     intercept: async (request, forward) => {
-      if (!request.url.endsWith('/token') || state.isMended) return forward(request)
+      if (!isToken(request) || state.isMended) return forward(request)
       state.asked += 1
       return new Response(body, { status })
     },
   })
-  const validate = (id: string) => world.averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
   const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
-  return { world, validate, state, lines, check }
+  return { world, validate: (id: string) => validate(world.averba, id), state, lines, check }
 }
 
 test.each<[string, number, string]>([
@@ -112,27 +111,22 @@ test('one misdirected token request after an outage is repeated in a minute', as
   const answers = [...Array(8).fill(503), 404]
   const world = await openWorld({
     intercept: async (request, forward) => {
-      const status = request.url.endsWith('/token') ? answers.shift() : undefined
+      const status = isToken(request) ? answers.shift() : undefined
       return status === undefined ? forward(request) : new Response(html, { status })
     },
   })
-  const validation = { id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }
-  await world.averba.validations.validate(validation, { waitMs: 0 })
-  for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) {
-    await passTime(world, 1_000)
-  }
+  expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'deferred' })
+  for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) await passTime(world, 1_000)
   expect(answers).toEqual([])
   await passTime(world, minuteMs + 1_000)
-  expect(await world.averba.validations.validate(validation)).toMatchObject({ status: 'settled' })
+  expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'settled' })
 })
 
 test('if another system ends each token, at most one a minute is requested eventually', async () => {
   const { averba, clock, tokenService } = await openWorld()
-  const validate = (id: number) =>
-    averba.validations.validate({ id: `v${id}`, cpf: samples.cpf, claims: { nome: 'X' } })
   const settled = new Set<string>()
   for (let n = 0; n < 200; n++) {
-    const { status } = await clock.finish(validate(n))
+    const { status } = await clock.finish(validate(averba, `v${n}`))
     if (status === 'settled') settled.add(`v${n}`)
     tokenService.expire()
     await clock.advance(1_000)
@@ -157,36 +151,19 @@ test.each([
   const { clock } = await openWorld()
   let asked = 0
   const open = (aheadMs: number, answerMs: number) =>
-    openEngine({
-      store,
-      clock: {
-        now: () => clock.now() + aheadMs,
-        sleep: (ms, signal, what) => clock.sleep(ms, signal, what),
-      },
-      async fetch({ url }) {
-        const isToken = url.endsWith('/token')
-        await clock.sleep(isToken ? 50 : answerMs)
-        if (!isToken) return Response.json({}, { status: 401 })
+    openValidating({
+      ...{ store, schedules: true },
+      clock: { now: () => clock.now() + aheadMs, sleep: clock.sleep.bind(clock) },
+      async fetch(request) {
+        await clock.sleep(isToken(request) ? 50 : answerMs)
+        if (!isToken(request)) return Response.json({}, { status: 401 })
         asked += 1
-        return Response.json({
-          access_token: `token-numero-${asked}`,
-          token_type: 'Bearer',
-          expires_in: 3_600,
-        })
+        return Response.json({ access_token: `token-numero-${asked}`, expires_in: 3_600 })
       },
-      tokenService: {
-        url: 'https://auth.exemplo.br/token',
-        consumerKey: 'chave',
-        consumerSecret: 'segredo',
-      },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
     })
   const both = [await open(0, 20), await open(skewMs, latencyMs)]
   for (let second = 0; second < 60; second++) {
-    for (const [i, { validations }] of both.entries()) {
-      const input = { id: `v-${second}-${i}`, cpf: samples.cpf, claims: { nome: 'X' } }
-      void validations.validate(input, { waitMs: 0 }).catch(() => undefined)
-    }
+    for (const [i, averba] of both.entries()) void validate(averba, `v-${second}-${i}`).catch(() => undefined)
     await clock.advance(1_000)
   }
   expect(asked).toBeGreaterThan(1)
