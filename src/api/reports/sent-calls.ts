@@ -29,7 +29,6 @@ export class SentCalls {
   readonly #store: LogStore
   /** The requesting events of calls that have not ended, since the reading began. */
   readonly #requests = new GenerationalCache<string, Recorded>(cachedEventsMin)
-  readonly #inDoubt = new Set<string>()
 
   constructor(store: LogStore) {
     this.#store = store
@@ -54,18 +53,14 @@ export class SentCalls {
   async #sentIds(event: Recorded): Promise<string[]> {
     const { settles, cancels = [], position } = event
     const sent: string[] = []
-    for (const id of cancels) {
-      const isCounted = this.#inDoubt.delete(id) || (await this.#wasInDoubt(id, position))
-      if (!isCounted && (await this.#hasLeft(id))) sent.push(id)
-    }
-    if (!settles || this.#inDoubt.delete(settles.effect)) return sent
+    for (const id of cancels) if (!(await this.#wasInDoubt(id, position)) && (await this.#hasLeft(id))) sent.push(id)
+    if (!settles) return sent
     if (settles.as !== 'unknown' && (await this.#wasInDoubt(settles.effect, position))) return sent
     if (isWithheld(event) && !event.data.sentBefore) return sent
-    if (settles.as === 'unknown') this.#inDoubt.add(settles.effect)
     return [...sent, settles.effect]
   }
 
-  /** Whether the answer was lost before the period began: the call is then counted in an earlier one. */
+  /** Whether the answer was lost before: the call was then counted when that was recorded. */
   async #wasInDoubt(id: string, position: number): Promise<boolean> {
     if (this.#requests.get(id)) return false
     const [stream] = parseEffectId(id)
