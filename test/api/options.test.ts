@@ -5,9 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { type AverbaOptions, openAverba, Secret } from '../../src/index.ts'
 import { partKinds } from '../../src/vocabulary/part-kinds.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { openEngine } from '../support/world.ts'
+import { openEngine, openWorld } from '../support/world.ts'
 
 const certificate = { cert: 'c', key: 'k' }
+const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
+const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
+const redirectUrls = 'x'
 
 describe('opening the log reports what is missing in the options', () => {
   test.each([
@@ -20,34 +23,17 @@ describe('opening the log reports what is missing in the options', () => {
     ['an authentication', { portal: { baseUrl: 'https://a.exemplo.br' } }],
     [
       'a list of addresses that a login returns to',
-      {
-        consentService: {
-          baseUrl: 'https://a.exemplo.br',
-          certificate: async () => certificate,
-          redirectUrls: 'x',
-        },
-      },
+      { consentService: { baseUrl: 'https://a.exemplo.br', certificate: async () => certificate, redirectUrls } },
     ],
     ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
     ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
-    ['a consumer key', { tokenService: { url: 'https://a.exemplo.br/token', consumerSecret: 'b' } }],
-    [
-      'a consumer key that is empty',
-      {
-        tokenService: { url: 'https://a.exemplo.br/token', consumerKey: new Secret(''), consumerSecret: 'b' },
-      },
-    ],
-    [
-      'a consumer secret',
-      { tokenService: { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: '' } },
-    ],
+    ['a consumer key', { tokenService: { ...tokenService, consumerKey: undefined } }],
+    ['a consumer key that is empty', { tokenService: { ...tokenService, consumerKey: new Secret('') } }],
+    ['a consumer secret', { tokenService: { ...tokenService, consumerSecret: '' } }],
     ['a service', { validationService: { baseUrl: 'https://a.exemplo.br', bearer: 't' } }],
-    ['the name of a service', { validationService: { baseUrl: 'https://a.exemplo.br', service: '', bearer: 't' } }],
-    [
-      'a bearer token that is empty',
-      { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo', bearer: '' } },
-    ],
-    ['a token', { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } }],
+    ['the name of a service', { validationService: { ...validationService, service: '', bearer: 't' } }],
+    ['a bearer token that is empty', { validationService: { ...validationService, bearer: '' } }],
+    ['a token', { validationService }],
     [
       'a name that is misspelt',
       { subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br', chavesecreta: 'x' }] },
@@ -70,6 +56,12 @@ describe('opening the log reports what is missing in the options', () => {
     ['a function', { logger: {} }],
     ['an object with functions', { clock: { now: () => 0 } }],
     ['a port', { run: { port: 65_536 } }],
+    ['a certificate of the receiver', { receiver: { publicUrl: 'https://a.exemplo.br' }, run: { receiver: {} } }],
+    ['a service to trace', { tracing: { traceparentTo: ['everybody'] } }],
+    ['days that are not below 0', { retention: { 'notification.body': { days: -1 } } }],
+    ['whole days', { retention: { 'notification.body': { days: 1.5 } } }],
+    ['days', { retention: { 'notification.body': 'sometimes' } }],
+    ['days that backups are kept', { backupRetentionDays: -1 }],
   ])('%s', async (_, change) => {
     const opening = openAverba({ store: ':memory:', ...change } as AverbaOptions)
     await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
@@ -101,8 +93,6 @@ test('undefined is like an option that is left out', async () => {
 })
 
 describe('opening the log refuses a name that would be mistaken for something else', () => {
-  const tokenService = { url: 'https://a.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b' }
-  const validationService = { baseUrl: 'https://a.exemplo.br', service: 'demo' }
   const open = (options: Partial<AverbaOptions>) => openEngine({ store: ':memory:', ...options })
 
   test.each([
@@ -176,21 +166,30 @@ test('a failing listener does not affect the append', async () => {
   ])
 })
 
-test('a closed log refuses calls, and can be closed again', async () => {
-  const averba = await openEngine({ store: ':memory:' })
-  await averba.close()
-  await averba.close()
-  const calls = [
-    () => averba.consents.enrol({ cpf: '25774435016' }),
-    () => averba.settle(),
-    () => averba.views.selectFrom('consents').selectAll().execute(),
-    () => averba.log.read()[Symbol.asyncIterator]().next(),
-  ]
-  for (const call of calls) await expect(call()).rejects.toMatchObject({ code: 'CLOSED' })
-})
+test.each([openEngine, async () => (await openWorld()).averba])(
+  'a closed log refuses calls, and can be closed again',
+  async open => {
+    const averba = await open({ store: ':memory:' })
+    await averba.close()
+    await averba.close()
+    const { consents, effects, log, subscriptions, views } = averba
+    const calls = [
+      () => consents.enrol({ cpf: '25774435016' }),
+      () => consents.list({ cpf: '25774435016' }),
+      () => effects.list(),
+      () => subscriptions.list(),
+      () => averba.settle(),
+      () => averba.figures(),
+      () => views.selectFrom('consents').selectAll().execute(),
+      () => log.read()[Symbol.asyncIterator]().next(),
+    ]
+    const closed = { code: 'CLOSED', hint: expect.any(String) }
+    for (const call of calls) await expect(call()).rejects.toMatchObject(closed)
+  },
+)
 
 test.each<Partial<AverbaOptions>>([
-  { validationService: { baseUrl: 'https://a.exemplo.br', service: 'demo' } },
+  { validationService },
   { subscriptions: [{ evento: 'e', endpoint: 'http://a.exemplo.br' }] },
 ])('wrong options leave no file behind: %j', async options => {
   const folder = temporaryFolder()

@@ -4,7 +4,7 @@ import { W3CTraceContextPropagator } from '@opentelemetry/core'
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { loadTracing } from '../../../src/adapters/opentelemetry.ts'
-import { type AverbaOptions, openAverba } from '../../../src/index.ts'
+import type { AverbaOptions } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { noTracing } from '../../../src/vocabulary/tracing.ts'
 import { openWorld } from '../../support/world.ts'
@@ -130,13 +130,6 @@ test('only the named services receive the traceparent of the attempt', async () 
     { host: 'gateway.exemplo.br', traceparent: null, injected: {} },
     { host: 'validacao.exemplo.br', traceparent: `00-${traceId}-${spanId}-01`, injected: {} },
   ])
-})
-
-test('an unknown service name is refused', async () => {
-  const tracing = { traceparentTo: ['everybody'] }
-  // As from an unchecked configuration.
-  const opening = openAverba({ store: ':memory:', tracing } as unknown as AverbaOptions)
-  await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED' })
 })
 
 test('without the OpenTelemetry package there are no spans and everything works', async () => {

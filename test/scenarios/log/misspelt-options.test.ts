@@ -1,15 +1,9 @@
 import { expect, test } from 'vitest'
-import { type Averba, openAverba, serveReceivers } from '../../../src/index.ts'
+import { serveReceivers } from '../../../src/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { openWorld } from '../../support/world.ts'
 
 const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-
-/** Reads the first event. */
-async function readOne(log: Averba['log']): Promise<unknown> {
-  for await (const event of log.read()) return event
-  return undefined
-}
 
 /** An untyped host may give anything. */
 const untyped = (value: unknown) => value as never
@@ -55,42 +49,10 @@ test('a call without a person is refused', async () => {
   }
 })
 
-test('a receiver that could not be reached is not served', async () => {
-  const receiver = { listener: () => undefined }
-  const served: readonly (readonly [unknown, string])[] = [
-    [{ receivers: { '/averba': receiver } }, 'there is no certificate'],
-    [{ certificate: { cert: '', key: '' } }, 'no receiver is given'],
-    [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is not a receiver'],
-  ]
-  for (const [options, why] of served) {
-    await expect(serveReceivers(untyped(options))).rejects.toMatchObject({
-      code: 'MISCONFIGURED',
-      message: expect.stringContaining(why),
-    })
-  }
-  const options = {
-    store: ':memory:',
-    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    run: { receiver: { port: 8_443 } },
-  }
-  await expect(openAverba(untyped(options))).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-    message: expect.stringContaining('run.receiver'),
-  })
-})
-
-test('calls on a closed engine are refused, in a world too', async () => {
-  const world = await openWorld()
-  const { averba } = world
-  const { cpf } = world.samples
-  const subject = await averba.consents.enrol({ cpf })
-  await averba.close()
-  const calls = [
-    averba.effects.list(),
-    averba.consents.list({ cpf }),
-    averba.consents.sync({ subject }),
-    averba.subscriptions.list(),
-    readOne(averba.log),
-  ]
-  for (const each of calls) await expect(each).rejects.toMatchObject({ code: 'CLOSED' })
+test.each([
+  [{ receivers: { '/averba': { listener: () => undefined } } }, 'there is no certificate'],
+  [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is not a receiver'],
+])('a receiver that could not be reached is not served: %j', async (options, why) => {
+  const message = expect.stringContaining(why)
+  await expect(serveReceivers(untyped(options))).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
 })

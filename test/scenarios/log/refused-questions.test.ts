@@ -65,7 +65,7 @@ test('an unknown event type or state is refused', async () => {
   ])
 })
 
-test('an unknown view, an unknown call and a closed log are refused with a hint', async () => {
+test('an unknown view and an unknown call are refused with a hint', async () => {
   const averba = await openEngine({ store: ':memory:' })
   const { views, effects } = averba
   await expect(views.selectFrom(wrong('nobodies')).selectAll().execute()).rejects.toMatchObject(refused)
@@ -83,12 +83,6 @@ test('an unknown view, an unknown call and a closed log are refused with a hint'
   expect(await views.selectFrom('consents').selectAll().execute()).toEqual([])
   for (const move of [effects.retry, effects.park])
     await expect(move('consent-x/1/0')).rejects.toMatchObject({ ...refused, code: 'NOT_FOUND' })
-  await averba.close()
-  await expect(averba.figures()).rejects.toMatchObject({ ...refused, code: 'CLOSED' })
-  await expect(views.selectFrom('consents').selectAll().execute()).rejects.toMatchObject({
-    ...refused,
-    code: 'CLOSED',
-  })
 })
 
 test('ageMaxMs must be a whole number in every method', async () => {

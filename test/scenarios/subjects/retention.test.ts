@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, diagnoseStore, type SubjectRef, valueOf } from '../../../src/index.ts'
-import { simulate, type World } from '../../../src/simulation/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { fillUp } from '../../support/fill-up.ts'
 import { passTime } from '../../support/pass-time.ts'
@@ -299,19 +299,6 @@ test('a process that was down longer than the retention days calls its handlers 
   await notify(1)
   await passTime({ averba, clock }, 2 * day)
   expect(called).toEqual([{ n: 1 }])
-})
-
-test('an empty retention rule is refused before anything is opened', async () => {
-  for (const rule of [{ days: -1 }, { days: 1.5 }, {}, 'sometimes'])
-    await expect(simulate({ averba: { retention: { 'notification.body': rule as never } } })).rejects.toMatchObject({
-      code: 'MISCONFIGURED',
-    })
-  await expect(simulate({ averba: { retention: { all: { days: 1 } } as never } })).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-  })
-  await expect(simulate({ averba: { backupRetentionDays: -1 } })).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-  })
 })
 
 test('without schedules nothing is destroyed, and the start logs that rules are set', async () => {
