@@ -1,4 +1,4 @@
-import { damageOrThrow, type Followers, onlyAfterEvents, type WorkDone } from '../../engine/following/followers.ts'
+import { damageOrThrow, onlyAfterEvents, type WorkDone } from '../../engine/following/followers.ts'
 import { callInTime, failureLine, type HandlerCall, type HandlerFailure } from '../../engine/following/handler-call.ts'
 import { arrivals, bodyMissing, type HandlerState, handlingsAfter } from '../../machines/notification.ts'
 import type { Clock } from '../../runtime/clock.ts'

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { givenConsent } from '../../support/given-consent.ts'
 import { isDetail } from '../../support/given-troubled.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -20,7 +21,7 @@ async function given(shown: (status: string) => string) {
     return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
   }
   const store = temporaryStore()
-  const { world, subject, consent } = await givenConsent(
+  const { world, which } = await givenConsent(
     'ATIVO',
     (request, forward) => (isDetail(request) ? answerLater(forward(request)) : forward(request)),
     { averba: { store } },
@@ -34,19 +35,14 @@ async function given(shown: (status: string) => string) {
     },
     consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
   })
-  const stop = new AbortController()
-  const running = [averba, other].map(each => each.run({ signal: stop.signal }))
+  const stops = [averba, other].map(each => startRun({ averba: each, clock }))
   onTestFinished(async () => {
     isSlow = false
-    stop.abort()
     for (const answer of answers) answer()
-    await clock.finish(Promise.all(running))
-    await other.close()
-    await world.close()
+    await clock.finish(Promise.all(stops.map(stop => stop())))
   })
-  const which = { subject, id: consent.id }
   isSlow = true
-  consentService.change(samples.cpf, consent.id, 'REVOGADO')
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
   void averba.consents.get({ ...which, ageMaxMs: 0 })
   await clock.quiet()
   void other.consents.get({ ...which, ageMaxMs: 0 })

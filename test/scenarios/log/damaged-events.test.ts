@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -30,15 +31,11 @@ async function given() {
     put.run(how(was ?? ''), position)
     return () => put.run(was, position)
   }
-  const close = async () => {
-    file.close()
-    await averba.close()
-  }
   const ofFollowers = async () => {
     const { checks } = await averba.health({ only: ['followers', 'notifications'] })
     return checks.map(({ ok, detail }) => `${ok} ${detail}`)
   }
-  return { averba, clock, logged, file, change, close, ofFollowers }
+  return { averba, clock, logged, file, change, ofFollowers }
 }
 
 /** Damages a header as if it had been cut off. */
@@ -55,11 +52,9 @@ const inbox = (averba: Averba) => Array.fromAsync(averba.notifications.list())
 
 /** Runs for some time. */
 async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<void> {
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun({ averba, clock })
   await clock.advance(ms)
-  stop.abort()
-  await running
+  await stop()
 }
 
 test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -25,6 +26,17 @@ async function given() {
 
 /** Lets time pass until a follower that always fails is parked. */
 const untilParked = (averba: Averba, clock: VirtualClock) => passTime({ averba, clock }, 10 * minuteMs, 10)
+
+/** A handler that waits from its first call on, until `wake` is called; `reached` resolves with that call. */
+function pausing(note: (position: number) => void = () => undefined) {
+  const [reached, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const handler = async ({ position }: { position: number }) => {
+    note(position)
+    reached.resolve()
+    await woken.promise
+  }
+  return { handler, reached: reached.promise, wake: woken.resolve }
+}
 
 const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
   for (const cpf of cpfs.slice(from, until)) await averba.consents.enrol({ cpf })
@@ -87,57 +99,44 @@ test('another process continues a follower after a pause between handler and che
   const { averba: first, open } = await given()
   await enrolAll(first)
   const seen: number[] = []
-  const reached = Promise.withResolvers<void>()
-  const wake = Promise.withResolvers<void>()
-  first.log.follow('crm', ['subject.enrolled'], async ({ position }) => {
-    seen.push(position)
-    if (position < 4) return
-    reached.resolve()
-    await wake.promise
-  })
+  const { handler, reached, wake } = pausing(position => seen.push(position))
+  first.log.follow('crm', ['subject.enrolled'], handler)
   const settling = first.settle()
-  await reached.promise
+  await reached
   // Its own clock moves. On that of the paused process no lease is renewed.
   const clock = new VirtualClock()
   const second = await open(clock)
   second.log.follow('crm', ['subject.enrolled'], async ({ position }) => void seen.push(-position))
   await second.settle()
-  expect(seen).toEqual([2, 3, 4])
+  expect(seen).toEqual([2])
   await passTime({ averba: second, clock }, 61_000)
-  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  expect(seen).toEqual([2, -2, -3, -4, -5, -6])
   // The paused process has lost the follower: it neither moves it nor continues.
-  wake.resolve()
+  wake()
   await settling
-  expect(seen).toEqual([2, 3, 4, -4, -5, -6])
+  expect(seen).toEqual([2, -2, -3, -4, -5, -6])
   expect(await second.log.followers()).toMatchObject([{ position: 6 }])
 })
 
 test('a paused process cannot move a follower that another one has claimed at the same position', async () => {
   const { averba: first, open } = await given()
   await enrolAll(first, 0, 1)
-  const [reached, taken] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const [wake, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  first.log.follow('crm', ['subject.enrolled'], () => {
-    reached.resolve()
-    return wake.promise
-  })
+  const [paused, working] = [pausing(), pausing()]
+  first.log.follow('crm', ['subject.enrolled'], paused.handler)
   const settling = first.settle()
-  await reached.promise
+  await paused.reached
   // Its own clock moves. On that of the paused process no lease is renewed.
   const clock = new VirtualClock()
   const second = await open(clock)
   await clock.advance(61_000)
-  second.log.follow('crm', ['subject.enrolled'], () => {
-    taken.resolve()
-    return go.promise
-  })
-  const working = second.settle()
-  await taken.promise
-  wake.resolve()
+  second.log.follow('crm', ['subject.enrolled'], working.handler)
+  const settlingSecond = second.settle()
+  await working.reached
+  paused.wake()
   await settling
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 0 }])
-  go.resolve()
-  await working
+  working.wake()
+  await settlingSecond
   expect(await second.log.followers()).toMatchObject([{ name: 'crm', position: 2 }])
 })
 
@@ -309,16 +308,14 @@ test('run wakes at once for appends of its own process, and within a second for 
   const second = await open()
   const seen: number[] = []
   first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
-  const stop = new AbortController()
-  const running = first.run({ signal: stop.signal })
+  const stop = startRun({ averba: first, clock })
   await enrolAll(first, 0, 1)
   await expect.poll(() => seen).toEqual([2])
   await enrolAll(second, 1, 2)
   expect(seen).toEqual([2])
   await clock.advance(1_000)
   await expect.poll(() => seen).toEqual([2, 3])
-  stop.abort()
-  await running
+  await stop()
   // run has released the follower, so the other process need not wait for the lease to expire.
   second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(-event.position))
   await enrolAll(second, 2, 3)
@@ -349,48 +346,36 @@ test.each([
 
 test('a slow handler blocks no other follower', async () => {
   const { averba, clock } = await given()
-  const go = Promise.withResolvers<void>()
-  const began = Promise.withResolvers<void>()
   const seen: number[] = []
-  averba.log.follow('slow', ['subject.enrolled'], async () => {
-    began.resolve()
-    await go.promise
-  })
+  const slow = pausing()
+  averba.log.follow('slow', ['subject.enrolled'], slow.handler)
   averba.log.follow('quick', ['subject.enrolled'], async event => void seen.push(event.position))
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun({ averba, clock })
   await enrolAll(averba, 0, 1)
-  await began.promise
+  await slow.reached
   await enrolAll(averba, 1, 2)
   await clock.advance(2_000)
   await expect.poll(() => seen).toEqual([2, 3])
   averba.log.follow('new', ['subject.enrolled'], async event => void seen.push(-event.position))
   await expect.poll(() => seen).toEqual([2, 3, -2, -3])
-  stop.abort()
-  go.resolve()
-  await running
+  const stopped = stop()
+  slow.wake()
+  await stopped
 })
 
 test('closing waits for a handler, and its event counts as handled', async () => {
   const { averba: first, clock, open } = await given()
   const second = await open()
   await enrolAll(first, 0, 2)
-  const go = Promise.withResolvers<void>()
-  const began = Promise.withResolvers<void>()
   const seen: string[] = []
-  first.log.follow('crm', ['subject.enrolled'], async event => {
-    began.resolve()
-    await go.promise
-    seen.push(`first ${event.position}`)
-  })
-  const stop = new AbortController()
-  const running = first.run({ signal: stop.signal })
-  await began.promise
+  const { handler, reached, wake } = pausing(position => seen.push(`first ${position}`))
+  first.log.follow('crm', ['subject.enrolled'], handler)
+  const stop = startRun({ averba: first, clock })
+  await reached
   const closing = first.close()
-  go.resolve()
+  wake()
   await closing
-  stop.abort()
-  await running
+  await stop()
   second.log.follow('crm', ['subject.enrolled'], async event => void seen.push(`second ${event.position}`))
   await second.settle()
   expect(seen).toEqual(['first 2', 'second 3'])
@@ -401,35 +386,28 @@ test('closing waits for a handler, and its event counts as handled', async () =>
 test('a handler that outlives its store ends without an unhandled rejection', async () => {
   const { averba, clock } = await given()
   await enrolAll(averba, 0, 1)
-  const go = Promise.withResolvers<void>()
-  const began = Promise.withResolvers<void>()
-  const handler = async () => {
-    began.resolve()
-    await go.promise
-  }
+  const { handler, reached, wake } = pausing()
   averba.log.follow('crm', ['subject.enrolled'], handler, { timeoutMs: 3_600_000 })
   const settling = averba.settle()
-  await began.promise
+  await reached
   const closing = averba.close()
   await clock.advance(15_000)
   await closing
   // The lease would be renewed now. An unhandled rejection fails this test.
   await clock.advance(60_000)
-  go.resolve()
+  wake()
   await expect(settling).rejects.toMatchObject({ code: 'CLOSED' })
 })
 
 test('an engine that waits for events writes nothing', async () => {
   const { averba, clock, store } = await given()
   averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
-  const stop = new AbortController()
-  const running = averba.run({ signal: stop.signal })
+  const stop = startRun({ averba, clock })
   await clock.advance(2_000)
   const { size } = statSync(`${store}-wal`)
   await clock.advance(60_000)
   expect(statSync(`${store}-wal`).size).toBe(size)
-  stop.abort()
-  await running
+  await stop()
 })
 
 test('waiting does not leak memory', async () => {
@@ -536,13 +514,11 @@ test('a run that ends does not release a follower that another run of the proces
     calls.push(`${position} is done`)
   })
   await enrolAll(averba, 0, 3)
-  const [first, second] = [new AbortController(), new AbortController()]
-  const running = [averba.run({ signal: first.signal })]
+  const stopFirst = startRun({ averba, clock })
   await clock.advance(1_000)
-  first.abort()
-  running.push(averba.run({ signal: second.signal }))
+  const first = stopFirst()
+  const stopSecond = startRun({ averba, clock })
   await clock.advance(60_000)
   expect(calls).toEqual([2, 3, 4].flatMap(position => [`${position} begins`, `${position} is done`]))
-  second.abort()
-  await clock.finish(Promise.all(running))
+  await clock.finish(Promise.all([first, stopSecond()]))
 })

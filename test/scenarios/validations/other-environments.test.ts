@@ -7,6 +7,7 @@ import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -147,15 +148,13 @@ test('calls left to another process do not count towards the rate limit', async 
   state.answer = async () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
   await clock.finish(second.validations.validate({ ...input, id: 'own' }))
   state.answer = undefined
-  const stop = new AbortController()
-  const running = second.run({ signal: stop.signal })
+  const stop = startRun({ averba: second, clock })
   await clock.advance(120_000)
   expect((await second.validations.get('own'))?.state).toBe('answered')
   const began = clock.now()
   valueOf(await clock.finish(second.validations.validate({ ...input, id: 'at once' })))
   expect(clock.now()).toBe(began)
-  stop.abort()
-  await clock.finish(running)
+  await clock.finish(stop())
 })
 
 test('a sent validation without a result is unknown, whatever service the next process has', async () => {

@@ -3,7 +3,7 @@ import type { Clock } from '../../../runtime/clock.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
 import { effectStream } from '../../../vocabulary/names.ts'
-import { findStream, readPages } from '../../api-context.ts'
+import { findStream, readEvents } from '../../api-context.ts'
 import type { LogStore, Recorded } from '../../events.ts'
 
 /** How long former secrets are accepted after the portal confirmed a change or rotation. */
@@ -114,8 +114,8 @@ export class SecretGenerations {
     const newest = await this.#store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let state = known
-    for await (const page of readPages(this.#store, { stream, types, fromVersion: known.version + 1 }))
-      state = page.reduce(applyEvent, state)
+    for await (const event of readEvents(this.#store, { stream, types, fromVersion: known.version + 1 }))
+      state = applyEvent(state, event)
     state = { ...state, version: Math.max(state.version, newest.version) }
     this.#streams.set(stream, state)
     return state
