@@ -5,6 +5,7 @@ import { createProbes } from '../../../src/cli/status-server.ts'
 import { type AverbaOptions, portalSession } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { dayMs } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -19,7 +20,7 @@ async function given(options: Partial<AverbaOptions> = {}) {
     const { status, body } = (await probes[path]?.()) ?? { status: 0, body: {} }
     return { status, body: JSON.parse(JSON.stringify(body)) }
   }
-  return { store, clock, averba, stop, get, close: () => averba.close() }
+  return { store, clock, averba, stop, get }
 }
 
 test('ready while all is well, and no longer once it is told to stop', async () => {
@@ -69,24 +70,25 @@ test.each<[string, (certificate: { cert: string; key: string }) => Partial<Averb
       run: { receiver: { certificate } },
     }),
   ],
-])('a %s that ends soon is shown, and makes it not ready once it has expired', async (name, options) => {
-  const clock = new VirtualClock()
-  const authority = await createAuthority(clock.now() - 362 * 86_400_000)
-  const { get } = await given({ clock, ...options(await authority.issueClient('gestora')) })
-  const soon = await get('/readyz')
-  expect(soon.status).toBe(200)
-  expect(soon.body.checks).toContainEqual({
-    name,
-    ok: false,
-    daysLeft: 3,
-    detail: expect.stringContaining('renew'),
-  })
-  await clock.advance(4 * 86_400_000)
-  expect(await get('/readyz')).toMatchObject({
-    status: 503,
-    body: { ready: false, reasons: [expect.stringMatching(new RegExp(`^${name}: .*it expired on`))] },
-  })
-})
+])(
+  'a %s is shown with its days left, fails in its last week, and makes it not ready once it has expired',
+  async (name, options) => {
+    const clock = new VirtualClock()
+    const authority = await createAuthority(clock.now() - 355 * dayMs)
+    const { get } = await given({ clock, ...options(await authority.issueClient('gestora')) })
+    const { checks } = (await get('/readyz')).body
+    expect(checks).toContainEqual({ name, ok: true, daysLeft: 10, detail: 'it ends in 10 days' })
+    await clock.advance(4 * dayMs)
+    const soon = await get('/readyz')
+    expect(soon.status).toBe(200)
+    expect(soon.body.checks).toContainEqual({ name, ok: false, daysLeft: 6, detail: expect.stringContaining('renew') })
+    await clock.advance(7 * dayMs)
+    expect(await get('/readyz')).toMatchObject({
+      status: 503,
+      body: { ready: false, reasons: [expect.stringMatching(new RegExp(`^${name}: .*it expired on`))] },
+    })
+  },
+)
 
 test('a stopped view makes it not ready and is named', async () => {
   const { store, averba, get } = await given()

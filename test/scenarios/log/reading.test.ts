@@ -11,8 +11,7 @@ async function given(events: number) {
   const other = await open(path, [])
   await append(other, events)
   const averba = await openEngine({ store: path, clock: new VirtualClock() })
-  const close = () => Promise.all([other.close(), averba.close()])
-  return { averba, other, close }
+  return { averba, other }
 }
 
 type Filter = Parameters<Awaited<ReturnType<typeof openAverba>>['log']['read']>[0]

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -6,7 +6,7 @@ import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** A world that can delay the answers of one operation. Closing it verifies the log. */
+/** A world that can delay the answers of one operation, and whose log is verified at the end of the test. */
 async function holding(path: RegExp, method = 'GET') {
   const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
   const store = temporaryStore()
@@ -21,12 +21,12 @@ async function holding(path: RegExp, method = 'GET') {
       return answer
     },
   })
-  const close = async () => {
+  onTestFinished(async () => {
     await world.close()
     expect((await verifyLog({ store })).faults).toEqual([])
     expect((await replayLog({ store })).divergence).toBeUndefined()
-  }
-  return { ...world, held, close }
+  })
+  return { ...world, held }
 }
 
 const eventsOf = (averba: Awaited<ReturnType<typeof holding>>['averba'], after = 0) =>
