@@ -4,7 +4,7 @@ import { type ConsentRecorded, evaluateAt } from '../../../src/api/consents/time
 import { consentMachine } from '../../../src/machines/consent/consent.ts'
 import { type ConsentStatus, consentStatuses } from '../../../src/machines/consent/status.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import type { Event, Message } from '../../../src/vocabulary/message.ts'
+import type { Instant, Message } from '../../../src/vocabulary/message.ts'
 
 /** An instant of a short timeline, in which steps often coincide. */
 const at = (minute: number) => toInstant(minute * 60_000)
@@ -53,25 +53,33 @@ interface Shown {
 
 const targets = { approve: 'ATIVO', deny: 'NEGADO', revoke: 'REVOGADO' } as const
 
+/** The events that the machine decides for messages, as in the log. */
+function createStream() {
+  const events: ConsentRecorded[] = []
+  let state = consentMachine.initial
+  /** Returns whether the machine took the message. */
+  const decide = (at: Instant, message: Message): boolean => {
+    const decision = consentMachine.decide(state, message)
+    if ('refused' in decision) return false
+    for (const event of decision.events) {
+      state = consentMachine.evolve(state, event)
+      const position = events.length + 1
+      events.push({ ...event, at, position, version: position } as ConsentRecorded)
+    }
+    return true
+  }
+  return { events, decide }
+}
+
 /** Plays the steps, one a minute, and keeps what the service showed next to the events of the machine. */
 function play(first: ConsentStatus, skew: number, steps: readonly Step[]) {
   let expires = 16
   const history: Entry[] = [{ status: first, minute: skew }]
   const shown: Shown[] = []
   const doubts: { from: number; until: number }[] = []
-  const events: ConsentRecorded[] = []
-  let state = consentMachine.initial
+  const { events, decide } = createStream()
   const status = () => (history.at(-1) as Entry).status
-  const tellMachine = (minute: number, message: Message) => {
-    const decision = consentMachine.decide(state, message)
-    if ('refused' in decision) return false
-    for (const event of decision.events) {
-      state = consentMachine.evolve(state, event)
-      const position = events.length + 1
-      events.push({ ...(event as Event), at: at(minute), position, version: position } as ConsentRecorded)
-    }
-    return true
-  }
+  const tellMachine = (minute: number, message: Message) => decide(at(minute), message)
   const reading = () => ({ status: status(), createdAt: at(0), expiresAt: at(expires), controller: null })
   const show = (minute: number, isFull: boolean) => {
     shown.push({ minute, status: status(), expires, ...(isFull && { history: [...history] }) })
@@ -212,38 +220,28 @@ describe('a reading in full that may come from an older copy', () => {
 
   /** The events that the machine records for readings, each at its second, with the seconds of its history entries. */
   function readings(...all: readonly [number, ConsentStatus, (readonly (readonly [ConsentStatus, number])[])?][]) {
-    const events: ConsentRecorded[] = []
-    let state = consentMachine.initial
+    const { events, decide } = createStream()
     for (const [n, status, entries] of all) {
       const data = { ...reading, status, askedAt: second(n), consent: 'c', subject: 's' }
       const history = entries?.map(([of, since]) => ({ status: of, since: second(since) }))
       const type = history ? 'consentService.consentRead' : 'consent.observe'
-      const decision = consentMachine.decide(state, { type, data: { ...data, ...(history && { history }) } })
-      if ('refused' in decision) throw new Error(decision.refused)
-      for (const event of decision.events) {
-        state = consentMachine.evolve(state, event)
-        const position = events.length + 1
-        events.push({ ...event, at: second(n), position, version: position } as ConsentRecorded) // As in the log.
-      }
+      expect(decide(second(n), { type, data: { ...data, ...(history && { history }) } })).toBe(true)
     }
     return (n: number) =>
       evaluateAt(events, { at: second(n), knownAt: second(8_000), ageMaxMs: null, syncedAt: null }).reason
   }
 
+  const begun = [
+    ['PENDENTE', 0],
+    ['ATIVO', 1],
+  ] as const
+
   test('keeps the end of the past that the newer reading showed', () => {
-    const begun = [
-      ['PENDENTE', 0],
-      ['ATIVO', 1],
-    ] as const
     const at = readings([10, 'ATIVO'], [11, 'ATIVO', [...begun, ['REVOGADO', 2]]], [20, 'ATIVO', begun])
     expect(at(15)).toBe('revoked')
   })
 
   test('shows an end that no other reading shows', () => {
-    const begun = [
-      ['PENDENTE', 0],
-      ['ATIVO', 1],
-    ] as const
     const after = [...begun, ['REVOGADO', 900], ['ATIVO', 1_010]] as const
     const at = readings([10, 'ATIVO'], [11, 'ATIVO', begun], [1_000, 'REVOGADO'], [1_020, 'ATIVO', after])
     expect(at(905)).toBe('revoked')

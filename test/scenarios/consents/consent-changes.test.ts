@@ -3,21 +3,17 @@ import { type Recorded, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { eventsOf } from '../../support/given-troubled.ts'
 
 const minuteMs = 60_000
 
 const eventsAfter = (world: World, after: number): Promise<Recorded[]> =>
   Array.fromAsync(world.averba.log.read({ after }))
 
-async function endOf(world: World): Promise<number> {
-  for await (const { position } of world.averba.log.read({ backward: true })) return position
-  return 0
-}
-
 test('an approval and a revocation between two readings give both events with service times', async () => {
   const { world, subject, consent } = await givenConsent('PENDENTE')
   const { averba, clock, consentService, samples } = world
-  const since = await endOf(world)
+  const { position: since } = await world.averba.figures()
   await clock.advance(minuteMs)
   const approvedAt = toInstant(clock.now())
   consentService.change(samples.cpf, consent.id, 'ATIVO')
@@ -37,16 +33,14 @@ test('an approval and a revocation between two readings give both events with se
     { status: 'ATIVO', by: 'service', since: approvedAt },
     { status: 'REVOGADO', by: 'service', since: revokedAt, askedAt: toInstant(clock.now()) },
   ])
-  expect((await averba.consents.list({ subject })).find(each => each.id === consent.id)).toMatchObject({
-    status: 'REVOGADO',
-    knowledge: 'known',
-  })
+  const [revoked] = await averba.consents.list({ subject, status: 'REVOGADO' })
+  expect(revoked).toMatchObject({ id: consent.id, knowledge: 'known' })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
 test('a reading without changes records two events on the subject and none on a consent', async () => {
   const { world, subject } = await givenConsent('ATIVO')
-  const since = await endOf(world)
+  const { position: since } = await world.averba.figures()
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4, changed: 0 })
   const events = await eventsAfter(world, since)
   expect(events.map(event => [event.type, event.stream, event.parts])).toEqual([
@@ -58,7 +52,7 @@ test('a reading without changes records two events on the subject and none on a 
 test('concurrent callers share one reading, and a fresh one needs no request', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { consents } = world.averba
-  const since = await endOf(world)
+  const { position: since } = await world.averba.figures()
   await world.clock.advance(2 * minuteMs)
   const fresh = { subject, ageMaxMs: minuteMs }
   await Promise.all([
@@ -73,28 +67,21 @@ test('concurrent callers share one reading, and a fresh one needs no request', a
 })
 
 test('reason and evidence of a decision are sealed under the subject with the requesting event', async () => {
-  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { world, subject, which } = await givenConsent('ATIVO')
   const { averba, samples } = world
   const evidence = { channel: 'app', screen: 'Maria de Exemplo', clicks: 2, rate: 0.5 }
-  const why = {
-    reason: `pedido de ${samples.cpf}`,
-    evidence,
-    actor: { kind: 'subject', ref: subject },
-  } as const
-  const outcome = await averba.consents.revoke({ subject, id: consent.id }, { ...why, commandId: 'r1' })
-  const [asked] = (await eventsAfter(world, outcome.position - 1)).filter(
-    event => event.type === 'consent.changeRequested',
-  )
+  const actor = { kind: 'subject', ref: subject } as const
+  const why = { reason: `pedido de ${samples.cpf}`, evidence, actor, commandId: 'r1' }
+  await averba.consents.revoke(which, why)
+  const [asked] = await eventsOf(world, 'consent.changeRequested')
   expect(asked?.parts).toMatchObject([{ name: 'why', owner: `subject-${subject}` }])
   expect(JSON.stringify(await eventsAfter(world, 0))).not.toMatch(/Maria|25774435016/)
-  const again = await averba.consents.revoke({ subject, id: consent.id }, { ...why, commandId: 'r1' })
-  expect(again).toMatchObject({ status: 'settled', replayed: true })
-  const other = averba.consents.revoke({ subject, id: consent.id }, { reason: 'outro', commandId: 'r1' })
+  expect(await averba.consents.revoke(which, why)).toMatchObject({ status: 'settled', replayed: true })
+  const other = averba.consents.revoke(which, { reason: 'outro', commandId: 'r1' })
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   const loop: { self?: object } = {}
   loop.self = loop
   for (const wrong of [{ evidence: loop }, { evidence: 'x'.repeat(70_000) }, { reason: 7 as never }]) {
-    const revoking = averba.consents.revoke({ subject, id: consent.id }, wrong)
-    await expect(revoking).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(averba.consents.revoke(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
 })

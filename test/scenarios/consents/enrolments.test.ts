@@ -3,6 +3,7 @@ import { cpfOf } from '../../support/cpf-of.ts'
 import { openWorld } from '../../support/world.ts'
 
 const hourMs = 3_600_000
+const service = { baseUrl: 'https://a.exemplo.br', certificate: { cert: '', key: '' } }
 
 test('enrolAll enrols in order with few commits, and repeating it records no event', async () => {
   const { averba } = await openWorld()
@@ -52,6 +53,10 @@ test('the interval of readings is stored with the subject and can be changed', a
   await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
   const scheduled = await Array.fromAsync(averba.log.read({ types: ['subject.scheduled'] }), event => event.data)
   expect(scheduled).toEqual([{ everyMs: hourMs }])
+  await averba.settle()
+  await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * hourMs })
+  await averba.settle()
+  expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
   for (const syncEveryMs of [0, 59_999, 90_000.5, Number.NaN]) {
     await expect(averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs })).rejects.toMatchObject({
       code: 'INVALID_INPUT',
@@ -61,11 +66,7 @@ test('the interval of readings is stored with the subject and can be changed', a
 })
 
 test('the default interval applies only to subjects without one set or ended', async () => {
-  const consentService = {
-    baseUrl: 'https://a.exemplo.br',
-    certificate: { cert: '', key: '' },
-    syncEveryMs: 24 * hourMs,
-  }
+  const consentService = { ...service, syncEveryMs: 24 * hourMs }
   const world = await openWorld({ averba: { consentService } })
   const { consents, validations } = world.averba
   const intervals = async () => {
@@ -93,11 +94,7 @@ test('the default interval applies only to subjects without one set or ended', a
 test('syncPlan computes how fresh consents can be kept, and logs when that is not enough', async () => {
   const lines: unknown[] = []
   const world = await openWorld()
-  const consentService = {
-    baseUrl: 'https://a.exemplo.br',
-    certificate: { cert: '', key: '' },
-    requestsPerSecond: 0.1,
-  }
+  const consentService = { ...service, requestsPerSecond: 0.1 }
   const tight = await openWorld({ averba: { consentService, logger: line => void lines.push(line) } })
   for (const { averba } of [world, tight]) {
     for (let n = 0; n < 20; n++) await averba.consents.enrol({ cpf: cpfOf(n + 1) }, { syncEveryMs: 100_000 })

@@ -12,15 +12,18 @@ interface Entry {
 
 const [before, then, later] = ['2026-11-19T12:00:00.000Z', '2026-11-20T12:00:00.000Z', '2026-11-20T12:30:00.000Z']
 
-/** An active consent whose history the service shows otherwise. */
-async function givenHistory(change: (historico: readonly Entry[]) => readonly Entry[]) {
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
+/** A consent whose history the service shows otherwise. */
+async function givenHistory(
+  change: (historico: readonly Entry[]) => readonly Entry[],
+  status: 'PENDENTE' | 'ATIVO' = 'ATIVO',
+) {
+  const { world, which } = await givenConsent(status, async (request, forward) => {
     const response = await forward(request)
     if (!isDetail(request)) return response
     const { historico, ...rest } = (await response.json()) as { historico: Entry[] }
     return Response.json({ ...rest, historico: change(historico) })
   })
-  return { ...world, which: { subject, id: consent.id } }
+  return { ...world, which }
 }
 
 /** A history of entries, one per word: a status, and `-` before it, `+` later or `?` undated after it. */
@@ -75,17 +78,10 @@ test.each([
 })
 
 test.each([
-  ['in lower case', (all: Entry[]) => all.map(each => ({ ...each, status: each.status.toLowerCase() }))],
+  ['in lower case', (all: readonly Entry[]) => all.map(each => ({ ...each, status: each.status.toLowerCase() }))],
   ['whose newest entry is older than the approval', () => historyOf('PENDENTE')],
 ] as const)('a history %s does not contradict a consent that was just approved', async (_, change) => {
-  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-    const response = await forward(request)
-    if (!isDetail(request)) return response
-    const body = (await response.json()) as { historico: Entry[] }
-    return Response.json({ ...body, historico: change(body.historico) })
-  })
-  const { averba, clock } = world
-  const which = { subject, id: consent.id }
+  const { averba, clock, which } = await givenHistory(change, 'PENDENTE')
   await averba.consents.get(which)
   await averba.consents.approve(which)
   expect((await averba.consents.use(which, { basis })).reason).toBe('active')

@@ -36,7 +36,7 @@ test("a revocation counts from the service's time, and earlier answers stay the 
   await clock.advance(minuteMs)
   const between = now()
   expect((await standing(which)).reason).toBe('active') // no reading has shown it yet
-  const unaware = (await averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value.position
+  const { position: unaware } = await averba.figures()
   await clock.advance(minuteMs)
   valueOf(await averba.consents.sync(which))
   expect(await standing(which)).toMatchObject({ effective: false, reason: 'revoked' })
@@ -207,7 +207,7 @@ test('an instant in the future or a position after the end of the log is refused
     await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject(notCome)
     await expect(consents.standing(which, question)).rejects.toMatchObject(notCome)
   }
-  const { position } = (await world.averba.log.read({ backward: true })[Symbol.asyncIterator]().next()).value
+  const { position } = await world.averba.figures()
   const beyond = { ...refused, hint: `The log ends at ${position}` }
   await expect(consents.standing(which, { knownAt: position + 1 })).rejects.toMatchObject(beyond)
   const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })

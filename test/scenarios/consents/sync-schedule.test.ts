@@ -94,13 +94,3 @@ test('a reading under way when its schedule ends is recorded and schedules no ot
   expect(await effects.list({ state: 'pending' })).toEqual([])
   expect(await effects.list({ state: 'cancelled' })).toEqual([])
 })
-
-test('enrolling again with another interval leaves one pending reading', async () => {
-  const world = await openWorld()
-  const { consents, effects, settle } = world.averba
-  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
-  await settle()
-  await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 2 * dayMs })
-  await settle()
-  expect(await effects.list({ state: 'pending' })).toHaveLength(1)
-})

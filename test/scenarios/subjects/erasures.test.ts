@@ -6,6 +6,7 @@ import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openKeyringFile } from '../../../src/vault/keyring.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
+import { readConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -15,9 +16,9 @@ test('a person is erased in one transaction, and a deep check explains every mis
   const store = temporaryStore()
   const world = await openWorld({ averba: { store } })
   const { averba, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [consent] = await averba.consents.list({ subject })
+  const { subject, which } = await readConsent(world)
+  await averba.consents.schedule({ subject }, { syncEveryMs: 86_400_000 })
+  const [pending] = await averba.effects.list({ state: 'pending' })
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
   const receipt = await averba.subjects.erase({ cpf: samples.cpf }, asked)
 
@@ -28,11 +29,12 @@ test('a person is erased in one transaction, and a deep check explains every mis
     expect.arrayContaining(['cpf', 'record', 'claims', 'result']),
   )
   expect(checkErasureReceipt(receipt)).toEqual([])
+  expect(await averba.effects.get(pending?.id ?? '')).toMatchObject({ state: 'cancelled' })
 
   const later = [
     averba.consents.sync({ subject }),
     averba.consents.list({ subject }),
-    averba.consents.approve({ subject, id: consent?.id ?? '' }),
+    averba.consents.approve(which),
     averba.logins.state({ subject }),
   ]
   for (const each of await Promise.allSettled(later))
@@ -45,19 +47,8 @@ test('a person is erased in one transaction, and a deep check explains every mis
 
   const { problems, checked } = await diagnoseStore({ store, isDeep: true })
   expect(problems).toEqual([])
-  expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
-})
-
-test('a log is verified in whole after an erasure that cancelled pending calls', async () => {
-  const store = temporaryStore()
-  const world = await openWorld({ averba: { store } })
-  const { averba, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
-  const [pending] = await averba.effects.list()
-  await averba.subjects.erase({ subject }, asked)
-  expect(await averba.effects.get(pending?.id ?? '')).toMatchObject({ state: 'cancelled' })
-  await world.close()
   expect((await verifyLog({ store })).faults).toEqual([])
+  expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
 })
 
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
@@ -110,13 +101,8 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   valueOf(await averba.validations.validate({ id: 'p1', cpf, claims }))
   await averba.consents.sync({ subject })
   const [active] = await averba.consents.list({ subject, status: 'ATIVO' })
-  await averba.consents.use(
-    { subject, id: active?.id ?? '' },
-    {
-      commandId: 'use-1',
-      basis: { purpose: 'crédito', legalBasis: 'LGPD 7 I' },
-    },
-  )
+  const basis = { purpose: 'crédito', legalBasis: 'LGPD 7 I' }
+  await averba.consents.use({ subject, id: active?.id ?? '' }, { commandId: 'use-1', basis })
   const erasing = { ...asked, commandId: 'erase-1' }
   const receipt = await averba.subjects.erase({ cpf }, erasing)
   // A repeated command id works although the CPF no longer leads to the person.

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
+import { replayLog, verifyLog } from '../../../src/index.ts'
+import { readConsent } from '../../support/given-consent.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -43,14 +44,8 @@ test('a list under way during an erasure is recorded as unexpected and brings ba
   const before = (await eventsOf(averba)).length
   held.let.resolve()
   expect(await syncing).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
-  expect(
-    (await eventsOf(averba, before)).map(({ type, data, parts, anomaly }) => ({
-      type,
-      data,
-      parts,
-      anomaly,
-    })),
-  ).toEqual([
+  const late = await eventsOf(averba, before)
+  expect(late.map(({ type, data, parts, anomaly }) => ({ type, data, parts, anomaly }))).toEqual([
     {
       type: 'subject.unexpected',
       data: { fact: 'consentService.consentsListed', event: 'subject.synced' },
@@ -63,12 +58,10 @@ test('a list under way during an erasure is recorded as unexpected and brings ba
 })
 
 test('a late answer to a change is recorded without parts and requests no call', async () => {
-  const { averba, samples, held } = await holding(/status/, 'PUT')
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
+  const { averba, held, ...world } = await holding(/status/, 'PUT')
+  const { subject, which } = await readConsent({ averba, ...world }, 'PENDENTE')
   held.isOn = true
-  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  const approving = averba.consents.approve(which)
   await held.left.promise
   await averba.subjects.erase({ subject }, asked)
   const before = (await eventsOf(averba)).length
