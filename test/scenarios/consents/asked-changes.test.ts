@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Averba, SubjectRef } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { eventsOf, givenTroubled } from '../../support/given-troubled.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { minuteMs } from '../../support/pass-time.ts'
 import { givenStory } from './story.ts'
 
@@ -65,18 +65,24 @@ const revokedByService = 'Consentimento revogado conforme o serviço de consenti
 test.each([
   {
     whose: 'that of the person as theirs while ours is deferred',
-    story: 'changes busy, revoke deferred, person REVOGADO, list',
+    story: 'changes busy, revoke deferred, person REVOGADO, list, moves revoked:service',
     words: [revokedByService],
   },
   {
     whose: 'ours as ours although a reading showed it before the answer',
-    story: 'hold changes back, begin revoke, list, open 1, revoke settled',
+    story: 'hold changes back, begin revoke, list, open 1, revoke settled, moves revoked:service',
     words: [revokedByService, 'O serviço respondeu que fez a mudança para REVOGADO, que uma leitura já havia mostrado'],
+  },
+  {
+    whose: 'ours as not made yet if the answer shows another status',
+    story: 'changes answered ATIVO, revoke settled, moves',
+    words: ['O serviço respondeu à mudança com outra situação: uma nova leitura mostrará o que aconteceu'],
   },
 ])('the report shows a revocation: $whose', async ({ story, words }) => {
   const { world, subject, play, end } = await givenStory('ATIVO')
-  await play(`${story}, moves revoked:service`)
-  expect(await wordsOf(world.averba, subject, 'consent.revoked', 'consent.answeredLate')).toEqual(words)
+  await play(story)
+  const types = ['consent.revoked', 'consent.answeredLate', 'consent.changeLost']
+  expect(await wordsOf(world.averba, subject, ...types)).toEqual(words)
   await end()
 })
 
@@ -93,38 +99,22 @@ test('a revocation that was not made is reported again when a lapsed consent is 
 test('followers, logger and health report a lost revocation until it is requested again', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)
-  const { world, service, which } = await givenTroubled('ATIVO', 'lost', { averba: { logger } })
-  const { averba, clock } = world
-  const { consents } = averba
+  const { world, which, play, end } = await givenStory('ATIVO', { averba: { logger } })
+  const { averba } = world
   const called: unknown[] = []
   averba.log.follow('asks-again', ['consent.changeNotMade'], async event => {
-    called.push([(await consents.of(event))?.id, event.anomaly])
+    called.push([(await averba.consents.of(event))?.id, event.anomaly])
   })
-  const health = async () => (await averba.health({ only: ['consents'] })).checks[0]
-  expect(await health()).toMatchObject({ ok: true })
   lines.length = 0
-  expect((await consents.revoke(which, { commandId: 'r' })).status).toBe('unknown')
-  await clock.advance(minuteMs)
-  await averba.settle()
-  const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
-  expect(await consents.revoke(which, { commandId: 'r' })).toMatchObject(declined)
+  await play('health ok, changes lost, revoke unknown, 1 min, settle, revoke declined NOT_DONE, health bad')
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
   const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
   const message = 'a change of a consent was not made: request it again'
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
-  expect(await health()).toMatchObject({
-    ok: false,
-    detail: expect.stringMatching(/^1 denial or revocation was not made, and the consent is still active: revoke it; /),
-  })
-  service.hidden = which.id
-  await consents.sync(which)
+  expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
+    /^1 denial or revocation was not made, and the consent is still active: revoke it; /,
+  )
   // No change of an unlisted consent can be requested.
-  expect(await health()).toMatchObject({ ok: true })
-  service.hidden = ''
-  await consents.sync(which)
-  expect(await health()).toMatchObject({ ok: false })
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  service.isTroubled = false
-  expect(await consents.revoke(which)).toMatchObject({ status: 'settled' })
-  expect(await health()).toMatchObject({ ok: true })
+  await play('lists without, list, health ok, lists now, list, health bad, changes now, revoke 2 settled, health ok')
+  await end()
 })

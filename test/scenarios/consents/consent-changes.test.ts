@@ -2,8 +2,8 @@ import { expect, test } from 'vitest'
 import { type Recorded, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { eventsOf } from '../../support/given-troubled.ts'
 
 const minuteMs = 60_000
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { isList } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isList } from '../../support/given-troubled.ts'
 import { openWorld } from '../../support/world.ts'
 
 const puts = (world: World) =>

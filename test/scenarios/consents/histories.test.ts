@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isDetail } from '../../support/given-troubled.ts'
 import { hourMs, minuteMs } from '../../support/pass-time.ts'
 import { basis } from './story.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
+import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isDetail } from '../../support/given-troubled.ts'
 import { basis, givenStory } from './story.ts'
 
 test('the age of a reading counts from its request, and a use needs one no older than that', async () => {

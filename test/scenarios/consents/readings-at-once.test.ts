@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isDetail } from '../../support/given-troubled.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { AverbaError, ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { isList } from '../../support/consent-requests.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent, readConsent } from '../../support/given-consent.ts'
-import { eventsOf, isList } from '../../support/given-troubled.ts'
 import { openWorld } from '../../support/world.ts'
 
 const minuteMs = 60_000
