@@ -9,8 +9,8 @@ const formats: Readonly<Record<string, (machine: (typeof machines)[number]) => s
 }
 
 /**
- * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's tools
- * import, or as a Mermaid state diagram.
+ * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor
+ * imports within `createMachine(…)`, or as a Mermaid state diagram.
  *
  * @throws {AverbaError} `INVALID_INPUT` when a machine or the format is unknown
  */

@@ -44,3 +44,9 @@ function leavesOf(value: unknown): string[] {
     return regions.length > 1 ? leaves : leaves.map(leaf => `${region}.${leaf}`)
   })
 }
+
+/** The paths of the current states in a state's value, such as `status.ATIVO` and `knowledge.known`. */
+export function statePaths(value: unknown, path = ''): string[] {
+  if (typeof value === 'string') return [path + value]
+  return Object.entries(value as object).flatMap(([name, inner]) => statePaths(inner, `${path}${name}.`))
+}

@@ -12,8 +12,9 @@ An arrow is an event that changes a state. It has its condition in brackets: a v
 condition in the code. The box \`any\` stands for all states beside it. Where no start is drawn beside boxes, the machine is
 in one state of each of them at the same time.
 
-Events that a state takes without a change are left out here. \`npx averba charts\` prints them too, as JSON that Stately's
-tools import; with \`--format mermaid\` it prints these diagrams.
+Events that a state takes without a change are left out here. \`npx averba charts\` prints them too, as xstate
+configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. With \`--format mermaid\` it
+prints these diagrams.
 `
 
 const charts = machines.map(toChartConfig)

@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import type { AnyMachineSnapshot } from 'xstate'
 import { consentMachine } from '../../src/machines/consent/consent.ts'
-import { takesWith } from '../../src/machines/definition/chart-rules.ts'
+import { chartOf, takingRule } from '../../src/machines/definition/chart-rules.ts'
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { toMachineTable } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
 import { type CompiledMachine, compileMachine, type PossibleStates } from '../../src/proof/decision-checker.ts'
 import type { RecordedHeader } from '../../src/proof/recorded-header.ts'
 import type { Event, Message } from '../../src/vocabulary/message.ts'
-import { explore } from './explore.ts'
+import { explore, statePaths } from './explore.ts'
 import { samples } from './samples.ts'
 
 const headerOf = (event: Event, causedBy: string) =>
@@ -27,13 +27,10 @@ function eventsOf(machine: Machine, state: MachineState, message: Message): read
 }
 
 /** Whether the chart takes an event. A machine without a chart takes all of its events. */
-function takes({ chart }: Machine, state: MachineState, event: Event): boolean {
-  return !chart || takesWith(chart as AnyStateMachine, state as AnyMachineSnapshot, event) === undefined // From `explore`.
-}
-
-function pathsOf(value: unknown, path = ''): string[] {
-  if (typeof value === 'string') return [path + value]
-  return Object.entries(value as object).flatMap(([name, inner]) => pathsOf(inner, `${path}${name}.`))
+function takesOf(machine: Machine): (state: MachineState, event: Event) => boolean {
+  const chart = chartOf(machine)
+  const refusalOf = chart && takingRule(chart)
+  return (state, event) => refusalOf?.(state as AnyMachineSnapshot, event) === undefined // From `explore`.
 }
 
 test('every machine has samples', () => {
@@ -44,6 +41,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
   'the table of $name',
   ({ machine, messages }) => {
     const table = toMachineTable(machine)
+    const takes = takesOf(machine)
     const { start, findViolation, statesAfter } = compile(machine)
     const reached = explore(machine, messages).map(each => ({
       ...each,
@@ -63,7 +61,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
 
     test('leads to the same states as the chart', () => {
       for (const { state, states } of reached) {
-        for (const [i, path] of pathsOf(state.value).entries()) expect(states.regions[i]).toContain(path)
+        for (const [i, path] of statePaths(state.value).entries()) expect(states.regions[i]).toContain(path)
       }
       const isSure = ({ regions }: PossibleStates) => regions.every(possible => possible.length === 1)
       expect(reached.filter(({ states }) => isSure(states)).length).toBeGreaterThan(0)
@@ -78,7 +76,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
     test('rejects every event of a command or fact where the chart refuses it', () => {
       const isUnsure = (type: string) => Object.values(table.moves).some(of => of[type]?.some(move => move.perhaps))
       for (const { event, causedBy } of recorded.filter(each => !isUnsure(each.event.type))) {
-        for (const { states } of reached.filter(({ state }) => !takes(machine, state, event)))
+        for (const { states } of reached.filter(({ state }) => !takes(state, event)))
           expect(findViolation(states, headerOf(event, causedBy)), `${event.type} in ${states.key}`).toBeDefined()
       }
     })
@@ -97,7 +95,7 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
 
     test('accepts an unexpected fact in every state, if it is marked as an anomaly', () => {
       const type = `${machine.name}.unexpected`
-      for (const fact of machine.chart ? Object.keys(machine.messages.facts ?? {}) : []) {
+      for (const fact of machine.chart ? Object.keys(machine.messages.facts) : []) {
         for (const { states } of reached) {
           expect(findViolation(states, headerOf({ type, data: {}, anomaly: 'it is new' }, fact))).toBeUndefined()
           expect(findViolation(states, headerOf({ type, data: {} }, fact))).toContain('not marked as an anomaly')
@@ -112,10 +110,9 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
           let [state, states] = [machine.initial, start]
           for (const { message, isStale } of steps) {
             const decision = machine.decide(state, isStale ? { ...message, isStale } : message)
-            if (Object.hasOwn(machine.messages.facts ?? {}, message.type))
-              expect(decision).not.toHaveProperty('refused')
+            if (Object.hasOwn(machine.messages.facts, message.type)) expect(decision).not.toHaveProperty('refused')
             for (const event of 'events' in decision ? decision.events : []) {
-              expect(takes(machine, state, event)).toBe(true)
+              expect(takes(state, event)).toBe(true)
               const header = headerOf(event, message.type)
               expect(findViolation(states, header)).toBeUndefined()
               state = machine.evolve(state, event)

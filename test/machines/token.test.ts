@@ -16,15 +16,6 @@ const issued = (
   type: 'tokenService.issued',
   data: { generation, ...holder(credential), issuedAt, expiresAt },
 })
-const _repeated = (generation: number, until: string, credential = 'k1'): Message => ({
-  type: 'tokenService.repeated',
-  data: { generation, ...holder(credential), until },
-})
-const _refused = (generation: number): Message => ({
-  type: 'tokenService.credentialsRefused',
-  data: { generation, ...holder(), httpStatus: 401 },
-})
-const _lost = (generation: number): Message => ({ type: 'tokenService.requestLost', data: { generation } })
 const reject = (generation: number, when = at, hasServed = false): Message => ({
   type: 'token.reject',
   data: { generation, at: when, hasServed },
@@ -66,46 +57,39 @@ test('the wait doubles for each token in a row that is rejected without having w
   expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
 })
 
-test('tokens that worked but are rejected soon are replaced ten times, then once a minute', () => {
-  const history = [request('absent'), issued(1)]
+/**
+ * The waits in minutes after thirteen tokens in a row, each of them rejected this long after it was issued, and the
+ * history that leads to them.
+ */
+function waitsOf(afterMs: number, hasServed: boolean, expiresInMs: number) {
+  const later = (when: string, ms: number) => new Date(Date.parse(when) + ms).toISOString()
+  const history = [request('absent'), issued(1, { expiresAt: later(at, expiresInMs) })]
   const waits: (number | null)[] = []
   let now = at
   for (let generation = 1; generation <= 13; generation++) {
-    now = new Date(Date.parse(now) + 30_000).toISOString()
-    const { until } = eventOf(...history, reject(generation, now, true))
+    now = later(now, afterMs)
+    const rejected = reject(generation, now, hasServed)
+    const { until } = eventOf(...history, rejected)
     waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
-    history.push(reject(generation, now, true))
     now = until ?? now
-    history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
+    const next = issued(generation + 1, { issuedAt: now, expiresAt: later(now, expiresInMs) })
+    history.push(rejected, request('rejected', 'k1', now), next)
   }
+  return { waits, history, later: (ms: number) => later(now, ms) }
+}
+
+test('tokens that worked but are rejected soon are replaced ten times, then once a minute', () => {
+  const { waits, history, later } = waitsOf(30_000, true, 86_400_000)
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
   // A token that lives longer ends the row. One that did not work, as far as known, counts in another row.
-  const later = (ms: number) => new Date(Date.parse(now) + ms).toISOString()
   expect(eventOf(...history, reject(14, later(60_000), true))).toMatchObject({ times: 1 })
   expect(eventOf(...history, reject(14, later(0)))).toMatchObject({ times: 2, until: later(60_000) })
   const next = [request('rejected', 'k1', later(60_000)), issued(15, { issuedAt: later(60_000) })]
   const mixed = [...history, reject(14, later(0)), ...next]
   expect(eventOf(...mixed, reject(15, later(60_001)))).toMatchObject({ times: 3, until: later(180_001) })
-  expect(eventOf(...mixed, reject(15, later(60_001), true))).toMatchObject({
-    times: 14,
-    until: later(120_001),
-  })
+  expect(eventOf(...mixed, reject(15, later(60_001), true))).toMatchObject({ times: 14, until: later(120_001) })
 })
 
 test('tokens that expire before they work are replaced ten times, then once a minute', () => {
-  const history = [request('absent'), issued(1, { expiresAt: at })]
-  const waits: (number | null)[] = []
-  let now = at
-  for (let generation = 1; generation <= 13; generation++) {
-    now = new Date(Date.parse(now) + 1_500).toISOString()
-    const { until } = eventOf(...history, reject(generation, now))
-    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
-    history.push(reject(generation, now))
-    now = until ?? now
-    history.push(
-      request('rejected', 'k1', now),
-      issued(generation + 1, { issuedAt: now, expiresAt: new Date(Date.parse(now) + 1_000).toISOString() }),
-    )
-  }
-  expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
+  expect(waitsOf(1_500, false, 1_000).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })

@@ -1,4 +1,5 @@
-import type { AnyStateMachine, AnyStateNode } from 'xstate'
+import type { AnyStateNode } from 'xstate'
+import { chartOf } from './chart-rules.ts'
 import type { EventCondition, Machine } from './machine.ts'
 import { toMachineTable } from './machine-table.ts'
 
@@ -24,7 +25,7 @@ interface ChartTransition {
 /** Returns a machine as data: no functions, and nothing of the context. A machine without a chart has one state. */
 export function toChartConfig(machine: Machine): ChartConfig {
   const { name, description } = machine
-  const chart = machine.chart as AnyStateMachine | undefined // `defineMachine` puts one there.
+  const chart = chartOf(machine)
   if (chart) return { id: name, ...toConfig(chart.root) }
   const events = Object.values(toMachineTable(machine).moves).flatMap(Object.keys)
   const on = Object.fromEntries(events.map(type => [type, [{ target: `#${name}.ready` }]]))

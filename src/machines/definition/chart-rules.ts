@@ -1,6 +1,6 @@
 import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, MachineContext } from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
-import type { EventCondition, Refusal } from './machine.ts'
+import type { EventCondition, Machine, Refusal } from './machine.ts'
 
 /**
  * The words beside a state: why it does not take an event, by the event's type, or why it takes none. A state without
@@ -28,6 +28,11 @@ export function reports({ event }: { event: { readonly data?: unknown } }, param
   return Object.entries(params).every(([member, value]) => data?.[member] === value)
 }
 
+/** Returns the chart of a machine; `undefined` for a machine of one state. */
+export function chartOf({ chart }: Machine): AnyStateMachine | undefined {
+  return chart as AnyStateMachine | undefined // `defineMachine` puts one there.
+}
+
 /** Returns the regions of a chart: the states that are current at the same time. */
 export function regionsOf({ root }: AnyStateMachine): readonly AnyStateNode[] {
   return root.type === 'parallel' ? Object.values(root.states) : [root]
@@ -43,48 +48,38 @@ export function statePath({ path }: AnyStateNode): string {
   return path.join('.')
 }
 
-const naming = new WeakMap<AnyStateMachine, Map<string, readonly AnyStateNode[]>>()
-
-/** Returns the regions that name a type of event in any of their states. */
-function regionsNaming(chart: AnyStateMachine, type: string): readonly AnyStateNode[] {
-  const known = naming.get(chart) ?? new Map<string, readonly AnyStateNode[]>()
-  naming.set(chart, known)
-  const found = known.get(type)
-  if (found) return found
-  const regions = regionsOf(chart).filter(region => nodesUnder(region).some(node => node.transitions.has(type)))
-  known.set(type, regions)
-  return regions
-}
-
 /**
- * Checks that a state takes an event: every region that names the type takes it now, or the root does. Returns why not,
- * or `undefined` when it does.
+ * Returns the rule by which a chart takes events: every region that names the type of an event takes it now, or the
+ * root does. The rule returns why a state does not take an event, or `undefined` when it does.
  */
-export function takesWith(chart: AnyStateMachine, state: AnyMachineSnapshot, event: Event): Refusal | undefined {
-  const taken = chart.getTransitionData(state, event as never) // The machine's own events.
-  if (taken.some(({ source }) => source === chart.root)) return undefined
-  const regions = regionsNaming(chart, event.type)
-  const missing = regions.find(region => !taken.some(({ source }) => isWithin(source, region)))
-  if (!missing && taken.length > 0) return undefined
-  return refusalIn(chart, state, event.type, missing ?? chart.root)
+export function takingRule(chart: AnyStateMachine): (state: AnyMachineSnapshot, event: Event) => Refusal | undefined {
+  const regions = regionsOf(chart).map(region => ({
+    region,
+    types: new Set(nodesUnder(region).flatMap(node => [...node.transitions.keys()])),
+  }))
+  return (state, event) => {
+    // Not `can`: it says no where an event is taken and changes nothing.
+    const taken = chart.getTransitionData(state, event)
+    if (taken.some(({ source }) => source === chart.root)) return undefined
+    const missing = regions.find(
+      ({ region, types }) => types.has(event.type) && !taken.some(({ source }) => isWithin(source, region)),
+    )
+    if (!missing && taken.length > 0) return undefined
+    return refusalIn(missing?.region ?? chart.root, state, event.type)
+  }
 }
 
 function isWithin(node: AnyStateNode, region: AnyStateNode): boolean {
   return node === region || (node.parent !== undefined && isWithin(node.parent, region))
 }
 
-function refusalIn(chart: AnyStateMachine, state: AnyMachineSnapshot, type: string, region: AnyStateNode): Refusal {
-  const current = state._nodes.filter(node => isWithin(node, region)).toSorted((a, b) => b.path.length - a.path.length)
-  for (const node of [...current, chart.root]) {
-    const { refuses, refusesAll } = (node.meta ?? {}) as StateMeta // `setup` declares it so.
+/** Returns the words of the current state of a region, or of the nearest state around it that has some. */
+function refusalIn(region: AnyStateNode, { _nodes }: AnyMachineSnapshot, type: string): Refusal {
+  const current: AnyStateNode | undefined = _nodes.find(node => node.type === 'atomic' && isWithin(node, region))
+  for (let node = current; node; node = node.parent) {
+    const { refuses, refusesAll }: StateMeta = node.meta ?? {}
     const words = refuses?.[type] ?? refusesAll
     if (words) return words
   }
-  return { refused: `it is ${current[0]?.key ?? 'in another state'}` }
-}
-
-/** Checks that a type of event changes nothing in a chart: no transition for it has a target or an action. */
-export function isInert(chart: AnyStateMachine, type: string): boolean {
-  const transitions = nodesUnder(chart.root).flatMap(node => node.transitions.get(type) ?? [])
-  return transitions.every(({ target, actions }) => !target && actions.length === 0)
+  return { refused: `it is ${current?.key ?? 'in another state'}` }
 }

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import { nodesUnder, regionsOf, statePath } from './chart-rules.ts'
+import { chartOf, nodesUnder, regionsOf, statePath } from './chart-rules.ts'
 import type { EventCondition, Machine, MadeEvent } from './machine.ts'
 
 /** What a version of a machine may do. The log contains it, so decisions can be verified without this library. */
@@ -37,15 +37,14 @@ interface TableEvent {
 
 /** Builds the table of a machine from its chart, its commands and its facts. */
 export function toMachineTable(machine: Machine): MachineTable {
-  const { name, version, messages } = machine
-  const chart = machine.chart as AnyStateMachine | undefined // `defineMachine` puts one there.
+  const { name, version } = machine
+  const { commands, facts, effects } = machine.messages
+  const chart = chartOf(machine)
   const unexpected = { event: `${name}.unexpected`, anomaly: true } as const
   const makes: Record<string, readonly TableEvent[]> = {}
-  for (const [command, made = []] of Object.entries(messages.commands ?? {})) makes[command] = made.map(toTableEvent)
-  for (const [fact, made = []] of Object.entries(messages.facts ?? {})) {
+  for (const [command, made] of Object.entries(commands)) makes[command] = made.map(toTableEvent)
+  for (const [fact, made] of Object.entries(facts))
     makes[fact] = [...made.map(toTableEvent), ...(chart ? [unexpected] : [])]
-  }
-  const effects = Object.fromEntries(Object.entries(messages.effects ?? {}).map(([type, all = []]) => [type, all]))
   const events = new Set(Object.values(makes).flatMap(made => made.map(({ event }) => event)))
   const only = { start: [''], moves: { '': Object.fromEntries([...events].map(type => [type, [{}]])) } }
   return { name, version, ...(chart ? chartMoves(chart) : only), makes, effects }

@@ -25,13 +25,13 @@ export type MadeEvent<T extends string = string> = T | { readonly event: T; read
 /** Members of an event's data and their values. */
 export type EventCondition = Readonly<Record<string, string | boolean>>
 
-/** What no chart can say: which events a message may lead to, and which effects an event may request. */
-export interface MachineMessages<M extends Message = Message, E extends Event = Event> {
+/** What no chart can say: which events a command or fact may lead to, and which effects an event may request. */
+export interface MachineMessages {
   /** Commands are refused where the chart does not take their events. */
-  readonly commands?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
+  readonly commands: Readonly<Record<string, readonly MadeEvent[]>>
   /** Facts are recorded as `<machine>.unexpected` where the chart does not take their events. */
-  readonly facts?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
-  readonly effects?: Readonly<Partial<Record<E['type'], readonly string[]>>>
+  readonly facts: Readonly<Record<string, readonly MadeEvent[]>>
+  readonly effects: Readonly<Record<string, readonly string[]>>
 }
 
 /** The data of `<machine>.unexpected`: the fact, and the event that the state does not take. */
