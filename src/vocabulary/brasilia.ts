@@ -5,17 +5,11 @@ import type { Instant } from './message.ts'
 const zone = 'America/Sao_Paulo'
 
 const yearZeroMs = Date.parse('0000-01-01T00:00:00Z')
-/** Earlier times use the offset of this instant: the formatted text does not show whether a year is before year 1. */
-const constantOffsetUntilMs = Date.parse('1900-01-01T00:00:00Z')
 
 let zoneFormat: Intl.DateTimeFormat | undefined
 /** Created on first use: it takes about 25 ms, and most commands do not need it. */
 function loadZoneFormat(): Intl.DateTimeFormat {
-  zoneFormat ??= new Intl.DateTimeFormat('en-GB', {
-    timeZone: zone,
-    ...{ year: 'numeric', month: '2-digit', day: '2-digit' },
-    ...{ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' },
-  })
+  zoneFormat ??= new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' })
   return zoneFormat
 }
 
@@ -90,9 +84,8 @@ function toInstantSinceYearZero(ms: number): Instant | null {
   return ms >= yearZeroMs ? toInstant(ms) : null
 }
 
-/** Returns the offset of Brasilia from UTC in milliseconds, which is negative. It was constant before 1914. */
-function offsetMs(at: number): number {
-  const ms = Math.max(at, constantOffsetUntilMs)
+/** Returns the offset of Brasilia from UTC in milliseconds, which is negative. */
+function offsetMs(ms: number): number {
   if (ms < hourlyOffsetsSinceMs) return computeOffset(ms)
   const hour = Math.floor(ms / hourMs)
   let offset = offsets.get(hour)
@@ -104,12 +97,12 @@ function offsetMs(at: number): number {
   return offset
 }
 
+/** Reads the name of the zone at a time: `GMT-03:00`, or `GMT-03:06:28` before 1914. */
 function computeOffset(ms: number): number {
-  const found = Object.fromEntries(
+  const name =
     loadZoneFormat()
       .formatToParts(ms)
-      .map(part => [part.type, part.value]),
-  )
-  const { year, month, day, hour, minute, second } = found
-  return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`) - Math.floor(ms / 1_000) * 1_000
+      .find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [, hours, minutes, seconds = 0] = /^GMT-(\d\d):(\d\d)(?::(\d\d))?$/.exec(name) ?? []
+  return -((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000
 }
