@@ -44,7 +44,7 @@ async function start(...options: string[]) {
   return { command, addresses, control, get, certificate, ca: read(addresses.ca) }
 }
 
-test('the first line has all addresses, and a host works with them', async () => {
+test('the first line has all addresses, a host works with them, and the variables of averba init are written', async () => {
   const { addresses, certificate, ca } = await start()
   const text = expect.any(String)
   expect(addresses).toEqual({
@@ -61,6 +61,8 @@ test('the first line has all addresses, and a host works with them', async () =>
     samples: { cpf: '25774435016', cnpj: '12ABC34501DE35' },
     env: expect.stringMatching(/averba\.env$/),
   })
+  const env = parseEnv(readFileSync(addresses.env, 'utf8'))
+  expect(requiredVariables(configTemplate()).filter(name => !env[name])).toEqual([])
   const { consentService, tokenService, validationService, portal } = addresses
   const averba = await openEngine({
     store: ':memory:',
@@ -74,12 +76,6 @@ test('the first line has all addresses, and a host works with them', async () =>
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
   expect(valueOf(await averba.validations.validate({ id: 'a', cpf, claims: { sexo: 'F' } })).state).toBe('answered')
   expect((await averba.subscriptions.plan()).changes).toEqual([])
-})
-
-test('averba simulate writes every variable for the configuration of averba init', async () => {
-  const { addresses } = await start()
-  const env = parseEnv(readFileSync(addresses.env, 'utf8'))
-  expect(requiredVariables(configTemplate()).filter(name => !env[name])).toEqual([])
 })
 
 test('the control server advances the clock, adds records and faults, and lists requests', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { machines } from '../../../src/machines/machines.ts'
 import { averba, failedWith } from '../../support/command-line.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -21,4 +22,14 @@ test('a file made by the printed statements opens as a new log', async () => {
   const { out } = await averba('migrations')
   useDatabase(path, database => database.exec(out))
   await (await openStore({ path })).close()
+})
+
+test('averba charts prints one machine on each line, and --format mermaid the named one as a diagram', async () => {
+  const all = await averba('charts')
+  expect(all.code).toBe(0)
+  const lines = all.out.trimEnd().split('\n')
+  expect(lines.map(line => JSON.parse(line).id)).toEqual(machines.map(({ name }) => name))
+  const one = await averba('charts', 'token', '--format', 'mermaid')
+  expect(one.code).toBe(0)
+  expect(one.out).toMatch(/^stateDiagram-v2\n {2}state "absent" as token_absent\n/)
 })
