@@ -4,14 +4,7 @@ import { machines } from '../../machines/machines.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
-import {
-  assertExpected,
-  assertNamed,
-  checkEventTypes,
-  checkExpectation,
-  type ExpectedValue,
-  type MemberNames,
-} from './expectation.ts'
+import { assertExpected, assertNamed, checkEventTypes, checkExpectation, type ExpectedValue } from './expectation.ts'
 
 /** The name of a machine: its messages and events begin with it. */
 export type MachineName = Exclude<
@@ -44,14 +37,7 @@ export interface MachineCase {
     | { readonly refused: string | RegExp; readonly code?: ErrorCode }
 }
 
-const caseMembers: MemberNames<keyof MachineCase> = {
-  machine: true,
-  given: true,
-  after: true,
-  when: true,
-  expected: true,
-}
-const answerMembers = { events: true, refused: true, code: true } as const
+const caseMembers: readonly (keyof MachineCase)[] = ['machine', 'given', 'after', 'when', 'expected']
 
 /**
  * Lets a machine decide a message, compares its answer with the expected one, and returns it. It is pure: it opens no
@@ -73,9 +59,9 @@ const answerMembers = { events: true, refused: true, code: true } as const
  * ```
  */
 export function decides(machineCase: MachineCase): DecisionAnswer {
-  checkKnownNames(machineCase, Object.keys(caseMembers), { noun: 'member', of: 'a case of decides' })
+  checkKnownNames(machineCase, caseMembers, { noun: 'member', of: 'a case of decides' })
   const { machine: name, given = [], after = [], when, expected } = machineCase
-  if (expected !== undefined) checkExpectation('decides', expected, answerMembers)
+  if (expected !== undefined) checkExpectation('decides', expected, ['events', 'refused', 'code'])
   if (expected && 'events' in expected) checkEventTypes(expected.events)
   const machine = findMachine(name)
   let state = machine.initial

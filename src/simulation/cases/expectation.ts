@@ -3,9 +3,6 @@ import { listEventTypes } from '../../engine/machine-tables.ts'
 import { machines } from '../../machines/machines.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
 
-/** Every member name that a case may have. */
-export type MemberNames<Name extends PropertyKey> = Readonly<Record<Name, true>>
-
 /**
  * Rejects an expectation that can never fail. `isEmpty` reports whether a member's value expects nothing.
  *
@@ -15,11 +12,11 @@ export type MemberNames<Name extends PropertyKey> = Readonly<Record<Name, true>>
 export function checkExpectation(
   owner: string,
   given: unknown,
-  members: MemberNames<string>,
+  members: readonly string[],
   isEmpty: (value: unknown, name: string) => boolean = value => value === undefined,
 ): void {
   const expected = typeof given === 'object' && given !== null ? given : {}
-  checkKnownNames(expected, Object.keys(members), { noun: 'member', of: `"expected" of ${owner}` })
+  checkKnownNames(expected, members, { noun: 'member', of: `"expected" of ${owner}` })
   if (Object.entries(expected).some(([name, value]) => !isEmpty(value, name))) return
   throw new TypeError(`"expected" of ${owner} is empty: add an expectation, or leave it out`)
 }

@@ -6,14 +6,7 @@ import { checkKnownNames } from '../../vocabulary/names.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
 import type { CrashPoint } from '../world/simulated-process.ts'
-import {
-  assertExpected,
-  assertNamed,
-  checkEventTypes,
-  checkExpectation,
-  type ExpectedValue,
-  type MemberNames,
-} from './expectation.ts'
+import { assertExpected, assertNamed, checkEventTypes, checkExpectation, type ExpectedValue } from './expectation.ts'
 
 /** A test of the services, the engine and the passing of time together: given, when, expected. */
 export interface Scenario<G, R> {
@@ -50,22 +43,10 @@ export interface ScenarioEnding<G, R> {
   readonly always?: (world: World, given: G) => void | Promise<void>
 }
 
-const scenarioMembers: MemberNames<keyof Scenario<never, never>> = {
-  world: true,
-  given: true,
-  when: true,
-  expected: true,
-  survivesCrashes: true,
-}
-const endingMembers: MemberNames<keyof ScenarioEnding<never, never>> = {
-  result: true,
-  error: true,
-  events: true,
-  without: true,
-  stuck: true,
-  parked: true,
-  always: true,
-}
+type ScenarioMember = keyof Scenario<never, never>
+const scenarioMembers: readonly ScenarioMember[] = ['world', 'given', 'when', 'expected', 'survivesCrashes']
+type EndingMember = keyof ScenarioEnding<never, never>
+const endingMembers: readonly EndingMember[] = ['result', 'error', 'events', 'without', 'stuck', 'parked', 'always']
 
 /** The result of a scenario. */
 export interface ScenarioResult<R> {
@@ -94,7 +75,7 @@ export async function scenario<R, G = undefined>(definition: Scenario<G, R>): Pr
 }
 
 function checkScenario<G, R>(definition: Scenario<G, R>): void {
-  checkKnownNames(definition, Object.keys(scenarioMembers), { noun: 'member', of: 'a scenario' })
+  checkKnownNames(definition, scenarioMembers, { noun: 'member', of: 'a scenario' })
   const { expected } = definition
   if (expected === undefined) return
   checkExpectation('a scenario', expected, endingMembers, isEmptyExpectation)

@@ -3,7 +3,7 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { GivenEvent } from './decides.ts'
-import { assertExpected, checkEventTypes, type ExpectedValue, type MemberNames } from './expectation.ts'
+import { assertExpected, checkEventTypes, type ExpectedValue } from './expectation.ts'
 
 /** An event for a view; `shows` fills in an absent stream and time. */
 export type ShownEvent = GivenEvent & Partial<Pick<RecordedEvent, 'stream' | 'at' | 'settles' | 'causedBy' | 'actor'>>
@@ -16,7 +16,7 @@ export interface ViewCase<N extends keyof Views> {
   readonly expected?: readonly ExpectedValue<Views[N]>[]
 }
 
-const viewCaseMembers: MemberNames<keyof ViewCase<never>> = { view: true, given: true, expected: true }
+const viewCaseMembers: readonly (keyof ViewCase<never>)[] = ['view', 'given', 'expected']
 const startsAt: Instant = '2026-11-20T12:00:00.000Z'
 
 /**
@@ -40,7 +40,7 @@ const startsAt: Instant = '2026-11-20T12:00:00.000Z'
  * ```
  */
 export function shows<N extends keyof Views>(viewCase: ViewCase<N>): Views[N][] {
-  checkKnownNames(viewCase, Object.keys(viewCaseMembers), { noun: 'member', of: 'a case of shows' })
+  checkKnownNames(viewCase, viewCaseMembers, { noun: 'member', of: 'a case of shows' })
   const { view: name, given, expected } = viewCase
   const view = views.find(each => each.name === name)
   if (!view) throw new TypeError(`Unknown view ${name}`)

@@ -48,14 +48,7 @@ export interface ServicesOptions {
   readonly deliverFrom?: string | undefined
 }
 
-/** Every option name, checked by the compiler. */
-const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
-  clock: true,
-  entropy: true,
-  policies: true,
-  faults: true,
-  deliverFrom: true,
-}
+const optionNames: readonly (keyof ServicesOptions)[] = ['clock', 'entropy', 'policies', 'faults', 'deliverFrom']
 
 /**
  * Starts the four services as HTTPS servers, with certificates created for this run.
@@ -64,7 +57,7 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
  * invalid; `MISCONFIGURED` for an unknown option
  */
 export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
-  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
+  checkKnownNames(options, optionNames, { noun: 'option', code: 'MISCONFIGURED' })
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   // TLS checks certificates against the system time.
