@@ -1,6 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Fetch } from '../../vocabulary/fetch.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
 import { applyFault } from './apply-fault.ts'
 import {
@@ -24,8 +25,6 @@ interface FaultQueueOptions {
   /** Called each time that a fault takes effect. */
   readonly onFault?: ((fault: Fault) => void) | undefined
 }
-
-type SendRequest<T extends readonly unknown[]> = (request: Request, ...rest: T) => Promise<Response>
 
 /** The active faults, in the order in which they were added. */
 export class FaultQueue {
@@ -54,15 +53,12 @@ export class FaultQueue {
     this.#held.releaseAll()
   }
 
-  /** Wraps a sender so that the faults of its target apply. Further arguments are passed on. */
-  wrap<T extends readonly unknown[]>(service: FaultTarget, send: SendRequest<T>): SendRequest<T> {
-    return async (request, ...rest) => {
-      const fault = this.#takeFor(service, request)
-      const forward = (through: Request) => send(through, ...rest)
-      const sendNow = () => (fault ? applyFault(fault, request, forward, this.#options.clock) : forward(request))
-      if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, sendNow)
-      return service === 'receiver' ? this.#held.overtake(request, sendNow) : sendNow()
-    }
+  /** Sends a request to a target, whose faults apply. `forward` sends it without them. */
+  async send(target: FaultTarget, request: Request, forward: Fetch): Promise<Response> {
+    const fault = this.#takeFor(target, request)
+    const sendNow = () => (fault ? applyFault(fault, request, forward, this.#options.clock) : forward(request))
+    if (fault?.kind === 'reorder') return this.#held.hold(request, fault.ms, sendNow)
+    return target === 'receiver' ? this.#held.overtake(request, sendNow) : sendNow()
   }
 
   nextCertificate(service: ServiceName): ShownCertificate {

@@ -10,12 +10,10 @@ import {
   titularAutenticadoStatusSchema,
   titularLoginUrlSchema,
 } from '../../adapters/consent/wire.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Entropy } from '../../runtime/entropy.ts'
 import { dayMs } from '../../vocabulary/instant.ts'
 import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { Peer } from '../served/serve.ts'
-import type { ConsentPolicies } from './policies.ts'
+import type { ConsentPolicies, ServiceOptions } from './policies.ts'
 
 /**
  * The consent service as document 1 describes it. Behaviour that the document does not show is a policy, listed in
@@ -50,11 +48,7 @@ export type NewConsent = Partial<ConsentimentoDetalhado> & {
 /** An awareness record to add; absent members get sample values. */
 export type NewAwareness = Partial<CienciaDetalhada> & { cpf: string; cnpj?: string }
 
-interface ConsentServiceOptions {
-  readonly clock: Clock
-  readonly entropy: Entropy
-  readonly policies?: ConsentPolicies | undefined
-}
+type ConsentServiceOptions = ServiceOptions<ConsentPolicies>
 
 /** The status changes that section 3 allows. */
 const statusTable: Record<string, readonly string[]> = { PENDENTE: ['ATIVO', 'NEGADO'], ATIVO: ['REVOGADO'] }

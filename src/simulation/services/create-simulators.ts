@@ -87,7 +87,7 @@ export function createSimulators(options: {
   })
   const portal = simulatePortal({
     ...common('portal'),
-    deliver: faults.wrap('receiver', deliver),
+    deliver: (request, progress) => faults.send('receiver', request, through => deliver(through, progress)),
     timer: clock, // A clock skew changes the time of day, not durations.
     headers: portalHeaders,
     policies: policies.portal,
@@ -98,12 +98,11 @@ export function createSimulators(options: {
     (service: ServiceName, forward: SimulatedServer): SimulatedServer =>
     (request, peer) => {
       recordRequest(requests, service, request, clock)
-      const serve = async (through: Request) => {
+      return faults.send(service, request, async through => {
         const response = await forward(through, peer)
         options.onServed?.(service, through, response)
         return response
-      }
-      return faults.wrap(service, serve)(request)
+      })
     }
   const reach = {
     consentService: through('consentService', consentService.fetch),

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { describeIssues } from '../faults/fault.ts'
 
@@ -121,6 +123,13 @@ export type TokenPolicies = z.infer<typeof tokenPolicies>
 export type ValidationPolicies = z.infer<typeof validationPolicies>
 /** The policies of the portal, where document 3 is silent. */
 export type PortalPolicies = z.infer<typeof portalPolicies>
+
+/** What every simulated service with a clock needs: time, randomness, and its policies. */
+export interface ServiceOptions<P> {
+  readonly clock: Clock
+  readonly entropy: Entropy
+  readonly policies?: P | undefined
+}
 
 /**
  * Validates policies.

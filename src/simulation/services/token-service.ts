@@ -1,8 +1,6 @@
 import { Hono } from 'hono'
 import { tokenRequestSchema, tokenResponseSchema } from '../../adapters/token/wire.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import type { Entropy } from '../../runtime/entropy.ts'
-import type { TokenPolicies } from './policies.ts'
+import type { ServiceOptions, TokenPolicies } from './policies.ts'
 
 /**
  * The token endpoint as document 2 describes it. Behaviour that it does not show is a policy of docs/unspecified.md.
@@ -19,10 +17,7 @@ export interface TokenSimulator {
   readonly requests: number
 }
 
-interface TokenServiceOptions {
-  readonly policies?: TokenPolicies | undefined
-  readonly clock: Clock
-  readonly entropy: Entropy
+interface TokenServiceOptions extends ServiceOptions<TokenPolicies> {
   readonly consumerKey: string
   readonly consumerSecret: string
 }

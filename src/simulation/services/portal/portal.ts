@@ -7,10 +7,9 @@ import {
   subscribeRequestSchema,
 } from '../../../adapters/portal/wire.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import type { Entropy } from '../../../runtime/entropy.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
-import type { PortalPolicies } from '../policies.ts'
+import type { PortalPolicies, ServiceOptions } from '../policies.ts'
 import { type Deliver, type DeliveryResult, type PortalNotice, SimulatedDeliveries } from './deliveries.ts'
 import { createSession } from './session.ts'
 import {
@@ -35,10 +34,7 @@ export interface PortalSimulator {
   readonly deliveries: { readonly succeeded: number; readonly failed: number }
 }
 
-interface PortalServiceOptions {
-  readonly clock: Clock
-  readonly entropy: Entropy
-  readonly policies?: PortalPolicies | undefined
+interface PortalServiceOptions extends ServiceOptions<PortalPolicies> {
   readonly deliver: Deliver
   /** Measures the 3500 ms of a delivery; `clock` by default. */
   readonly timer?: Clock
