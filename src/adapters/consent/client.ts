@@ -179,7 +179,7 @@ function toPerformer<E extends ConsentEffect<string, object>>(
         service: 'consent service',
         settled(text) {
           const read = operation.read(text, call)
-          // A login address is of no time.
+          // An address is no state that the service shows as of a time.
           if (!read || read.type === 'consentService.loginAddressRead') return read
           return { ...read, data: { ...read.data, askedAt } }
         },

@@ -34,6 +34,7 @@ export type AwarenessSummary = Pick<Summary, 'createdAt' | 'controller'>
 
 /** The address of an operation. `base` is that of the service, without `/consentimento` (section 1). */
 function consentUrl(base: string, ...segments: string[]): URL {
+  if (segments.includes('')) throw new TypeError('Without an id it would be the address of another operation')
   const path = segments.map(encodeURIComponent).join('/')
   return new URL(`${trimEndSlashes(base)}/consentimento/v1/${path}`)
 }

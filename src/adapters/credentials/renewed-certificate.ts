@@ -48,8 +48,9 @@ export class RenewedCertificate {
   }
 
   /**
-   * Waits until `current` can be used, and renews it when that is due.
-   * @throws {AverbaError} `MISCONFIGURED` instead of using an expired one
+   * Waits until `current` can be used, and renews it when that is due. It is never expired: some services answer then
+   * as if they refused the operation.
+   * @throws {AverbaError} `MISCONFIGURED` when there is no usable one
    */
   async prepare(): Promise<void> {
     if (this.#isUsable && !this.isOld) return

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConsent } from '../../../src/adapters/consent/protocol.ts'
+import { readConsent, writeReading } from '../../../src/adapters/consent/protocol.ts'
 
 const asked = { cpf: '52998224725', id: 'x' }
 const read = (more: object) => readConsent(JSON.stringify({ id: 'x', status: 'ATIVO', ...more }), asked)
@@ -14,4 +14,8 @@ test('an answer about another person is rejected, also if the CPF is a number wi
 
 test.each([{}, { historico: null }, { historico: [] }])('a consent without a history is read: %j', history => {
   expect(read({ titular: null, ...history })).toMatchObject({ summary: { status: 'ATIVO' } })
+})
+
+test('no request is written for a record without an id', () => {
+  expect(() => writeReading('https://host.exemplo.br', 'consentimentos', '52998224725', '')).toThrow(TypeError)
 })
