@@ -165,26 +165,21 @@ async function countHeldKinds(
       .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
   )
   parts.sort((one, other) => one.position - other.position)
-  const held = new Set(await store.owners.existingParts(parts))
-  const found = new Map<string, HeldKind>()
-  for (const part of parts) {
-    const { kind, at, bytes } = part
-    const place = held.has(part) ? 'held' : 'gone'
-    const before = found.get(kind)
-    const counts = before ?? { pieces: 0, held: 0, gone: 0, bytes: 0 }
-    found.set(kind, {
+  const existing = new Set(await store.owners.existingParts(parts))
+  return [...Map.groupBy(parts, ({ kind }) => kind)].map(([kind, all]) => {
+    const held = all.filter(part => existing.has(part)).length
+    return {
       kind,
       label: describeKind(kind, words),
       source: words.sources[findDataSource(kind)],
-      first: before?.first ?? at,
-      last: at,
-      ...counts,
-      pieces: counts.pieces + 1,
-      bytes: counts.bytes + bytes,
-      [place]: counts[place] + 1,
-    })
-  }
-  return [...found.values()]
+      first: all[0]?.at ?? '',
+      last: all.at(-1)?.at ?? '',
+      pieces: all.length,
+      held,
+      gone: all.length - held,
+      bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+    }
+  })
 }
 
 /** Groups events by their actor or their basis, or its absence. */
