@@ -14,7 +14,7 @@ import {
   type OpenChange,
   requestsReading,
 } from './moves.ts'
-import { isOpen } from './status.ts'
+import { isEndShown } from './standing.ts'
 
 /** The same transition for events of several types. */
 function each<T extends ConsentEvent['type'], const V>(types: readonly T[], transition: V): Readonly<Record<T, V>> {
@@ -51,7 +51,7 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
-    isEndShown: ({ context: { shown } }) => shown !== null && shown !== 'unreadable' && !isOpen(shown),
+    isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
   },

@@ -1,7 +1,7 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
 import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove } from './events.ts'
-import type { ListedStatus } from './standing.ts'
+import { isEndShown, type ListedStatus } from './standing.ts'
 import {
   type ConsentStatus,
   consentStatuses,
@@ -217,9 +217,7 @@ function firstNew(held: ConsentView, history: readonly HistoryEntry[]): number {
   if (last === -1) return history.length - 1
   const own = history.findIndex((entry, i) => i > first && isOwn(held, entry))
   // An end in a list was not recorded, and the consent was given again since.
-  const { shown } = held
-  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
-  const seen = isEndShown ? history.findLastIndex(({ status }) => status === shown) : -1
+  const seen = isEndShown(held.shown) ? history.findLastIndex(({ status }) => status === held.shown) : -1
   return Math.min(last + 1, ...[own, seen].filter(at => at > first))
 }
 

@@ -3,6 +3,7 @@ import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
 import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent } from './events.ts'
 import { type ConsentView, endsChange, endsOpenChange, move, movesOf, oldReadingsMax, resolution } from './moves.ts'
+import { isEndShown } from './standing.ts'
 import {
   type ConsentStatus,
   contradiction,
@@ -151,12 +152,12 @@ function isBefore(askedAt: Instant, since: Instant): boolean {
 function undoneSince(held: ConsentView, { status, history, askedAt }: FullReading): Instant | undefined {
   const { reading, statusAt, shown, shownAt } = held
   if (!isOpen(status) || askedAt === undefined) return undefined
-  const isEndShown = shown !== null && shown !== 'unreadable' && !isOpen(shown)
+  const isEnd = isEndShown(shown)
   const isBack = status !== reading.status && moveType(reading.status, status) === undefined
-  const since = isEndShown ? shownAt : isBack ? statusAt : null
+  const since = isEnd ? shownAt : isBack ? statusAt : null
   if (since === null || !isBefore(askedAt, since)) return undefined
   const news = isBeginning(held.history, history) ? history.slice(held.history.length) : []
-  const isExplained = news.at(-1)?.status === status && (!isEndShown || news.some(entry => entry.status === shown))
+  const isExplained = news.at(-1)?.status === status && (!isEnd || news.some(entry => entry.status === shown))
   return held.history.length > 0 && isExplained ? undefined : since
 }
 

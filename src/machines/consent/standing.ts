@@ -35,6 +35,11 @@ export interface KnownConsent {
 /** The status in a reading, or an unreadable one. */
 export type ListedStatus = ConsentStatus | 'unreadable'
 
+/** Checks that a status which a reading showed is an end. */
+export function isEndShown(shown: ListedStatus | null): boolean {
+  return shown !== null && shown !== 'unreadable' && !isOpen(shown)
+}
+
 /** The instant in question, the instant as of which knowledge counts, and the maximum age of a reading. */
 export interface StandingQuestion {
   readonly at: Instant
