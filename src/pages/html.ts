@@ -20,12 +20,7 @@ export function trustedHtml(text: string): Html {
 function renderValue(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return ''
   if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
-  return isList(value) ? value.map(renderValue).join('') : value.html
-}
-
-/** `Array.isArray` says nothing of a readonly array. */
-function isList(value: object): value is readonly HtmlValue[] {
-  return Array.isArray(value)
+  return 'html' in value ? value.html : value.map(renderValue).join('')
 }
 
 const entities: Readonly<Record<string, string>> = {

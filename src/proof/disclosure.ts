@@ -1,5 +1,5 @@
 import type { Json, PartMark } from '../vocabulary/message.ts'
-import { fromBase64, sha256, toBase64, toBytes } from './encoding.ts'
+import { fromBase64, fromBytes, sha256, toBase64, toBytes } from './encoding.ts'
 import type { VerifierKey } from './note.ts'
 import { parseObject, parseRecorded, type RecordedHeader } from './recorded-header.ts'
 import { type ProofOptions, type ProofVerdict, parseTlogProof, verifyTlogProof } from './tlog-proof.ts'
@@ -134,7 +134,7 @@ async function decryptPart(key: Uint8Array, place: string, sealed: Uint8Array): 
     const opening = await crypto.subtle.importKey('raw', Uint8Array.from(key), 'AES-GCM', false, ['decrypt'])
     const how = { name: 'AES-GCM', iv: bytes.subarray(0, nonceBytes), additionalData: toBytes(place) }
     const plain = await crypto.subtle.decrypt(how, opening, bytes.subarray(nonceBytes))
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(plain))
+    return JSON.parse(fromBytes(new Uint8Array(plain)))
   } catch {
     throw new InvalidDisclosure(`"${place}" does not open with the key of its record`)
   }

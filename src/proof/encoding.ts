@@ -5,6 +5,17 @@ export function toBytes(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text)
 }
 
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/**
+ * The text of bytes in UTF-8.
+ *
+ * @throws {TypeError} for other bytes
+ */
+export function fromBytes(bytes: Uint8Array): string {
+  return decoder.decode(bytes)
+}
+
 /** Writes bytes as base64 with padding (RFC 4648, section 4). */
 export function toBase64(bytes: Uint8Array): string {
   let text = ''
@@ -69,7 +80,7 @@ const words = new Int32Array(64)
 
 /** SHA-256 (FIPS 180-4) in plain JavaScript, for runtimes without a synchronous SHA-256. */
 export function portableSha256(data: Uint8Array | string): string {
-  const bytes = typeof data === 'string' ? new TextEncoder().encode(data) : data
+  const bytes = typeof data === 'string' ? toBytes(data) : data
   const padded = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64)
   padded.set(bytes)
   padded[bytes.length] = 0x80

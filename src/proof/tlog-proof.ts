@@ -1,5 +1,5 @@
 import { leafHashHex, rootOfInclusion } from './compact-tree.ts'
-import { fromBase64, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
+import { fromBase64, fromBytes, fromHex, toBase64, toBytes, toHex } from './encoding.ts'
 import { parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote } from './note.ts'
 import { parseObject } from './recorded-header.ts'
 
@@ -32,7 +32,7 @@ export function parseTlogProof(text: string): TlogProof | undefined {
   if (first !== firstLine || !checkpoint || index === undefined || path.length > 63) return undefined
   if (!path.every(hash => hash?.length === 32)) return undefined
   try {
-    const header = extra && new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(extra)
+    const header = extra && fromBytes(extra)
     const hashes = path.map(hash => toHex(hash ?? new Uint8Array()))
     return { header, index: Number(index), path: hashes, checkpoint }
   } catch {

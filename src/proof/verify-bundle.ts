@@ -1,4 +1,4 @@
-import { fromBase64, sha256 } from './encoding.ts'
+import { fromBase64, fromBytes, sha256 } from './encoding.ts'
 import { Faults } from './faults.ts'
 import { LogVerifier, type PresentPart } from './log-verifier.ts'
 import { parseVerifierKey, type VerifierKey, writeVerifierKey } from './note.ts'
@@ -31,7 +31,6 @@ export interface VerifyBundleOptions {
 }
 
 const progressEvery = 1_000
-const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /**
  * Verifies an exported bundle: every signature, the root from the bytes of the leaves, every part or the event that
@@ -203,7 +202,7 @@ async function* readTexts(
   let count = 0
   try {
     for await (const line of chunks ? readLines(chunks) : []) {
-      const text = decoder.decode(line)
+      const text = fromBytes(line)
       count += 1
       yield text
     }

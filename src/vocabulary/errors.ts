@@ -71,7 +71,7 @@ export class AverbaError extends Error {
   declare readonly path?: string
 
   constructor(code: ErrorCode, message: string, options: { hint?: string; cause?: unknown; path?: string } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    super(message, options)
     this.code = code
     if (options.hint !== undefined) this.hint = options.hint
     if (options.path !== undefined) this.path = options.path
