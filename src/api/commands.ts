@@ -7,7 +7,7 @@ import { type Clock, cancelReason } from '../runtime/clock.ts'
 import type { Actor, Basis, Json, PendingEffect, Problem } from '../vocabulary/message.ts'
 import { checkKnownNames } from '../vocabulary/names.ts'
 import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
-import { type Attributes, noTracing, type Tracing } from '../vocabulary/tracing.ts'
+import type { Attributes, Tracing } from '../vocabulary/tracing.ts'
 import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
 import { type LogStore, openAs, type Recorded } from './events.ts'
 
@@ -48,7 +48,7 @@ export class Commands {
     store: LogStore,
     clock: Clock,
     defaults: { actor?: Actor; basis?: Basis },
-    tracing: Tracing = noTracing,
+    tracing: Tracing,
   ) {
     this.#engine = engine
     this.#store = store
@@ -62,11 +62,7 @@ export class Commands {
     createRequest: () => Promise<DecisionRequest>,
     commandOptions: CommandOptions = {},
   ): Promise<CommandResult> {
-    return this.#traced(input, async end => {
-      const handled = await this.#engine.handle(input, createRequest, this.#requestContext(commandOptions))
-      end({ 'averba.outcome': 'recorded', 'averba.replayed': handled.replayed })
-      return handled
-    })
+    return this.#traced(input, () => this.#engine.handle(input, createRequest, this.#requestContext(commandOptions)))
   }
 
   /**
@@ -81,40 +77,36 @@ export class Commands {
     commandOptions: CommandOptions,
     value: (ended: Recorded) => Promise<T>,
   ): Promise<Outcome<T>> {
-    return this.#traced(input, async end => {
-      const outcome = await this.#send(input, createRequest, commandOptions, value)
-      end({ 'averba.outcome': outcome.status, 'averba.replayed': outcome.replayed })
-      return outcome
+    return this.#traced(input, async (): Promise<Outcome<T>> => {
+      const about = this.#requestContext(commandOptions)
+      const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, createRequest, about)
+      if (effect === '') {
+        const decided = await this.#eventAt(position)
+        return { position, effect, replayed, status: 'settled', value: await value(decided) }
+      }
+      return this.#engine.answer(async over => {
+        const pending =
+          (await this.wait(until => this.#perform(effect, until), commandOptions, over)) ??
+          (await this.#store.effect(effect))
+        if (!pending) throw new TypeError(`The command has no effect "${effect}"`)
+        if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#finalStatus(pending))
+        return { position, effect, replayed, ...(await this.#toOutcome(pending, value)) }
+      })
     })
   }
 
   /** Runs a host's command in a span of its own, with its name and outcome but nothing of its input. */
-  #traced<T>(input: CommandInput, work: (end: (more: Attributes) => void) => Promise<T>): Promise<T> {
+  #traced<R extends CommandResult | Outcome<unknown>>(input: CommandInput, work: () => Promise<R>): Promise<R> {
     const method = String(input.method ?? input.type)
-    const attributes = { 'averba.method': method }
-    return this.#engine.admit(() => this.#tracing.span('internal', `averba ${method}`, attributes, work))
-  }
-
-  async #send<T>(
-    input: Json,
-    createRequest: () => Promise<DecisionRequest>,
-    commandOptions: CommandOptions,
-    value: (ended: Recorded) => Promise<T>,
-  ): Promise<Outcome<T>> {
-    const about = this.#requestContext(commandOptions)
-    const { position, effect, replayed, isOfErased } = await this.#engine.handle(input, createRequest, about)
-    if (effect === '') {
-      const decided = await this.#eventAt(position)
-      return { position, effect, replayed, status: 'settled', value: await value(decided) }
+    const traced = async (end: (more: Attributes) => void) => {
+      const result = await work()
+      const outcome = 'status' in result ? result.status : 'recorded'
+      end({ 'averba.outcome': outcome, 'averba.replayed': result.replayed })
+      return result
     }
-    return this.#engine.answer(async over => {
-      const pending =
-        (await this.wait(until => this.#perform(effect, until), commandOptions, over)) ??
-        (await this.#store.effect(effect))
-      if (!pending) throw new TypeError(`The command has no effect "${effect}"`)
-      if (isOfErased) throw erasedCommandError(about.commandId ?? '', await this.#finalStatus(pending))
-      return { position, effect, replayed, ...(await this.#toOutcome(pending, value)) }
-    })
+    return this.#engine.admit(() =>
+      this.#tracing.span('internal', `averba ${method}`, { 'averba.method': method }, traced),
+    )
   }
 
   /**

@@ -250,8 +250,8 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /**
-   * Returns how long this process still holds an attempt; `undefined` when another one has begun. Extends the lease once
-   * a quarter of it has passed: earlier calls need no write.
+   * Returns how long this process still holds an attempt; `undefined` when another one has begun. Extends the lease
+   * once a quarter of it has passed: earlier calls need no write.
    */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))

@@ -55,66 +55,59 @@ const concurrentMax = 64
 export function createEnrolments(context: ApiContext): Enrolments {
   const { commands, subjects } = context
 
-  async function enrol(
-    who: { cpf: string },
-    { syncEveryMs, ...ask }: CommandOptions & { syncEveryMs?: number | undefined } = {},
-  ): Promise<SubjectRef> {
-    const cpf = checkEnrollee({ ...who, syncEveryMs })
-    const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
-    const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
-    const createRequest = async () => {
-      const request = await subjects.prepareSubject(cpf, 'host')
-      if (everyMs === undefined) return request
-      const { subject, targets } = request
-      const scheduled = targets.length > 0 ? [] : await findScheduledReadings(context, subject)
-      const message = scheduleSync(context, everyMs, scheduled, { isDefault: syncEveryMs === undefined })
-      return { ...request, targets: [...targets, { stream: streamOf('subject', subject), message }] }
-    }
-    await commands.record(input, createRequest, ask)
-    return subjects.find({ cpf })
-  }
-
-  async function* enrolAll(
-    people: AsyncIterable<Enrollee> | Iterable<Enrollee>,
-    commandOptions: Omit<CommandOptions, 'commandId'> = {},
-  ): AsyncIterable<SubjectRef> {
-    const enrolling: Promise<SubjectRef>[] = []
-    let failure: unknown
-    try {
-      for await (const person of people) {
-        const cpf = checkEnrollee(person)
-        const enrolment = enrol({ cpf }, { ...commandOptions, syncEveryMs: person.syncEveryMs })
-        enrolment.catch(() => undefined) // Thrown below, in its turn.
-        enrolling.push(enrolment)
-        if (enrolling.length >= concurrentMax) yield* yieldEnrolled(enrolling, concurrentMax / 2)
+  const enrolments: Enrolments = {
+    async enrol(who, { syncEveryMs, ...ask } = {}) {
+      const cpf = checkEnrollee({ ...who, syncEveryMs })
+      const everyMs = syncEveryMs ?? context.options.consentService?.syncEveryMs
+      const input = { method: 'consents.enrol', cpf, ...(syncEveryMs !== undefined && { syncEveryMs }) }
+      const createRequest = async () => {
+        const request = await subjects.prepareSubject(cpf, 'host')
+        if (everyMs === undefined) return request
+        const { subject, targets } = request
+        const scheduled = targets.length > 0 ? [] : await findScheduledReadings(context, subject)
+        const message = scheduleSync(context, everyMs, scheduled, { isDefault: syncEveryMs === undefined })
+        return { ...request, targets: [...targets, { stream: streamOf('subject', subject), message }] }
       }
-    } catch (error) {
-      failure = error
-    }
-    yield* yieldEnrolled(enrolling, enrolling.length)
-    if (failure !== undefined) throw failure
+      await commands.record(input, createRequest, ask)
+      return subjects.find({ cpf })
+    },
+    async *enrolAll(people, commandOptions = {}) {
+      const enrolling: Promise<SubjectRef>[] = []
+      let failure: unknown
+      try {
+        for await (const person of people) {
+          const { syncEveryMs } = person
+          const cpf = checkEnrollee(person)
+          const enrolment = enrolments.enrol(
+            { cpf },
+            { ...commandOptions, ...(syncEveryMs !== undefined && { syncEveryMs }) },
+          )
+          enrolment.catch(() => undefined) // Thrown below, in its turn.
+          enrolling.push(enrolment)
+          if (enrolling.length >= concurrentMax) yield* yieldEnrolled(enrolling, concurrentMax / 2)
+        }
+      } catch (error) {
+        failure = error
+      }
+      yield* yieldEnrolled(enrolling, enrolling.length)
+      if (failure !== undefined) throw failure
+    },
+    async schedule(selector, { syncEveryMs, ...ask }) {
+      if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
+      const subject = await subjects.find(selector)
+      const createRequest = async () => {
+        const message = scheduleSync(context, syncEveryMs, await findScheduledReadings(context, subject))
+        return { targets: [{ stream: streamOf('subject', subject), message }] }
+      }
+      await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, createRequest, ask)
+    },
+    async syncPlan() {
+      const plan = await planSync(context)
+      logLatePlan(context, plan)
+      return plan
+    },
   }
-
-  async function schedule(
-    selector: SubjectSelector,
-    { syncEveryMs, ...ask }: CommandOptions & { syncEveryMs: number | null },
-  ) {
-    if (syncEveryMs !== null) checkSyncEveryMs(syncEveryMs)
-    const subject = await subjects.find(selector)
-    const createRequest = async () => {
-      const message = scheduleSync(context, syncEveryMs, await findScheduledReadings(context, subject))
-      return { targets: [{ stream: streamOf('subject', subject), message }] }
-    }
-    await commands.record({ method: 'consents.schedule', subject, syncEveryMs }, createRequest, ask)
-  }
-
-  async function syncPlan(): Promise<SyncPlan> {
-    const plan = await planSync(context)
-    logLatePlan(context, plan)
-    return plan
-  }
-
-  return { enrol, enrolAll, schedule, syncPlan }
+  return enrolments
 }
 
 /** Checks before anything is recorded. */

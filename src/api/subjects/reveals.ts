@@ -36,23 +36,21 @@ export function createReveals(context: ApiContext): Reveals {
     return sealed
   }
 
-  async function reveal<R extends object>(
-    row: R,
-    { actor, purpose }: { actor: Actor; purpose: string },
-  ): Promise<RevealedRow<R>> {
-    checkRevealRequest({ actor, purpose })
-    const sealed = await findSealedColumns(row)
-    if (sealed.length === 0 || sealed.length > sealedColumnsMax)
-      throw invalidReveal('Give an unchanged row of a view that has sealed columns')
-    const parts = sealed.map(each => each.address)
-    const owners = [...new Set(sealed.map(each => each.owner))]
-    await recordReveal(context, 'subjects.reveal', { parts, owners, purpose }, actor)
-    const opened: Record<string, Json> = {}
-    for (const { column, address } of sealed) opened[column] = (await store.open(address)) ?? null
-    return { ...row, ...opened }
+  return {
+    reveal: (row, { actor, purpose }) =>
+      engine.admit(async () => {
+        checkRevealRequest({ actor, purpose })
+        const sealed = await findSealedColumns(row)
+        if (sealed.length === 0 || sealed.length > sealedColumnsMax)
+          throw invalidReveal('Give an unchanged row of a view that has sealed columns')
+        const parts = sealed.map(each => each.address)
+        const owners = [...new Set(sealed.map(each => each.owner))]
+        await recordReveal(context, 'subjects.reveal', { parts, owners, purpose }, actor)
+        const opened: Record<string, Json> = {}
+        for (const { column, address } of sealed) opened[column] = (await store.open(address)) ?? null
+        return { ...row, ...opened }
+      }),
   }
-
-  return { reveal: (row, options) => engine.admit(() => reveal(row, options)) }
 }
 
 /** Checks the actor and the purpose of a request for sealed data. Throws `INVALID_INPUT`, `PERSONAL_ID`. */

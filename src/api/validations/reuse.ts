@@ -1,6 +1,8 @@
 import { environmentId, type ValidationResult } from '../../adapters/validation/protocol.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import type { ValidationEvent } from '../../machines/validation.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
+import type { DataOf } from '../../vocabulary/log-types.ts'
 import type { Json, PartAddress } from '../../vocabulary/message.ts'
 import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -9,11 +11,7 @@ import type { Recorded } from '../events.ts'
 import { type IndexRow, indexRow, type Opener } from '../keyed-index.ts'
 
 /** An answer that can be reused, with the host's id of its validation. */
-export interface ReusableAnswer {
-  readonly from: string
-  readonly claims: PartAddress
-  readonly result: PartAddress
-}
+export type ReusableAnswer = Pick<DataOf<ValidationEvent, 'validation.reused'>, 'from' | 'claims' | 'result'>
 
 const indexKind = 'validated'
 
