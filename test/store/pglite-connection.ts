@@ -10,12 +10,6 @@ import type {
 } from '../../src/store/database/connection.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 
-/** Lists the tables of the schema. */
-export const listTables = {
-  sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
-  parameters: [],
-}
-
 /** A PostgreSQL database in this process. */
 export class InProcessPostgres {
   readonly #database = new PGlite()
@@ -38,7 +32,10 @@ export class InProcessPostgres {
 /** A connection to PostgreSQL for one process. */
 class PgliteConnection implements Connection {
   readonly dialect = 'postgres'
-  readonly listTables = listTables
+  readonly listTables = {
+    sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
+    parameters: [],
+  }
   /** Changes every time, so caches are always read again: slow but correct. */
   readonly foreignWrites = { sql: 'select txid_current() as mark', parameters: [] }
   readonly isShared = true

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
+import { isDetail, isList } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isDetail, isList } from '../../support/given-troubled.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
 

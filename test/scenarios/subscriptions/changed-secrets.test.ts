@@ -4,6 +4,7 @@ import { type Averba, type AverbaOptions, type LogLine, valueOf } from '../../..
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { earlyReadingReason } from '../../support/hastened.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
+import { statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -66,13 +67,6 @@ async function isDelivered({ portal }: World): Promise<boolean> {
     body: { count },
   })
   return delivered?.isDelivered ?? false
-}
-
-async function statusOf(averba: Averba, secret: string, of = evento): Promise<number> {
-  const headers = { 'event-type': of, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
-  count += 1
-  const request = new Request(publicUrl, { method: 'POST', headers, body: String(count) })
-  return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
 }
 
 async function checkOf(averba: Averba) {

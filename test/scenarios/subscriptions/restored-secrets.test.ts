@@ -2,7 +2,7 @@ import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { type Averba, backupStore, restoreStore, staticHeaders, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, secretsAt, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -19,32 +19,20 @@ function open({ clock, portal }: World, store: string): Promise<Averba> {
   })
 }
 
-async function secretAt({ portal }: World): Promise<string> {
-  const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', { headers })
-  const [row]: { chaveSecreta: string }[] = await (await portal.fetch(request)).json()
-  return row?.chaveSecreta ?? ''
-}
-
-async function statusOf({ receiver }: Averba, secret: string): Promise<number> {
-  const named = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
-  const request = new Request(publicUrl, { method: 'POST', headers: named, body: secret })
-  return (await receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
-}
-
 /** A log restored from before the rotations; the first secret has leaked since. */
 async function given(rotations: number) {
   const world = await openWorld()
   const [store, restored] = [temporaryStore(), temporaryStore()]
   const before = await open(world, store)
   await applyPlan(before)
-  const leaked = await secretAt(world)
+  const leaked = (await secretsAt(world))[evento] ?? ''
   await backupStore({ store, to: `${store}.backup` })
   for (let made = 0; made < rotations; made++) valueOf(await before.subscriptions.rotate(evento))
   await before.close()
   copyFileSync(`${store}.keys`, `${restored}.keys`)
   await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock: world.clock })
   const averba = await open(world, restored)
-  return { world, averba, leaked, current: await secretAt(world) }
+  return { world, averba, leaked, current: (await secretsAt(world))[evento] ?? '' }
 }
 
 test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
@@ -58,7 +46,7 @@ test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated
   expect(await statusOf(averba, current)).toBe(200)
   expect(await statusOf(averba, leaked)).toBe(401)
   await applyPlan(averba)
-  expect(await secretAt(world)).toBe(current)
+  expect((await secretsAt(world))[evento]).toBe(current)
   valueOf(await averba.subscriptions.rotate(evento))
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation: rotations + 2 })
 })
@@ -74,7 +62,7 @@ test('a subscription deleted since a backup is registered without an earlier sec
   expect((await world.portal.fetch(request)).status).toBe(200)
   await applyPlan(averba)
   expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', generation: 3 }])
-  expect(await secretAt(world)).toBe(current)
+  expect((await secretsAt(world))[evento]).toBe(current)
   await world.clock.advance(2_000)
   expect(await statusOf(averba, leaked)).toBe(401)
 })

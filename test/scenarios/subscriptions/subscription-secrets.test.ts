@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { staticHeaders, valueOf } from '../../../src/index.ts'
-import type { simulate, World } from '../../../src/simulation/index.ts'
-import { applyPlan, openBeside } from '../../support/portal.ts'
+import type { simulate } from '../../../src/simulation/index.ts'
+import { applyPlan, openBeside, secretsAt, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -19,33 +19,13 @@ async function given(options: Parameters<typeof simulate>[0] = {}) {
   return world
 }
 
-/** The portal's secrets, by event. */
-async function secretsAt(world: World): Promise<Record<string, string>> {
-  const headers = { authorization: 'sessao-de-exemplo' }
-  const request = new Request('https://portal.exemplo.br/portal/api/ext/webhook', { headers })
-  const rows: { evento: string; chaveSecreta: string }[] = await (await world.portal.fetch(request)).json()
-  return Object.fromEntries(rows.map(row => [row.evento, row.chaveSecreta]))
-}
-
-const notification = (secret: string, evento: string = one) =>
-  new Request(publicUrl, {
-    method: 'POST',
-    headers: { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret },
-    body: secret,
-  })
-
-async function statusOf({ averba }: World, secret: string, evento?: string): Promise<number> {
-  const from = { remoteAddress: '189.9.1.2' }
-  return (await averba.receiver.fetch(notification(secret, evento), from)).status
-}
-
 test('derived secrets are printable, short and different for each event', async () => {
   const world = await given()
   const secrets = await secretsAt(world)
   expect(Object.values(secrets)).toEqual([expect.stringMatching(/^[\w-]{43}$/), expect.stringMatching(/^[\w-]{43}$/)])
-  expect(await statusOf(world, secrets[one] ?? '')).toBe(200)
-  expect(await statusOf(world, secrets[two] ?? '')).toBe(401)
-  expect(await statusOf(world, secrets[two] ?? '', two)).toBe(200)
+  expect(await statusOf(world.averba, secrets[one] ?? '')).toBe(200)
+  expect(await statusOf(world.averba, secrets[two] ?? '')).toBe(401)
+  expect(await statusOf(world.averba, secrets[two] ?? '', two)).toBe(200)
 })
 
 test('neither the master nor a derived secret is stored', async () => {
@@ -65,12 +45,12 @@ test('a rotation sends the next generation and accepts the old one for another h
   expect(valueOf(await averba.subscriptions.rotate(one))).toMatchObject({ generation: 2, state: 'active' })
   const after = (await secretsAt(world))[one] ?? ''
   expect(after).not.toBe(before)
-  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([200, 200])
+  expect([await statusOf(world.averba, before), await statusOf(world.averba, after)]).toEqual([200, 200])
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
   await clock.advance(hourMs + 2_000)
-  expect([await statusOf(world, before), await statusOf(world, after)]).toEqual([401, 200])
+  expect([await statusOf(world.averba, before), await statusOf(world.averba, after)]).toEqual([401, 200])
   // The other event keeps its own.
-  expect(await statusOf(world, (await secretsAt(world))[two] ?? '', two)).toBe(200)
+  expect(await statusOf(world.averba, (await secretsAt(world))[two] ?? '', two)).toBe(200)
 })
 
 test('a rotation with another declared endpoint is refused until plan and apply', async () => {
@@ -99,10 +79,13 @@ test('a delivery during the change of a secret is accepted with either secret', 
     intercept: async (request, forward) => {
       if (request.method !== 'PUT') return forward(request)
       const before = (await secretsAt(world))[one] ?? ''
-      taken.push(await statusOf(world, before))
+      taken.push(await statusOf(world.averba, before))
       const response = await forward(request)
       // The portal has changed it, and we have no answer yet.
-      taken.push(await statusOf(world, (await secretsAt(world))[one] ?? ''), await statusOf(world, before))
+      taken.push(
+        await statusOf(world.averba, (await secretsAt(world))[one] ?? ''),
+        await statusOf(world.averba, before),
+      )
       return response
     },
   })
@@ -119,16 +102,16 @@ test('another process of the store accepts a rotated secret at once', async () =
     subscriptions,
     receiver,
   })
-  const take = async (secret: string) =>
-    (await other.receiver.fetch(notification(secret), { remoteAddress: '189.9.1.2' })).status
   const first = (await secretsAt(world))[one] ?? ''
-  expect(await take(first)).toBe(200)
+  expect(await statusOf(other, first)).toBe(200)
   valueOf(await world.averba.subscriptions.rotate(one))
   const second = (await secretsAt(world))[one] ?? ''
-  expect(await take(second)).toBe(200)
+  expect(await statusOf(other, second)).toBe(200)
   await world.clock.advance(1_000)
   valueOf(await world.averba.subscriptions.rotate(one))
-  expect([await take((await secretsAt(world))[one] ?? ''), await take(second)]).toEqual([200, 200])
+  expect([await statusOf(other, (await secretsAt(world))[one] ?? ''), await statusOf(other, second)]).toEqual([
+    200, 200,
+  ])
 })
 
 test.each([
@@ -142,7 +125,7 @@ test.each([
   expect(outcome.status).toBe(generation === 2 ? 'settled' : 'declined')
   expect((await averba.subscriptions.list())[0]).toMatchObject({ generation, areSecretsOurs: true })
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
-  expect(await statusOf(world, (await secretsAt(world))[one] ?? '')).toBe(200)
+  expect(await statusOf(world.averba, (await secretsAt(world))[one] ?? '')).toBe(200)
 })
 
 test('another log with the same master adopts subscriptions of any generation', async () => {
@@ -190,7 +173,7 @@ test('a page of a proxy in front of the portal confirms no new secret and no del
   expect(await world.averba.subscriptions.rotate(one)).toMatchObject({ status: 'declined' })
   // A secret is accepted as long as the portal has it.
   await world.clock.advance(2 * hourMs)
-  expect(await statusOf(world, before[one] ?? '')).toBe(200)
+  expect(await statusOf(world.averba, before[one] ?? '')).toBe(200)
   const baseUrl = 'https://portal.exemplo.br'
   const portal = { baseUrl, authenticate: staticHeaders({ authorization: 'sessao-de-exemplo' }) }
   const fetch = async (request: Request) => (request.method === 'DELETE' ? page() : world.reach.portal(request))
@@ -211,11 +194,11 @@ test('two rotations within an hour leave two former secrets, each for an hour', 
   await clock.advance(30 * 60_000)
   valueOf(await averba.subscriptions.rotate(one))
   await clock.advance(2_000)
-  const taken = async () => [await statusOf(world, first), await statusOf(world, second)]
+  const taken = async () => [await statusOf(world.averba, first), await statusOf(world.averba, second)]
   expect(await taken()).toEqual([200, 200])
   await clock.advance(30 * 60_000)
   expect(await taken()).toEqual([401, 200])
   await clock.advance(30 * 60_000)
   expect(await taken()).toEqual([401, 401])
-  expect(await statusOf(world, await held())).toBe(200)
+  expect(await statusOf(world.averba, await held())).toBe(200)
 })

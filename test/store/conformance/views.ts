@@ -83,11 +83,13 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     await append(store, 1_500)
     const stop = new AbortController()
     const seen: number[] = []
-    const onProgress = (_: string, position: number) => {
+    const onProgress = (_: string, position: number, end: number) => {
       seen.push(position)
+      expect(end).toBeGreaterThanOrEqual(1_501)
       if (seen.length === 2) stop.abort()
     }
     expect(await store.rebuild({ signal: stop.signal, onProgress })).toEqual([])
+    expect(seen).toEqual([250, 500])
     expect(await rowsOf(store)).toEqual(tens(150))
     await append(store, 10)
     const before = seen.at(-1) ?? 0

@@ -10,7 +10,6 @@ beforeEach(() => {
 })
 afterEach(() => {
   vi.useRealTimers()
-  rmSync(folder, { recursive: true })
 })
 
 /** Creates the three files of a store and checks them once. */
@@ -19,6 +18,15 @@ function openFiles(path: string): OwnFiles {
   const files = new OwnFiles(path)
   files.check()
   return files
+}
+
+/** Makes two folders, and a store in the second that is linked to from the first. */
+function givenLinked(): { path: string; real: string } {
+  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
+  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
+  for (const end of ['', '-wal', '-shm']) writeFileSync(`${real}${end}`, 'as it was')
+  symlinkSync(real, path)
+  return { path, real }
 }
 
 const refused = expect.objectContaining({ code: 'STORE_UNSAFE' })
@@ -60,10 +68,7 @@ test('a journal created by the first transaction is checked from then on', () =>
 })
 
 test('a deleted journal is reported at once when the store is opened through a link in another folder', () => {
-  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
-  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
-  symlinkSync(real, path)
-  for (const end of ['', '-wal', '-shm']) writeFileSync(`${real}${end}`, 'as it was')
+  const { path, real } = givenLinked()
   const files = new OwnFiles(path)
   files.check()
   rmSync(`${real}-wal`)
@@ -71,11 +76,8 @@ test('a deleted journal is reported at once when the store is opened through a l
 })
 
 test('a link that now points to another store is reported at once', () => {
-  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
-  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
-  writeFileSync(real, '')
+  const { path, real } = givenLinked()
   writeFileSync(`${real}.copy`, '')
-  symlinkSync(real, path)
   const files = new OwnFiles(path)
   files.check()
   rmSync(path)

@@ -27,5 +27,4 @@ test('a searched file that is removed is closed by the next search', async () =>
   rmSync(first)
   expect(await searchFile(second, [piece])).toEqual({ bytes: 116, found: 1 })
   expect(isOpen(ino)).toBe(false)
-  rmSync(folder, { recursive: true })
 })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { countTurns } from '../../support/count-turns.ts'
 import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
@@ -17,20 +18,6 @@ async function given(count: number, rares: readonly number[]) {
     position += types.length
   }
   return store
-}
-
-/** Counts the turns of the event loop during some work, and gives its result. */
-async function countTurns<T>(work: () => Promise<T>): Promise<{ result: T; turns: number }> {
-  let turns = 0
-  let isOver = false
-  const count = () => {
-    turns += 1
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const result = await work()
-  isOver = true
-  return { result, turns }
 }
 
 test('rare events are searched in windows, yielding to the event loop in between', async () => {

@@ -1,5 +1,4 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
@@ -13,6 +12,7 @@ import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../suppo
 import { copyStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
 
 const view = counting('counted')
@@ -34,13 +34,10 @@ const rebuild = (connection: Connection, rowsMax = 100_000) =>
 
 /** Edits a closed log without the store, and returns the rows of the last statement. */
 function edit(path: string, sql: string): unknown[] {
-  const database = new Sqlite(path)
-  try {
+  return useDatabase(path, database => {
     const statement = database.prepare(sql)
     return statement.reader ? statement.pluck().all() : [statement.run().changes]
-  } finally {
-    database.close()
-  }
+  })
 }
 const leftOf = (path: string) =>
   edit(path, "select name from sqlite_schema where name like 'discarded%' or name like '%_next'")
@@ -57,12 +54,11 @@ async function checkRight(store: Store, count: number): Promise<void> {
 function rowsExpected(count: number): Map<string, number> {
   const expected = new Map<string, number>()
   // The events of the sample, then those appended in tens.
-  for (let i = 0; i < events; i++) add(`bench-${i % streams}`)
-  for (let i = 0; i < count - events; i++) add(`bench-${i % 10}`)
-  return expected
-  function add(stream: string): void {
+  for (let i = 0; i < count; i++) {
+    const stream = `bench-${i < events ? i % streams : (i - events) % 10}`
     expected.set(stream, (expected.get(stream) ?? 0) + 1)
   }
+  return expected
 }
 
 test('no transaction of a rebuild is as long as its view, and the swap moves no row', async () => {

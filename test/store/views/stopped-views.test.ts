@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import type { View } from '../../../src/vocabulary/view.ts'
@@ -188,10 +187,8 @@ test('opening builds a view of another version, and does not wait for the old ta
   const { store, path } = await given([counting('counted')])
   await append(store, 6_000)
   await store.close()
-  const database = new Sqlite(path)
-  database.exec(`with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)
-    insert into counted select 'x-' || i, i from n`)
-  database.close()
+  const numbers = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)'
+  useDatabase(path, database => database.exec(`${numbers} insert into counted select 'x-' || i, i from n`))
   const newer = await given([{ ...counting('counted'), version: 2 }], path)
   expect(await checkpointOf(newer.store, 'counted')).toMatchObject({ isRunning: true, version: 2 })
   const sql = "select name from sqlite_schema where name like 'discarded%'"
@@ -202,6 +199,11 @@ test('opening builds a view of another version, and does not wait for the old ta
   await expect.poll(discarded, { timeout: 20_000 }).toBe(0)
 })
 
+function setHeader(path: string, position: number, header: string): void {
+  const sql = `drop trigger event_no_update; update event set header = ${header} where position = ${position}`
+  useDatabase(path, database => database.exec(sql))
+}
+
 test.each([
   ['with half a header', 'substr(header, 1, length(header) / 2)'],
   ['with an empty header', "''"],
@@ -211,10 +213,7 @@ test.each([
   const { store, path } = await given([counting('upgraded'), counting('steady')])
   await append(store, 50)
   await store.close()
-  const database = new Sqlite(path)
-  database.exec('drop trigger event_no_update')
-  database.exec(`update event set header = ${header} where position = 20`)
-  database.close()
+  setHeader(path, 20, header)
   // The new version, and a process that goes back to the old one.
   for (const version of [2, 3]) {
     const { store: newer, reported } = await given([{ ...counting('upgraded'), version }, counting('steady')], path)
@@ -240,10 +239,7 @@ test('a view stopped before an unreadable event reports that, and the log still 
   await append(store, 50)
   await store.close()
   delete breaks.at
-  const database = new Sqlite(path)
-  database.exec('drop trigger event_no_update')
-  database.exec("update event set header = '' where position = 45")
-  database.close()
+  setHeader(path, 45, "''")
   const { store: again } = await given([counting('fragile', breaks)], path)
   const reason = 'DamagedEvent at position 45'
   expect(await checkpointOf(again, 'fragile')).toMatchObject({ isRunning: false, position: 31, reason })
