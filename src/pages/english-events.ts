@@ -84,10 +84,9 @@ export const englishEvents: EventWords = {
         : `The answer to a change came late, with ${status}`,
   'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
     `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: the service had already shown ${isDone ? 'this' : 'another'} status`,
-  'consent.changeLost': ({ shows }) =>
-    shows
-      ? 'The service answered the change with another status: a new reading will show what became of it'
-      : 'The answer to the change was lost: it may have been made',
+  'consent.changeLost': () => 'The answer to the change was lost: it may have been made',
+  'consent.changeContradicted': ({ status }) =>
+    `The service answered the change with ${status}: a new reading will show what became of it`,
   'consent.changeNotMade': ({ asked, status }) => `The change to ${asked} was not made: the consent is still ${status}`,
   'consent.detailRequested': () => 'Full reading of the consent requested',
   'consent.changeSeen': ({ status }) =>

@@ -70,10 +70,9 @@ export const portugueseEvents: EventWords = {
         : `A resposta a uma mudança chegou tarde, com ${status}`,
   'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
     `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: o serviço já havia mostrado ${isDone ? 'essa' : 'outra'} situação`,
-  'consent.changeLost': ({ shows }) =>
-    shows
-      ? 'O serviço respondeu à mudança com outra situação: uma nova leitura mostrará o que aconteceu'
-      : 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
+  'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
+  'consent.changeContradicted': ({ status }) =>
+    `O serviço respondeu à mudança com ${status}: uma nova leitura mostrará o que aconteceu`,
   'consent.changeNotMade': ({ asked, status }) =>
     `A mudança para ${asked} não foi feita: o consentimento segue ${status}`,
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',

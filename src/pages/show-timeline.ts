@@ -25,8 +25,8 @@ const tones = {
     ...['validation.declined', 'validation.withheld'],
   ],
   doubt: [
-    ...['consent.changeLost', 'consent.changeSeen', 'consent.conflicted', 'consent.lapsed'],
-    'validation.inconclusive',
+    ...['consent.changeLost', 'consent.changeContradicted', 'consent.changeSeen', 'consent.conflicted'],
+    ...['consent.lapsed', 'validation.inconclusive'],
   ],
 }
 

@@ -143,6 +143,7 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       setChange(row, event.data.status, 'changing')
       return
     case 'consent.changeLost':
+    case 'consent.changeContradicted':
       setChange(row, row.asked, 'uncertain')
       return
     case 'consent.changeDeclined':

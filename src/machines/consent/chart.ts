@@ -85,7 +85,7 @@ export const chart = setup({
         : {},
     ),
     keepLoss: assign({
-      lostAt: ({ event }) => (event.type === 'consent.changeLost' ? (event.data.lostAt ?? null) : null),
+      lostAt: ({ event }) => ('lostAt' in event.data ? (event.data.lostAt ?? null) : null),
     }),
     forgetChange: assign({ asked: null, askedAt: null, lostAt: null }),
     keepLapse: assign({
@@ -213,10 +213,8 @@ export const chart = setup({
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
             'consent.changeDeclined': { target: 'none', actions: 'forgetChange' },
-            'consent.changeLost': [
-              { ...asks({ shows: 'another' }), target: 'contrary', actions: 'keepLoss' },
-              { target: 'lost', actions: 'keepLoss' },
-            ],
+            'consent.changeLost': { target: 'lost', actions: 'keepLoss' },
+            'consent.changeContradicted': { target: 'contrary', actions: 'keepLoss' },
           },
           meta: refusesRequest('another change has not been answered yet'),
         },
@@ -249,6 +247,7 @@ export const chart = setup({
             'consent.appeared': { actions: 'noteReading' },
             'consent.changeSeen': { actions: 'noteReading' },
             'consent.changeLost': { actions: 'noteReading' },
+            'consent.changeContradicted': { actions: 'noteReading' },
             'consent.changeDeclined': { actions: 'noteReading' },
             'consent.detailRequested': { actions: 'noteReading' },
             'consent.erased': 'erased',

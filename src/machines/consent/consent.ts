@@ -152,7 +152,7 @@ export const consentMachine: Machine = defineMachine({
       ...moves,
     ],
     'consentService.statusChanged': [
-      ...(['consent.amended', 'consent.changeLost', 'consent.answeredLate'] as const),
+      ...(['consent.amended', 'consent.changeContradicted', 'consent.answeredLate'] as const),
       ...(['consent.changeSeen', 'consent.detailRequested'] as const),
       ...moves,
     ],
@@ -170,6 +170,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.described': readsConsent,
     'consent.changeDeclined': readsConsent,
     'consent.changeLost': readsConsent,
+    'consent.changeContradicted': readsConsent,
   },
 })
 

@@ -65,7 +65,9 @@ export type ConsentEvent =
    * It is not known whether the change was made: its answer was lost, or shows another status. A full
    * reading is requested. `lostAt`: from when on a minute is left to the service to make the change.
    */
-  | Event<'consent.changeLost', { lostAt?: Instant; shows?: 'another' }>
+  | Event<'consent.changeLost', { lostAt?: Instant }>
+  /** The service answered our change with another status, which does not end it. */
+  | Event<'consent.changeContradicted', { status: ConsentStatus; lostAt?: Instant }>
   /** A late enough reading shows that the uncertain change was not made. To make it, it has to be requested again. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
   /**

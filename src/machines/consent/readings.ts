@@ -228,9 +228,9 @@ function answer(held: ConsentView, status: ConsentStatus, askedAt: Instant | und
   if (asked !== null && status !== asked && !endsChange(asked, status)) {
     // The service may have answered from a copy that is behind, so the reading waits.
     const dueAt = askedAt === undefined ? undefined : toInstant(fromInstant(askedAt) + lateChangeMs)
-    const data = { shows: 'another', ...(askedAt !== undefined && { lostAt: askedAt }) } as const
+    const data = { status, ...(askedAt !== undefined && { lostAt: askedAt }) }
     const anomaly = `the service was asked for ${asked}, and answered ${status}`
-    return { type: 'consent.changeLost', data, anomaly, effects: [readConsent(held, dueAt)] }
+    return { type: 'consent.changeContradicted', data, anomaly, effects: [readConsent(held, dueAt)] }
   }
   if (isVanished) {
     const data = { status, by: 'us', held: reading.status, isVanished, ...at } as const

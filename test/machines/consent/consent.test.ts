@@ -113,7 +113,7 @@ test('an answer with another status than requested is believed if it ends the ch
     [revoked, 'PENDENTE'],
   ] as const) {
     expect(eventsAfter(...asked, answer(status))).toMatchObject([
-      { type: 'consent.changeLost', data: { shows: 'another' }, effects: [{ type: 'consentService.readConsent' }] },
+      { type: 'consent.changeContradicted', data: { status }, effects: [{ type: 'consentService.readConsent' }] },
     ])
   }
 })

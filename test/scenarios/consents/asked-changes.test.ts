@@ -76,12 +76,12 @@ test.each([
   {
     whose: 'ours as not made yet if the answer shows another status',
     story: 'changes answered ATIVO, revoke settled, moves',
-    words: ['O serviço respondeu à mudança com outra situação: uma nova leitura mostrará o que aconteceu'],
+    words: ['O serviço respondeu à mudança com ATIVO: uma nova leitura mostrará o que aconteceu'],
   },
 ])('the report shows a revocation: $whose', async ({ story, words }) => {
   const { world, subject, play, end } = await givenStory('ATIVO')
   await play(story)
-  const types = ['consent.revoked', 'consent.answeredLate', 'consent.changeLost']
+  const types = ['consent.revoked', 'consent.answeredLate', 'consent.changeContradicted']
   expect(await wordsOf(world.averba, subject, ...types)).toEqual(words)
   await end()
 })
