@@ -3,12 +3,11 @@ import { hash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { createPlan } from './plan.ts'
 import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 
-const days = 7
+const [seeds, days] = [4, 4]
 const root = resolve(import.meta.dirname, '../..')
 
 /** The last line of the campaign's output, and the lines before it. */
@@ -25,31 +24,22 @@ const deno = ['deno', 'run', '--allow-all', '--no-check', '--no-lock', '--node-m
 test('every check holds in worlds with faults and crashes, and a seed has the same digest alone and on Deno', async () => {
   const found: unknown[] = []
   const results = new Map<number, { events: number; digest: string }>()
-  const campaign = await runSeeds({ first: 1, seeds: 8, days }, ({ seed, failures, events, digest }) => {
+  const campaign = await runSeeds({ first: 1, seeds, days }, ({ seed, failures, events, digest }) => {
     found.push(...failures.map(failure => ({ seed, ...failure })))
     results.set(seed, { events, digest })
     return true
   })
   expect(found).toEqual([])
-  expect(campaign).toMatchObject({ seeds: 8, failures: 0, refuted: [] })
+  expect(campaign).toMatchObject({ seeds, failures: 0, refuted: [] })
   expect(campaign.events).toBeGreaterThan(1_000)
   const lines = [...results].sort(([a], [b]) => a - b).map(([seed, { digest }]) => `${seed} ${digest}\n`)
   expect(campaign.digest).toBe(hash('sha256', lines.join('')))
-  const flags = ['--seed', '8', '--days', String(days)]
+  expect(new Set([...results.values()].map(({ digest }) => digest)).size).toBe(seeds)
+  const flags = ['--seed', String(seeds), '--days', String(days)]
   const [ofNode, ofDeno] = await Promise.all([print(node, ...flags, '--json'), print(deno, ...flags)])
   // Only the object.
-  expect(ofNode).toEqual({ lines: [], last: { seed: 8, failures: 0, ...results.get(8) } })
+  expect(ofNode).toEqual({ lines: [], last: { seed: seeds, failures: 0, ...results.get(seeds) } })
   expect(ofDeno.last).toEqual(ofNode.last)
-})
-
-test('the same seed gives the same log byte for byte, and another seed a different one', async () => {
-  const [first, second, other] = [
-    await runSteps(7, createPlan(7, 3)),
-    await runSteps(7, createPlan(7, 3)),
-    await runSteps(8, createPlan(8, 3)),
-  ]
-  expect(second.digest).toBe(first.digest)
-  expect(other.digest).not.toBe(first.digest)
 })
 
 test('a campaign prints a line for each seed and the total', async () => {

@@ -21,9 +21,9 @@ test('a killed engine gives the same answers again and pays nothing twice', asyn
 })
 
 test('an error or kill at any write, sync or read loses nothing, and every error has a code', async () => {
-  expectPassed(...(await injectFaults({ seed, faults: 12 })))
+  expectPassed(...(await injectFaults({ seed, faults: 8 })))
 })
 
 test('a power cut loses nothing, except with reduced durability', async () => {
-  expectPassed(await cutPower({ seed, images: 48 }), await cutPower({ seed, images: 24, isWeakened: true }))
+  expectPassed(await cutPower({ seed, images: 24 }), await cutPower({ seed, images: 12, isWeakened: true }))
 })
