@@ -37,7 +37,7 @@ export function createReveals(context: ApiContext): Reveals {
   }
 
   return {
-    reveal: (row, { actor, purpose }) =>
+    reveal: async (row, { actor, purpose }) =>
       engine.admit(async () => {
         checkRevealRequest({ actor, purpose })
         const sealed = await findSealedColumns(row)
