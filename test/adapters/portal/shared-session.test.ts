@@ -8,22 +8,11 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 import type { Performers } from '../../../src/vocabulary/performer.ts'
+import { performOnce } from '../../support/performers.ts'
 
-const pending: PendingEffect = {
-  ...{
-    type: 'portal.subscribe',
-    id: 's/1/1',
-    stream: 's',
-    position: 1,
-    state: 'pending',
-    attempts: 0,
-    reason: '',
-  },
-  dueAt: '2026-11-20T12:00:00.000Z',
-  data: { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 },
-}
+const data = { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 }
+const perform = (performers: Performers, type: string) => performOnce(performers, type, { data, parts: {} })
 
 /** The only process of a store logs in. */
 function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
@@ -56,9 +45,9 @@ test('a call that the portal did is settled even if the session cannot be stored
     },
     secretsOf: async () => ({ chaveSecreta: 'um' }),
   })
-  const outcome = await performers['portal.subscribe']?.perform(pending, {})
+  const outcome = await perform(performers, 'portal.subscribe')
   expect(outcome).toMatchObject({ status: 'settled', fact: { type: 'portal.subscribed' } })
-  expect(await performers['portal.listSubscriptions']?.perform(pending, {})).toMatchObject({
+  expect(await perform(performers, 'portal.listSubscriptions')).toMatchObject({
     status: 'settled',
   })
 })
@@ -75,7 +64,7 @@ test.each([
     fetch: async () => new Response('[]'),
     secretsOf: async () => ({}),
   })
-  const error = await performers['portal.listSubscriptions']?.perform(pending, {}).catch(error => error)
+  const error = await perform(performers, 'portal.listSubscriptions').catch(error => error)
   expect(error).toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED', hint: expect.any(String) })
   expect(inspect(error, { depth: null, showHidden: true })).not.toContain('canario')
 })
