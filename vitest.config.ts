@@ -14,6 +14,8 @@ export default defineConfig({
     globalSetup: 'test/support/run-folder.ts',
     // Left alone it keeps one core for itself, and a machine of two has only one left for the tests.
     maxWorkers: '100%',
+    // No test leaves anything behind in a module: they can share them.
+    isolate: false,
     projects: [
       {
         test: {
@@ -23,8 +25,6 @@ export default defineConfig({
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // No test leaves anything behind in a module: they can share them.
-          isolate: false,
         },
       },
       {

@@ -26,6 +26,7 @@ export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
   version: 1,
   columns,
+  indexes: ['subject'],
   key(event) {
     switch (event.type) {
       case 'subject.awarenessAppeared':

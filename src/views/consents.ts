@@ -42,7 +42,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   version: 1,
   columns,
   isByStream: true,
-  indexes: ['lapses_at', 'unmade'],
+  indexes: ['lapses_at', 'subject', 'unmade'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {

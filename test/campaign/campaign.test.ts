@@ -7,7 +7,7 @@ import { runSeeds } from './run-seeds.ts'
 import { runSteps } from './run-steps.ts'
 import type { Step } from './step.ts'
 
-const [seeds, days] = [4, 4]
+const [seeds, days] = [2, 3]
 const root = resolve(import.meta.dirname, '../..')
 
 /** The last line of the campaign's output, and the lines before it. */
@@ -31,7 +31,7 @@ test('every check holds in worlds with faults and crashes, and a seed has the sa
   })
   expect(found).toEqual([])
   expect(campaign).toMatchObject({ seeds, failures: 0, refuted: [] })
-  expect(campaign.events).toBeGreaterThan(1_000)
+  expect(campaign.events).toBeGreaterThan(300)
   const lines = [...results].sort(([a], [b]) => a - b).map(([seed, { digest }]) => `${seed} ${digest}\n`)
   expect(campaign.digest).toBe(hash('sha256', lines.join('')))
   expect(new Set([...results.values()].map(({ digest }) => digest)).size).toBe(seeds)

@@ -174,6 +174,13 @@ function appendOnlyTriggers(): string[] {
 /** PostgreSQL does not accept an empty list. */
 export const emptyLists = new HandleEmptyInListsPlugin({ strategy: replaceWithNoncontingentExpression })
 
+/** Refuses to run a query that was to be yielded: without rows it would look as if there were none. */
+class NoDriver extends DummyDriver {
+  override async acquireConnection(): Promise<never> {
+    throw new TypeError('Cannot run a query of the log by itself: yield it with rows or first')
+  }
+}
+
 /**
  * Builds and compiles queries of the log's tables, and runs none: steps yield them with `rows` and `first`. The text
  * marks each parameter with `?`, as hand-written SQL does, so it serves every dialect.
@@ -181,7 +188,7 @@ export const emptyLists = new HandleEmptyInListsPlugin({ strategy: replaceWithNo
 export const db = new Kysely<Schema>({
   dialect: {
     createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
+    createDriver: () => new NoDriver(),
     createIntrospector: kysely => new SqliteIntrospector(kysely),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   },

@@ -16,17 +16,28 @@ import { emptyLists } from '../database/schema.ts'
 import { readOnlyError } from '../database/tables-read.ts'
 
 /**
- * A typed query handle for the views. Its types have no statement that writes, not even within `with`. Raw SQL that
- * writes, a transaction and `destroy` are refused when they run.
+ * A typed query handle for the views. Its types have no statement that writes, not even within `with`, no transaction
+ * and no `destroy`; raw SQL that writes is refused when it runs. `stream` reads all rows at once: of a large view, read
+ * pages by its key.
  */
-export type ViewsHandle<Tables> = ReadonlyKysely<Tables>
+export type ViewsHandle<Tables> = Omit<
+  ReadonlyKysely<Tables>,
+  'connection' | 'destroy' | 'introspection' | 'startTransaction' | 'transaction'
+>
+
+/** Each query is a transaction of its own: none waits until the host's loop over another one has ended. */
+class ViewsAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true
+  }
+}
 
 /** Opens the handle that hosts query the views through. */
 export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle<Tables> {
   const isSqlite = reader.dialect === 'sqlite'
   const kysely = new Kysely<Tables>({
     dialect: {
-      createAdapter: () => (isSqlite ? new SqliteAdapter() : new PostgresAdapter()),
+      createAdapter: () => (isSqlite ? new ViewsAdapter() : new PostgresAdapter()),
       createDriver: () => new ReadOnlyDriver(reader),
       createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),

@@ -3,6 +3,8 @@ import { valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { isList } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
 
 const puts = (world: World) =>
@@ -167,3 +169,15 @@ test('consents.of and validations.of find what an event is about until the subje
   for await (const event of averba.log.read({ types: ['consent.revoked'] }))
     expect(await averba.consents.of(event)).toBeUndefined()
 })
+
+test.each(['consents', 'awareness'])(
+  'the %s of a person are found by an index, not by a look at every row',
+  async table => {
+    const store = temporaryStore()
+    await openWorld({ averba: { store } })
+    const plan = useDatabase(store, database =>
+      database.prepare<[], { detail: string }>(`explain query plan select * from ${table} where subject = 'a'`).all(),
+    )
+    expect(plan.map(({ detail }) => detail).join()).toMatch(/^SEARCH .* USING INDEX/)
+  },
+)

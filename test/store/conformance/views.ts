@@ -26,6 +26,20 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     await store.close()
   })
 
+  test('a query within a loop over another one is answered', async () => {
+    const store = await newPlace().open({ views: [counting('counted')] })
+    await append(store, 30)
+    const handle = openViews<Tables>(store.viewReader)
+    const seen: number[] = []
+    for await (const { stream } of handle.selectFrom('counted').select('stream').stream()) {
+      seen.push(
+        ...(await handle.selectFrom('counted').select('n').where('stream', '=', stream).execute()).map(row => row.n),
+      )
+    }
+    expect(seen).toEqual(tens(3).map(({ n }) => n))
+    await store.close()
+  })
+
   test('a view is built as of a position from the log alone', async () => {
     const store = await newPlace().open({ views: [counting('counted')] })
     await append(store, 30)
