@@ -263,9 +263,10 @@ export class Store<E extends EventMap = EventMap> {
     return isExtended ? this.leaseMs : undefined
   }
 
-  /** Defers an effect that this process still holds. */
-  deferEffect(id: string, dueAt: number, reason: string): Promise<void> {
-    return this.#connection.transact(() => deferEffect(id, toInstant(dueAt), reason, this.#lease()))
+  /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
+  deferEffect(attempt: EffectAttempt, dueAt: number, reason: string): Promise<void> {
+    const now = toInstant(this.#options.clock.now())
+    return this.#connection.transact(() => deferEffect(attempt, toInstant(dueAt), reason, now))
   }
 
   canSettle(end: AttemptEnd): Promise<boolean> {

@@ -189,7 +189,7 @@ export class EffectRunner {
     const dueAt = clock.now() + choice.waitMs
     this.#backoff.postpone(pending, choice.waitMs)
     // Readings are postponed in the ledger only: there are many, and they change nothing.
-    if (effectClass === 'read') return store.deferEffect(effect, dueAt, reason)
+    if (effectClass === 'read') return store.deferEffect(pending, dueAt, reason)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
     await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
   }

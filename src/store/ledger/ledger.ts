@@ -20,16 +20,12 @@ const selectEffect = `select effect.*, event.version, event.header, stream.name 
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
 const endOne = `update effect set state = ?, is_open = ?, reason = ?, settled_at = ?, given_at = null,
   lease_owner = null, lease_until = null where ${effectOf}`
-const startOne = `update effect set state = 'started', attempts = ?, given_at = ?, lease_owner = ?, lease_until = ?
-  where ${effectOf}`
 const selectLease = `select lease_until as until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
-const deferOne = `update effect set state = 'deferred', due_at = ?, given_at = ?, reason = ?,
-  lease_owner = null, lease_until = null where ${effectOf} and lease_owner = ?`
 const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, reason = ?,
-  lease_owner = null, lease_until = null where ${effectOf}`
+  lease_owner = ?, lease_until = ? where ${effectOf}`
 const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
@@ -83,19 +79,15 @@ export interface EffectMove {
 
 /** Parks or defers an effect, releases it with its attempts reset, or begins one more attempt. */
 export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: EffectMove, now: Instant): Steps<void> {
-  if (to === 'started') {
-    const { owner, until } = lease ?? { owner: null, until: null }
-    yield* rows({ sql: startOne, parameters: [attempts + 1, now, owner, until, ...parseEffectId(effect)] })
-    return
-  }
-  const counted = to === 'pending' ? 0 : attempts
+  const counted = to === 'started' ? attempts + 1 : to === 'pending' ? 0 : attempts
   const givenAt = to === 'parked' ? null : now
-  yield* rows({ sql: moveOne, parameters: [to, dueAt, givenAt, counted, reason, ...parseEffectId(effect)] })
+  const parameters = [to, dueAt, givenAt, counted, reason, lease?.owner ?? null, lease?.until ?? null]
+  yield* rows({ sql: moveOne, parameters: [...parameters, ...parseEffectId(effect)] })
 }
 
 /** Reports whether an effect still is in the state that a move requires. */
 export function* canMove({ effect, from, attempts, lease }: EffectMove): Steps<boolean> {
-  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(effect) })
+  const row = yield* findRow(effect)
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
   return lease === undefined || isClaimable(row, lease)
 }
@@ -178,14 +170,14 @@ export interface ClaimCandidate {
 }
 
 /** An effect that was claimed without an event. */
-export interface LedgerClaim extends Omit<ClaimCandidate, 'move'> {
+export interface LedgerClaim extends ClaimCandidate {
   /** The end of the log at the claim: the service's answer cannot reflect later events. */
   readonly since: number
 }
 
 /** Finds an effect that can be claimed; `undefined` when it has ended, is not due, or another lease still runs. */
 export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<ClaimCandidate | undefined> {
-  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
+  const row = yield* findRow(id)
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (!isClaimable(row, lease)) return undefined
   const { attempts, state, due_at: dueAt, reason } = row
@@ -199,7 +191,7 @@ export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<
   const found = yield* findClaimable(schemas, id, lease)
   if (!found) return undefined
   yield* moveEffect(found.move, lease.now)
-  return { pending: found.pending, wasStarted: found.wasStarted, since: yield* endOfLog() }
+  return { ...found, since: yield* endOfLog() }
 }
 
 /** An attempt at an effect: `attempts` includes it. */
@@ -217,34 +209,31 @@ export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, unt
   return (yield* first({ sql: extendOne, parameters })) !== undefined
 }
 
-/**
- * Defers an effect whose attempt certainly had no effect. Does nothing when the owner lost the lease: another process
- * may be performing the effect, or may have ended it.
- */
+/** Defers an effect whose attempt certainly had no effect, unless another attempt has begun or the effect has ended. */
 export function* deferEffect(
-  id: string,
+  { id, attempts }: EffectAttempt,
   dueAt: Instant,
   reason: string,
-  { owner, now }: Pick<Lease, 'owner' | 'now'>,
+  now: Instant,
 ): Steps<void> {
-  yield* rows({ sql: deferOne, parameters: [dueAt, now, reason, ...parseEffectId(id), owner] })
+  const move = { effect: id, to: 'deferred', from: ['started'], attempts, dueAt, reason } as const
+  if (yield* canMove(move)) yield* moveEffect(move, now)
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */
 export function* readEffect(schemas: Schemas, id: string): Steps<PendingEffect | undefined> {
-  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
+  const row = yield* findRow(id)
   return row && toPendingOrDamaged(row, schemas)
 }
 
 /** Reports whether an effect has not ended. */
 export function* isEffectOpen(id: string): Steps<boolean> {
-  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(id) })
-  return row?.is_open === 1
+  return (yield* findRow(id))?.is_open === 1
 }
 
 /** Reports whether an attempt can end an effect: no other attempt has begun since, or none knows what became of it. */
 export function* canSettle({ effect, attempts }: { effect: string; attempts: number }): Steps<boolean> {
-  const row = yield* first<EffectRow>({ sql: selectEffect, parameters: parseEffectId(effect) })
+  const row = yield* findRow(effect)
   return row?.is_open === 1 && (row.attempts === attempts || row.state === 'unknown')
 }
 
@@ -311,6 +300,10 @@ type EffectRow = Schema['effect'] & {
   readonly version: number
   readonly header: string
   readonly name: string
+}
+
+function findRow(id: string): Steps<EffectRow | undefined> {
+  return first({ sql: selectEffect, parameters: parseEffectId(id) })
 }
 
 type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>

@@ -82,15 +82,15 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       expect(await end(1, 'settled')).toMatchObject({ status: 'appended' })
     }))
 
-  test('an attempt without its lease cannot defer an effect, open or ended', () =>
+  test('an attempt cannot defer an effect that it did not begin, or that has ended', () =>
     given(async store => {
       await store.append(requesting)
-      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'without a lease')
+      await store.deferEffect({ id: 'token-a/1/0', attempts: 1 }, Date.parse(at) + 1, 'not begun')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'pending', reason: '' })
       await store.claimEffect('token-a/1/0', Date.parse(at))
       const settles = { effect: 'token-a/1/0', attempts: 1, as: 'settled' as const, reason: '' }
       await store.append({ ...toStream('token-a', 1), settles })
-      await store.deferEffect('token-a/1/0', Date.parse(at) + 1, 'too late')
+      await store.deferEffect({ id: 'token-a/1/0', attempts: 1 }, Date.parse(at) + 1, 'too late')
       expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', reason: '' })
     }))
 }

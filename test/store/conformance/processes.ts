@@ -143,7 +143,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         expect(await right.dueEffects(now)).toEqual(both)
         expect(await right.dueEffects(now, { types: ['portal.listFailures'], limit: 1 })).toEqual(['token-a/1/1'])
         expect(await ahead.claimEffect('token-a/1/0', aheadNow)).toMatchObject({ wasStarted: false })
-        await ahead.deferEffect('token-a/1/0', aheadNow + 60_000, 'later')
+        await ahead.deferEffect({ id: 'token-a/1/0', attempts: 1 }, aheadNow + 60_000, 'later')
         expect(await right.dueEffects(now)).toEqual(both)
         expect(await right.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: false })
         expect(await right.claimEffect('token-a/1/2', now)).toBeUndefined()
