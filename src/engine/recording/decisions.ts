@@ -1,12 +1,9 @@
 import type { Machine, MachineState } from '../../machines/definition/machine.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
-import type { EffectMove } from '../../store/ledger/ledger.ts'
 import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
-import type { Append, ExpectedStream, IndexEntry } from '../../store/writing/append.ts'
-import type { Destruction } from '../../store/writing/destruction.ts'
-import type { RecentDigest } from '../../store/writing/writer-cache.ts'
+import type { Append, ExpectedStream } from '../../store/writing/append.ts'
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { DecisionInput, Event, MessageWithParts, RecordedEvent } from '../../vocabulary/message.ts'
 
@@ -19,20 +16,12 @@ export interface AddressedMessage {
   readonly isNew?: boolean
 }
 
-/** Messages that are decided and recorded together, with their index entries. */
-export interface DecisionRequest {
+/** Messages that are decided and recorded together. The other members go with the events: see `Append`. */
+export interface DecisionRequest
+  extends Pick<Append, 'concerns' | 'indexEntries' | 'recent' | 'moves' | 'destroys' | 'whenErased'> {
   readonly targets: readonly AddressedMessage[]
-  /** The stream that the command is about, even if it has no target: see `Append`. */
-  readonly concerns?: string
-  readonly indexEntries?: readonly IndexEntry[]
-  /** A digest that must not have been recorded recently: see `Append`. */
-  readonly recent?: RecentDigest
-  readonly moves?: EffectMove
   /** Streams without a message that must not have changed since the request was made. */
   readonly preconditions?: readonly ExpectedStream[]
-  readonly destroys?: Destruction
-  /** What happens if an owner was erased: see `Append`. */
-  readonly whenErased?: Append['whenErased']
 }
 
 /** The machines' decision: what to append, or why a machine refuses. */

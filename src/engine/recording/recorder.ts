@@ -106,20 +106,18 @@ export class Recorder {
     if (refused !== undefined && ownCode !== undefined) throw refusalError(refused, ownCode)
     const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
     const receipt = requested && { ...requested, code, detail: refused ?? '' }
+    const { targets: _, preconditions = [], concerns, whenErased, ...consequences } = request
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
       // A refusal depends on these streams too: based on outdated ones, a wrong refusal would be stored.
-      streams: [...streams, ...(request.preconditions ?? [])],
+      streams: [...streams, ...preconditions],
       events,
       ...(about && { about }),
       ...(receipt && { receipt }),
       ...(settles && { settles }),
-      ...(request.concerns !== undefined && { concerns: request.concerns }),
-      ...(refused === undefined && request.indexEntries && { indexEntries: request.indexEntries }),
-      ...(refused === undefined && request.recent && { recent: request.recent }),
-      ...(refused === undefined && request.moves && { moves: request.moves }),
-      ...(refused === undefined && request.destroys && { destroys: request.destroys }),
-      ...(request.whenErased && { whenErased: request.whenErased }),
+      ...(concerns !== undefined && { concerns }),
+      ...(whenErased && { whenErased }),
+      ...(refused === undefined && consequences),
     })
     if (appended.status === 'known') return { ...appended, position: appended.receipt.position, events: [] }
     if (appended.status === 'conflict') {
