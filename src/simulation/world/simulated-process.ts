@@ -1,8 +1,12 @@
 import { type Averba, type AverbaOptions, openOn } from '../../averba/averba.ts'
+import { type Connection, rows, withChanges } from '../../store/database/connection.ts'
+import { openSqlite } from '../../store/database/sqlite.ts'
+import { treeRoot } from '../../store/log/tree.ts'
+import type { StoreMedium } from '../../store/store-options.ts'
+import type { Keyring } from '../../vault/keyring.ts'
 import { UnsentError } from '../../vocabulary/connection-errors.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
-import { CrashableMedium } from './crashable-medium.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 /** A point between two steps of an engine at which its process may crash. */
@@ -24,33 +28,41 @@ interface ProcessParts {
   readonly crashAt: (point: CrashPoint) => boolean
 }
 
-interface RunningEngine {
-  readonly averba: Averba
+/** The life of one engine. After a crash its calls never settle; after a close those to the database throw. */
+interface EngineLife {
+  state: 'running' | 'crashed' | 'closed'
+  /** The engine, from its opening until it is stopped or crashes. */
+  averba?: Averba | undefined
   /** Rejects when the process dies. */
   readonly death: Promise<never>
+  readonly die: () => void
 }
+
+/** SQLite's own maximum. */
+const pagesMax = 4_294_967_294
 
 /**
  * The process that an engine runs in. It may crash between any two steps: then its promises never settle, and the next
- * engine on the same store finds only committed writes.
+ * engine on the same store finds only committed writes. The database, and for a database in memory also the keyring,
+ * outlive the engines.
  */
-export class SimulatedProcess {
+export class SimulatedProcess implements StoreMedium {
   readonly #parts: ProcessParts
-  readonly #medium: CrashableMedium
-  #life: RunningEngine | undefined
-  #die: () => void = () => undefined
+  #database: Connection | undefined
+  #keyring: Keyring | undefined
+  #isFull = false
+  #life: EngineLife | undefined
   #points = 0
   #hasEnded = false
 
   constructor(parts: ProcessParts) {
     this.#parts = parts
-    this.#medium = new CrashableMedium(parts.options.store, at => this.#isFatal(at))
   }
 
   averba!: Averba
 
   get isDown(): boolean {
-    return this.#life === undefined
+    return this.#life?.averba === undefined
   }
 
   /**
@@ -64,54 +76,97 @@ export class SimulatedProcess {
     const { clock, options } = this.#parts
     const { fetch: send = this.#parts.fetch } = options
     const time = clock.forProcess()
-    let isOver = false
-    const never = <T>() => new Promise<T>(() => undefined)
     const { promise: death, reject } = Promise.withResolvers<never>()
     death.catch(() => undefined) // Prevents an unhandled rejection when no call is under way.
-    this.#die = () => {
-      isOver = true
+    const die = () => {
       time.end()
       reject(new Error('The process died'))
     }
-    const opened = openOn(this.#medium, {
+    const life: EngineLife = { state: 'running', death, die }
+    this.#life = life
+    const opened = openOn(this, {
       clock: time,
       ...options,
       fetch: async request => {
-        if (isOver || this.#isFatal('beforeRequest')) return never()
+        if (life.state === 'crashed' || this.#isFatal('beforeRequest')) return never()
         const answer = await send(request)
-        return isOver || this.#isFatal('afterRequest') ? never() : answer
+        return isCrashed(life) || this.#isFatal('afterRequest') ? never() : answer
       },
     })
     const died = death.catch(() => {
       const hint = 'Return false from crashAt until simulate or restart has resolved: the opening has crash points too'
       throw new AverbaError('CLOSED', 'Cannot open the engine: its process crashed meanwhile', { hint })
     })
-    const averba = await Promise.race([opened, died])
-    this.#life = { averba, death }
-    this.averba = averba
-    return averba
+    this.averba = await Promise.race([opened, died])
+    life.averba = this.averba
+    return this.averba
+  }
+
+  /** Opens the database for the engine. The engine before has closed it, or has crashed. */
+  async open(): Promise<Connection> {
+    const database = this.#database ?? (await openSqlite(this.#parts.options.store))
+    this.#database = database
+    await this.#limitPages()
+    const life = this.#life
+    if (!life) throw closedError()
+    const alive = async <T>(work: () => Promise<T>): Promise<T> => {
+      if (life.state === 'closed') throw closedError()
+      if (life.state === 'crashed') return never()
+      const done = await work()
+      return isCrashed(life) ? never() : done
+    }
+    return withChanges(database, {
+      transact: steps =>
+        alive(async () => {
+          if (this.#isFatal('beforeWrite')) return never()
+          const done = await database.transact(steps)
+          return this.#isFatal('afterWrite') ? never() : done
+        }),
+      read: steps => alive(() => database.read(steps)),
+      readOnly: (query, check) => alive(() => database.readOnly(query, check)),
+      emptyJournal: () => alive(() => database.emptyJournal()),
+      rewrite: () => alive(() => database.rewrite()),
+      searchFile: pieces => alive(() => database.searchFile(pieces)),
+      close: async () => {
+        if (life.state !== 'running') return
+        life.state = 'closed'
+        await this.#closeFile()
+      },
+    })
+  }
+
+  /** Returns the keyring. For a database in memory it is created once. */
+  async keyring(create: () => Promise<Keyring>): Promise<Keyring> {
+    if (!this.#isInMemory) return create()
+    this.#keyring ??= await create()
+    return this.#keyring
   }
 
   crash(): void {
-    this.#life = undefined
-    this.#die()
-    void this.#medium.cutOff()
+    const life = this.#life
+    if (!life) return
+    life.averba = undefined
+    life.state = 'crashed'
+    life.die()
+    void this.#closeFile()
   }
 
   /** Passes a notification to the receiver. Throws when the process crashes meanwhile. */
   async receive(request: Request, from: { remoteAddress: string }): Promise<Response> {
-    if (!this.#life) throw new UnsentError('ECONNREFUSED')
-    const { averba, death } = this.#life
+    const { averba, death } = this.#life ?? {}
+    if (!averba || !death) throw new UnsentError('ECONNREFUSED')
     return Promise.race([averba.receiver.fetch(request, from), death])
   }
 
+  /** Stops the database from growing, or allows it again. */
   async fillDisk(isFull: boolean): Promise<void> {
     if (this.#hasEnded) throw closedWorldError('fill the disk')
-    return this.#medium.fill(isFull)
+    this.#isFull = isFull
+    await this.#limitPages()
   }
 
   async root(): Promise<string> {
-    const root = await this.#medium.root()
+    const root = await this.#database?.read(treeRoot)
     if (root === undefined) throw closedWorldError('read the log')
     return root
   }
@@ -119,17 +174,38 @@ export class SimulatedProcess {
   /** Closes a running engine as its host would, and lets the necessary time pass. */
   async stop(): Promise<void> {
     const life = this.#life
-    if (!life) return
-    this.#life = undefined
+    if (!life?.averba) return
+    const closing = life.averba.close()
+    life.averba = undefined
     // It may crash while it closes.
-    await Promise.race([this.#parts.clock.finish(life.averba.close()), life.death.catch(() => undefined)])
+    await Promise.race([this.#parts.clock.finish(closing), life.death.catch(() => undefined)])
   }
 
   /** Closes the engine and the store. */
   async end(): Promise<void> {
     await this.stop()
     this.#hasEnded = true
-    await this.#medium.close()
+    await this.#close()
+  }
+
+  get #isInMemory(): boolean {
+    return this.#parts.options.store === ':memory:'
+  }
+
+  async #closeFile(): Promise<void> {
+    if (!this.#isInMemory) await this.#close()
+  }
+
+  async #close(): Promise<void> {
+    const database = this.#database
+    this.#database = undefined
+    await database?.close()
+  }
+
+  /** SQLite raises a limit below the current size to that size. */
+  async #limitPages(): Promise<void> {
+    const sql = `pragma max_page_count = ${this.#isFull ? 1 : pagesMax}`
+    await this.#database?.read(() => rows({ sql, parameters: [] }))
   }
 
   #isFatal(at: CrashPoint['at']): boolean {
@@ -139,6 +215,13 @@ export class SimulatedProcess {
     return true
   }
 }
+
+function never<T>(): Promise<T> {
+  return new Promise(() => undefined)
+}
+
+/** A function, since the compiler believes that awaited work leaves the state as it was. */
+const isCrashed = ({ state }: EngineLife) => state === 'crashed'
 
 function closedWorldError(what: string): AverbaError {
   const hint = 'The world was closed, and its store with it. Do this before you close it'
