@@ -1,5 +1,12 @@
-import type { Fault } from './faults.ts'
-import type { StampedCheckpoint } from './verify-checkpoints.ts'
+import type { Fault, Faults } from './faults.ts'
+import { type LogVerified, LogVerifier } from './log-verifier.ts'
+import { type VerifierKey, writeVerifierKey } from './note.ts'
+import {
+  type GivenCheckpoint,
+  type StampedCheckpoint,
+  verifyCheckpoint,
+  verifyCheckpoints,
+} from './verify-checkpoints.ts'
 
 /**
  * The level that a log reaches, the worst first:
@@ -43,26 +50,52 @@ export interface Verdict {
   readonly root: string
 }
 
-/** The findings that a verdict is made from. */
-export type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'> & {
-  /** Why the log was not compared with a checkpoint from outside. */
-  readonly notHeldReason: string
-  /** Whether the caller gave the key, and it was not read from the log itself. */
+/** What a log is verified with. */
+export interface Evidence {
+  /** Its checkpoints, the smallest first. */
+  readonly checkpoints: readonly GivenCheckpoint[]
+  readonly keys: readonly VerifierKey[]
+  /** Whether the caller gave the keys, and they were not read from the log itself. */
   readonly isKeyGiven: boolean
+  readonly witnesses: readonly VerifierKey[]
+  /** A checkpoint that was kept outside of the log. */
+  readonly mark: string | undefined
+  /** How a fault of the mark begins. */
+  readonly markName: string
+  /** Why the log is not compared with a checkpoint from outside, without a mark. */
+  readonly notHeldReason: string
 }
 
-/** Makes the verdict: the level, why it is not the next level, and what it does not prove. */
-export function conclude(findings: Findings): Verdict {
-  const { notHeldReason, isKeyGiven, ...shown } = findings
-  const level = levelOf(findings)
+/**
+ * Verifies a log with its evidence, and makes the verdict: the level, why it is not the next level, and what it does
+ * not prove. `verifyEvents` adds the events to the verifier, and gives what it found.
+ */
+export async function verifyLog(
+  { checkpoints: given, keys, isKeyGiven, witnesses, mark, markName, notHeldReason }: Evidence,
+  faults: Faults,
+  verifyEvents: (verifier: LogVerifier, covered: Pick<Verdict, 'signed' | 'held'>) => Promise<LogVerified>,
+): Promise<Verdict> {
+  const { checkpoints, ...anchors } = await verifyCheckpoints(given, keys, witnesses, faults)
+  const kept = mark === undefined ? undefined : await verifyCheckpoint(mark, keys)
+  if (typeof kept === 'string') faults.add('mark', `${markName} ${kept}`)
+  const points = [...checkpoints, ...(typeof kept === 'object' ? [kept] : [])].sort((a, b) => a.size - b.size)
+  const held = typeof kept === 'object' ? kept.size : 0
+  const signed = checkpoints.at(-1)?.size ?? 0
+  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
+  const verified = await verifyEvents(verifier, { signed, held })
+  faults.addAll(verifier.faults.list())
+  const found = { ...verified, ...anchors, signed, held, faults: faults.list(), checkpoints: given.length }
+  const level = levelOf(found)
   const next = {
     broken: 'It has faults.',
     'self-consistent': notHeldReason,
     held: 'None of the given witnesses has signed a checkpoint of it.',
     anchored: '',
   }[level]
-  return { level, next, ...shown, unproven: listUnproven(level, findings) }
+  return { level, next, ...found, unproven: listUnproven(level, isKeyGiven, found) }
 }
+
+type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'>
 
 function levelOf({ faults, held, anchored }: Findings): Level {
   if (faults.length > 0) return 'broken'
@@ -70,7 +103,8 @@ function levelOf({ faults, held, anchored }: Findings): Level {
   return held > 0 ? 'held' : 'self-consistent'
 }
 
-function listUnproven(level: Level, { events, signed, held, anchored, stamped, isKeyGiven }: Findings): string[] {
+function listUnproven(level: Level, isKeyGiven: boolean, found: Findings): string[] {
+  const { events, signed, held, anchored, stamped } = found
   if (level === 'broken') return ['A log that is broken proves nothing.']
   const uncovered = (from: number, what: string) =>
     from < events ? [`Events ${from + 1} to ${events} are ${what}: they may still be exchanged.`] : []

@@ -1,16 +1,10 @@
 import { fromBase64, fromBytes, sha256 } from './encoding.ts'
 import { Faults } from './faults.ts'
-import { LogVerifier, type PresentPart } from './log-verifier.ts'
-import { parseVerifierKey, type VerifierKey, writeVerifierKey } from './note.ts'
+import type { LogVerifier, PresentPart } from './log-verifier.ts'
+import { parseVerifierKey, type VerifierKey } from './note.ts'
 import { parseObject } from './recorded-header.ts'
-import { conclude, type Verdict } from './verdict.ts'
-import {
-  anchorBytesMax,
-  anchorTooLong,
-  type GivenCheckpoint,
-  verifyCheckpoint,
-  verifyCheckpoints,
-} from './verify-checkpoints.ts'
+import { type Verdict, verifyLog } from './verdict.ts'
+import { anchorBytesMax, anchorTooLong, type GivenCheckpoint } from './verify-checkpoints.ts'
 
 /** The files of an exported bundle. */
 export type BundleFile = 'checkpoint' | 'key' | 'leaves.ndjson' | 'parts.ndjson' | 'checkpoints.ndjson'
@@ -40,34 +34,22 @@ const progressEvery = 1_000
  * @throws {TypeError} when a given key is not a verifier key line
  */
 export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions = {}): Promise<Verdict> {
-  const { mark: givenMark, witnesses = [] } = options
+  const { mark, witnesses = [], onProgress } = options
   const faults = new Faults()
   const own = await readBundleKeys(read, faults)
-  const keys = options.keys ? options.keys.map(parseGivenKey) : own
-  const given = await readCheckpoints(read, faults)
-  const trusted = await verifyCheckpoints(given, keys, witnesses.map(parseGivenKey), faults)
-  const { checkpoints, anchored, stamped, uncounted } = trusted
-  const mark = givenMark === undefined ? undefined : await verifyCheckpoint(givenMark, keys)
-  if (typeof mark === 'string') faults.add('mark', `the given checkpoint ${mark}`)
-  const held = typeof mark === 'object' ? mark : undefined
-  const points = [...checkpoints, ...(held ? [held] : [])].sort((a, b) => a.size - b.size)
-  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const end = checkpoints.at(-1)?.size ?? 0
-  await verifyEvents(read, verifier, faults, done => options.onProgress?.(done, end))
-  const verified = verifier.finish()
-  faults.addAll(verifier.faults.list())
-  if (verified.events > end) faults.add('bundle', `it holds ${verified.events - end} events after its checkpoint`)
-  return conclude({
-    ...verified,
-    faults: faults.list(),
-    checkpoints: checkpoints.length,
-    signed: end,
-    held: held?.size ?? 0,
-    anchored,
-    stamped,
-    uncounted,
+  const evidence = {
+    checkpoints: await readCheckpoints(read, faults),
+    keys: options.keys ? options.keys.map(parseGivenKey) : own,
     isKeyGiven: options.keys !== undefined,
+    witnesses: witnesses.map(parseGivenKey),
+    mark,
+    markName: 'the given checkpoint',
     notHeldReason: 'No checkpoint from another source was given to compare it with.',
+  }
+  return verifyLog(evidence, faults, async (verifier, { signed }) => {
+    await verifyEvents(read, verifier, faults, done => onProgress?.(done, signed))
+    if (verifier.size > signed) faults.add('bundle', `it holds ${verifier.size - signed} events after its checkpoint`)
+    return verifier.finish()
   })
 }
 

@@ -1,22 +1,13 @@
 import { existsSync } from 'node:fs'
 import { Faults } from '../../proof/faults.ts'
-import { LogVerifier } from '../../proof/log-verifier.ts'
-import {
-  type Checkpoint,
-  createVerifierKey,
-  parseCheckpoint,
-  parseVerifierKey,
-  type VerifierKey,
-  writeVerifierKey,
-} from '../../proof/note.ts'
-import { conclude, type Findings, type Verdict } from '../../proof/verdict.ts'
-import { type GivenCheckpoint, verifyCheckpoint, verifyCheckpoints } from '../../proof/verify-checkpoints.ts'
+import { createVerifierKey, parseCheckpoint, parseVerifierKey, type VerifierKey } from '../../proof/note.ts'
+import { type Evidence, type Verdict, verifyLog } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { holdsRootKey, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
-import { readCheckpoints, readKeyLines, type StoredCheckpoint } from '../checkpoints/checkpoints.ts'
+import { readCheckpoints, readKeyLines } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
@@ -39,60 +30,39 @@ export interface VerifyStoreOptions extends CheckOptions {
 /** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const faults = new Faults()
-  const trust = await runCheck(faults, () => gatherTrust(snapshot, options, faults))
-  const { keys, points, mark, ...found } = trust ?? emptyTrust
-  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
-  const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, options)
-  faults.addAll(verifier.faults.list())
-  await runCheck(faults, async () => {
-    const [head, ...others] = snapshot.run(readHead)
-    if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
-      faults.add('end', 'its head does not have exactly one row')
-  })
-  if (mark > found.signed && mark <= checked.events)
-    faults.add('checkpoints', `the checkpoint over ${mark} events is missing`)
-  return conclude({
-    ...{ origin, root, ...checked, ...found, held: mark },
-    faults: faults.list(),
-    notHeldReason: 'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
+  const evidence = (await runCheck(faults, () => gatherEvidence(snapshot, options, faults))) ?? noEvidence
+  return verifyLog(evidence, faults, async (verifier, { signed, held }) => {
+    const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, options)
+    await runCheck(faults, async () => {
+      const [head, ...others] = snapshot.run(readHead)
+      if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
+        faults.add('end', 'its head does not have exactly one row')
+    })
+    if (held > signed && held <= checked.events)
+      faults.add('checkpoints', `the checkpoint over ${held} events is missing`)
+    return { origin, root, ...checked }
   })
 }
 
-interface LogTrust extends Pick<Findings, 'checkpoints' | 'signed' | 'anchored' | 'stamped' | 'uncounted'> {
-  readonly keys: readonly VerifierKey[]
-  readonly isKeyGiven: boolean
-  /** The checkpoints that the log is compared with, smallest first. */
-  readonly points: readonly Checkpoint[]
-  readonly mark: number
+const noEvidence: Evidence = {
+  ...{ checkpoints: [], keys: [], isKeyGiven: false, witnesses: [], mark: undefined },
+  markName: 'the high-water mark',
+  notHeldReason: 'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
 }
 
-const emptyTrust: LogTrust = {
-  ...{ checkpoints: 0, signed: 0, anchored: 0, uncounted: [], mark: 0 },
-  ...{ keys: [], points: [], isKeyGiven: false },
-}
-
-async function gatherTrust(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<LogTrust> {
-  const { witnesses = [] } = options
-  const { keys, isKeyGiven } = await findVerifierKeys(snapshot, options, faults)
+async function gatherEvidence(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Evidence> {
+  const { witnesses = [], mark } = options
+  const own = await findVerifierKeys(snapshot, options, faults)
   const stored = snapshot.run(readCheckpoints)
-  const trusted = await verifyCheckpoints(stored.map(toGivenCheckpoint), keys, parseVerifierKeys(witnesses), faults)
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
     if (parseCheckpoint(note)?.size !== size) faults.add('checkpoints', `checkpoint ${number} differs from its row`)
   }
-  const mark = await verifyMark(snapshot, options, keys, faults)
-  const { anchored, stamped, uncounted } = trusted
   return {
-    points: [...trusted.checkpoints, ...(mark ? [mark] : [])].sort((a, b) => a.size - b.size),
-    mark: mark?.size ?? 0,
-    checkpoints: stored.length,
-    signed: trusted.checkpoints.at(-1)?.size ?? 0,
-    ...{ keys, isKeyGiven, anchored, stamped, uncounted },
+    ...{ ...noEvidence, ...own, witnesses: parseVerifierKeys(witnesses) },
+    checkpoints: stored.map(({ note, anchor }) => ({ note, anchor: anchor ?? undefined })),
+    mark: mark?.includes('\n') ? mark : readMark(mark ?? markPath(snapshot.path)),
   }
-}
-
-function toGivenCheckpoint({ note, anchor }: StoredCheckpoint): GivenCheckpoint {
-  return { note, anchor: anchor ?? undefined }
 }
 
 /** The keys that must have signed the log. Keys read from the log itself prove only its consistency. */
@@ -132,20 +102,6 @@ async function openKeyringBeside(
 /** Lines in a damaged log may be malformed and are skipped; given lines were checked before. */
 function parseVerifierKeys(lines: readonly string[]): VerifierKey[] {
   return lines.flatMap(line => parseVerifierKey(line.trim()) ?? [])
-}
-
-async function verifyMark(
-  { path }: Snapshot,
-  { mark }: VerifyStoreOptions,
-  keys: readonly VerifierKey[],
-  faults: Faults,
-) {
-  const text = mark?.includes('\n') ? mark : readMark(mark ?? markPath(path))
-  if (text === undefined) return undefined
-  const checkpoint = await verifyCheckpoint(text, keys)
-  if (typeof checkpoint !== 'string') return checkpoint
-  faults.add('mark', `the high-water mark ${checkpoint}`)
-  return undefined
 }
 
 function readHead(): Steps<readonly { id: number; schema: number }[]> {
