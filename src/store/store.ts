@@ -30,7 +30,7 @@ import {
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
-import { type Lease, Secrets, WriteTrial } from './ledger/secrets.ts'
+import { type Lease, Secrets } from './ledger/secrets.ts'
 import { damagedLogError, type Schemas, upcasters } from './log/header.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
@@ -56,7 +56,6 @@ export class Store<E extends EventMap = EventMap> {
   readonly transacted: Listeners<number> = new Listeners()
   readonly vault: Vault
   readonly secrets: Secrets
-  readonly trial: WriteTrial
   readonly followers: FollowerTable
   readonly owners: Owners
   readonly viewReader: ViewReader
@@ -83,12 +82,11 @@ export class Store<E extends EventMap = EventMap> {
     this.#options = { ...options, schemas }
     this.changes = new WakeSignal(clock)
     const onTransacted = (ms: number) => this.transacted.notify(ms)
-    const onFailed = (error: unknown) => this.trial.recordFailure(error)
+    const onFailed = (error: unknown) => this.secrets.leases.recordFailure(error)
     const connection = timeTransactions(opened, monotonicClock(clock), onTransacted, onFailed)
     this.#connection = connection
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
-    this.trial = new WriteTrial(clock, this.secrets.leases)
     this.followers = new FollowerTable(connection, () => this.#lease())
     this.#rebuildParts = { connection, schemas, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })

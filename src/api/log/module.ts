@@ -46,7 +46,7 @@ function logChecks({ store, followers, options, clock, engine }: ApiContext): He
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {
-      await store.trial.run()
+      await store.secrets.leases.tryWriting()
       return { ok: true, detail: 'it can be written' }
     },
     async keyring() {

@@ -1,7 +1,6 @@
-import type { Clock } from '../../runtime/clock.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { isWithin } from '../../vocabulary/instant.ts'
+import { fromInstant, isWithin } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
@@ -27,6 +26,7 @@ export function isLeaseOver(until: Instant | null, { now, latest }: Pick<Lease, 
 export class Leases {
   readonly #connection: Connection
   readonly #lease: () => Lease
+  #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
 
   /** `lease` makes a lease of this process that begins now. */
   constructor(connection: Connection, lease: () => Lease) {
@@ -43,20 +43,32 @@ export class Leases {
     return this.#connection.transact(() => releaseLease(name, this.#lease()))
   }
 
+  /** Remembers the error of a failed write transaction. */
+  recordFailure(error: unknown): void {
+    if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
+    this.#lastFailure = { error, at: fromInstant(this.#lease().now) }
+  }
+
   /**
-   * Tests whether the store is writable: inserts and deletes a row in one durable transaction.
+   * Tests whether the store is writable: inserts and deletes a row in one durable transaction, unless a write has failed
+   * within the last minute.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not writable, or was not recently
    */
-  tryWriting(): Promise<void> {
+  async tryWriting(): Promise<void> {
     const lease = this.#lease()
+    const failed = this.#lastFailure
+    if (failed && isWithin(rememberedMs, failed.at, fromInstant(lease.now))) throw failed.error
     const name = `trial-${lease.owner}`
-    return this.#connection.transact(function* (): Steps<void> {
+    await this.#connection.transact(function* (): Steps<void> {
       yield* takeLease(name, lease)
       yield* releaseLease(name, lease)
     })
   }
 }
+
+/** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */
+const rememberedMs = 60_000
 
 /** Takes a lease that is over, by the condition of `isLeaseOver`, or extends the owner's. */
 function* takeLease(name: string, { owner, now, until, latest }: Lease): Steps<boolean> {
@@ -76,38 +88,6 @@ function* takeLease(name: string, { owner, now, until, latest }: Lease): Steps<b
 
 function* releaseLease(name: string, { owner }: Lease): Steps<void> {
   yield* rows(db.deleteFrom('lease').where('name', '=', name).where('owner', '=', owner))
-}
-
-/** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */
-const rememberedMs = 60_000
-
-/** Tests whether a store is writable. */
-export class WriteTrial {
-  readonly #clock: Clock
-  readonly #leases: Leases
-  #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
-
-  constructor(clock: Clock, leases: Leases) {
-    this.#clock = clock
-    this.#leases = leases
-  }
-
-  /** Remembers the error of a failed write transaction. */
-  recordFailure(error: unknown): void {
-    if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
-    this.#lastFailure = { error, at: this.#clock.now() }
-  }
-
-  /**
-   * Writes and deletes a test row, unless a write has failed within the last minute.
-   *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when the store is not writable, or was not recently
-   */
-  async run(): Promise<void> {
-    if (this.#lastFailure && isWithin(rememberedMs, this.#lastFailure.at, this.#clock.now()))
-      throw this.#lastFailure.error
-    await this.#leases.tryWriting()
-  }
 }
 
 /** A secret that the processes of one file share. */

@@ -56,7 +56,7 @@ export interface RebuildParts extends CatchUpParts {
 /**
  * Rebuilds views one after the other. When the signal aborts, it returns those that are finished.
  *
- * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `rebuildView`
+ * @throws {AverbaError} `INVALID_INPUT` for an unknown view, and as `buildView`
  */
 export async function rebuildAll(
   parts: RebuildParts,
@@ -67,29 +67,12 @@ export async function rebuildAll(
   if (unknown !== undefined) throw noSuchView(`Cannot rebuild "${unknown}"`, views)
   const rebuilt: RebuildResult[] = []
   for (const view of views.filter(each => names?.includes(each.name) ?? true)) {
-    const done = await rebuildView(parts, view, options)
+    await sweepDiscardedTables(parts, options.signal)
+    const done = await buildView(parts, view, options)
     if (!done) break
     rebuilt.push(done)
   }
-  return rebuilt
-}
-
-/**
- * Rebuilds one view from the beginning, or from where an interrupted rebuild left off, in a table beside the serving
- * one. Compares it with the serving rows and replaces them. It uses short transactions, so appends continue meanwhile.
- * The last one folds the few newest events and renames the tables.
- *
- * @returns `undefined` when the signal stopped it
- * @throws {AverbaError} `STORE_BUSY` when another process began to rebuild the same view meanwhile
- */
-export async function rebuildView(
-  parts: RebuildParts,
-  view: View,
-  options: RebuildAll = {},
-): Promise<RebuildResult | undefined> {
   await sweepDiscardedTables(parts, options.signal)
-  const rebuilt = await buildView(parts, view, options)
-  if (rebuilt) await sweepDiscardedTables(parts, options.signal)
   return rebuilt
 }
 
@@ -102,37 +85,40 @@ interface ViewBuild extends RebuildParts {
   readonly onPage: () => void
 }
 
-/** Like `rebuildView`, but leaves the old table to a later sweep. */
+/**
+ * Builds one view from the beginning, or from where an interrupted build left off, in a table beside the serving one.
+ * Compares it with the serving rows and replaces them. It uses short transactions, so appends continue meanwhile. The
+ * last one folds the few newest events and renames the tables: the old one is left to a sweep.
+ *
+ * @returns `undefined` when the signal stopped it
+ * @throws {AverbaError} `STORE_BUSY` when another process began to build the same view meanwhile
+ */
 export async function buildView(
   parts: RebuildParts,
   view: View,
-  { onProgress, signal, compare = true }: RebuildAll,
+  { onProgress, signal, compare: isCompared = true }: RebuildAll = {},
 ): Promise<RebuildResult | undefined> {
   const { connection, schemas } = parts
   const side = await connection.transact(() => SideTable.begin(connection, view))
   const end = await connection.read(endOfLog)
   const folding = new Folding(schemas, view, side.table, side.mark.position)
   const onPage = () => onProgress?.(view.name, folding.position, Math.max(folding.position, end))
+  const building: ViewBuild = { ...parts, view, side, folding, signal, onPage }
   try {
-    return await build({ ...parts, view, side, folding, signal, onPage }, end, compare)
+    if (!(await finishWriting(building)) || !(await foldToEnd(building, end))) return undefined
+    const found = await compare(building, isCompared)
+    if (!found) return undefined
+    while (!(await connection.transact(() => swap(building)))) {
+      await writeIfMany(building)
+      await yieldToEventLoop()
+    }
+    return { view: view.name, rows: found.rows, differences: found.count, examples: found.examples }
   } catch (error) {
     // The original error is thrown, whether or not the reason can be recorded.
     if (isFailureOfOneView(error))
       await connection.transact(() => recordStopReason(view, error, folding.failingPosition)).catch(() => undefined)
     throw error
   }
-}
-
-async function build(building: ViewBuild, end: number, isCompared: boolean): Promise<RebuildResult | undefined> {
-  if (!(await finishWriting(building))) return undefined
-  if (!(await foldToEnd(building, end))) return undefined
-  const found = await compare(building, isCompared)
-  if (!found) return undefined
-  while (!(await building.connection.transact(() => swap(building)))) {
-    await writeIfMany(building)
-    await yieldToEventLoop()
-  }
-  return { view: building.view.name, rows: found.rows, differences: found.count, examples: found.examples }
 }
 
 /** Folds an interrupted rebuild up to where it was saving its rows, and writes those that were not saved. */

@@ -6,7 +6,7 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { catchUp } from '../../../src/store/views/folding.ts'
 import { Projector } from '../../../src/store/views/projector.ts'
-import { rebuildView } from '../../../src/store/views/rebuilder.ts'
+import { rebuildAll } from '../../../src/store/views/rebuilder.ts'
 import { ViewReader } from '../../../src/store/views/view-reader.ts'
 import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
 import { copyStore } from '../../support/sample-store.ts'
@@ -29,8 +29,10 @@ beforeAll(async () => {
 })
 
 const nothing = () => undefined
-const rebuild = (connection: Connection, rowsMax = 100_000) =>
-  rebuildView({ connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }, view)
+const rebuild = async (connection: Connection, rowsMax = 100_000) => {
+  const parts = { connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }
+  return (await rebuildAll(parts, [view], {}))[0]
+}
 
 /** Edits a closed log without the store, and returns the rows of the last statement. */
 function edit(path: string, sql: string): unknown[] {
