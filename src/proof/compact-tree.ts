@@ -118,28 +118,6 @@ export function rootOfInclusion(
   }, leaf)
 }
 
-/** Reports whether a proof shows that the smaller tree is the beginning of the larger. False for an empty tree. */
-export function isConsistent(
-  before: { readonly size: number; readonly root: string },
-  after: { readonly size: number; readonly root: string },
-  path: readonly string[],
-): boolean {
-  if (!isCount(before.size) || !isCount(after.size) || before.size === 0 || before.size > after.size) return false
-  const ranges = consistencyRanges(before.size, after.size)
-  if (ranges.length !== path.length) return false
-  // Hashes within the smaller tree are part of both roots; the others only of the larger root.
-  const isWhole = ranges.every(([from]) => from >= before.size)
-  let small = isWhole ? before.root : undefined
-  let large = small
-  for (const [i, [from]] of ranges.entries()) {
-    const hash = path[i] ?? ''
-    if (small === undefined || large === undefined) [small, large] = [hash, hash]
-    else if (from >= before.size) large = nodeHashHex(large, hash)
-    else [small, large] = [nodeHashHex(hash, small), nodeHashHex(hash, large)]
-  }
-  return small === before.root && large === after.root
-}
-
 /** Computes the root of a range. `read` returns the roots of full subtrees: aligned ranges of 2 ** n leaves. */
 export function* rootOfRange<Y, N>(
   [from, to]: LeafRange,

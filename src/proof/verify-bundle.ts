@@ -1,4 +1,4 @@
-import { fromBase64, fromBytes, sha256 } from './encoding.ts'
+import { fromBase64, sha256 } from './encoding.ts'
 import { Faults } from './faults.ts'
 import type { LogVerifier, PresentPart } from './log-verifier.ts'
 import { parseVerifierKey, type VerifierKey } from './note.ts'
@@ -175,60 +175,35 @@ function parseGivenKey(line: string): VerifierKey {
   throw new TypeError('Cannot verify the bundle: a given key is not the line of an Ed25519 verifier key')
 }
 
-/** Reads the lines of a file, as far as it can be read. `failed` says that it cannot, after a number of lines. */
+const lineLengthMax = 64 * 1024 * 1024
+
+/**
+ * Reads the lines of a file, as far as it can be read: each ends with a newline, and is UTF-8. `failed` says that it
+ * cannot be read, after a number of lines.
+ */
 async function* readTexts(
   chunks: AsyncIterable<Uint8Array> | undefined,
   faults: Faults,
   failed: (count: number) => string,
 ): AsyncGenerator<string, undefined> {
+  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   let count = 0
+  let line = ''
   try {
-    for await (const line of chunks ? readLines(chunks) : []) {
-      const text = fromBytes(line)
-      count += 1
-      yield text
+    for await (const chunk of chunks ?? []) {
+      const [end = '', ...others] = decoder.decode(chunk, { stream: true }).split('\n')
+      line += end
+      for (const next of others) {
+        count += 1
+        yield line
+        line = next
+      }
+      if (line.length > lineLengthMax) throw new RangeError('a line is longer than any that averba writes')
     }
+    if (line + decoder.decode() !== '') throw new RangeError('it ends within a line')
   } catch (error) {
     if (error instanceof RangeError) faults.add('bundle', `${failed(count)}: ${error.message}`)
     else if (error instanceof TypeError) faults.add('bundle', `${failed(count)}: it is not UTF-8`)
     else throw error
   }
-}
-
-const lineBytesMax = 64 * 1024 * 1024
-
-/**
- * Reads lines that each end with a newline, and yields their exact bytes.
- *
- * @throws {RangeError} when the last line has no newline, or a line is longer than 64 MB
- */
-async function* readLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  let pieces: Uint8Array[] = []
-  let pendingBytes = 0
-  for await (const chunk of chunks) {
-    let rest = chunk
-    for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
-      yield joinPieces([...pieces, rest.subarray(0, end)])
-      pieces = []
-      pendingBytes = 0
-      rest = rest.subarray(end + 1)
-    }
-    if (rest.length === 0) continue
-    pieces.push(rest)
-    pendingBytes += rest.length
-    if (pendingBytes > lineBytesMax) throw new RangeError('a line is longer than any that averba writes')
-  }
-  if (pendingBytes > 0) throw new RangeError('it ends within a line')
-}
-
-function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
-  const [only] = pieces
-  if (only && pieces.length === 1) return only
-  const joined = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
-  let at = 0
-  for (const piece of pieces) {
-    joined.set(piece, at)
-    at += piece.length
-  }
-  return joined
 }
