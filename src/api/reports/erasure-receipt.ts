@@ -1,4 +1,4 @@
-import type { ErasureCompleted } from '../../machines/subject/erasure.ts'
+import type { ErasureCompleted } from '../../machines/subject/messages.ts'
 import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
 import { readLeaf } from '../../store/log/read.ts'
 import { findMentions } from '../../store/owners/survey.ts'

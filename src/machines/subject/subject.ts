@@ -3,8 +3,7 @@ import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Decision, Machine } from '../definition/machine.ts'
 import { chart, type SubjectState, toAwarenessReading } from './chart.ts'
-import type { ErasureCompleted } from './erasure.ts'
-import type { SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
+import type { ErasureCompleted, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
 
 function serviceCall(subject: string, verb: string, parts: Record<string, string> = {}, data: object = {}) {
   return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }

@@ -1,8 +1,9 @@
 import { readBounded } from '../../adapters/http/answer-body.ts'
 import type { Averba, AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
-import { type Clock, cancelReason } from '../../runtime/clock.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { withinTime } from '../../runtime/within-time.ts'
+import { AverbaError, LateError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, serviceNames } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
@@ -186,14 +187,8 @@ export function withinBudget(clock: Clock, forward: Fetch): Fetch {
       const { body, status, headers } = await forward(request)
       return new Response(body && (await readBounded(body, bodyBytesMax)), { status, headers })
     }
-    const done = new AbortController()
-    const late = clock.sleep(budgetMs, done.signal, 'the budget of a request').then(() => undefined)
-    try {
-      const response = await Promise.race([read(), late])
-      if (!response) throw new DOMException('The budget is exceeded', 'TimeoutError')
-      return response
-    } finally {
-      done.abort(cancelReason)
-    }
+    return withinTime(clock, budgetMs, read).catch((error: unknown) => {
+      throw error instanceof LateError ? new DOMException('The budget is exceeded', 'TimeoutError') : error
+    })
   }
 }
