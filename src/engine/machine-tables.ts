@@ -7,7 +7,6 @@ import { logEvent } from '../store/writing/append.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 
-/** The events that contain machine tables. */
 const tableEventTypes = [beganType, machinesAddedType]
 const triesMax = 20
 

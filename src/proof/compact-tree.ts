@@ -26,12 +26,10 @@ export class CompactTree {
   /** The roots of the full subtrees at the edge, by level: each covers `2 ** level` leaves. */
   readonly #edges: (string | undefined)[] = []
 
-  /** The number of leaves. */
   get size(): number {
     return this.#size
   }
 
-  /** Adds the leaf of a text. */
   add(text: string): void {
     let hash = leafHashHex(text)
     let level = 0

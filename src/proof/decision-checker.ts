@@ -147,7 +147,6 @@ export function compileMachine(given: unknown) {
       const unexpected = event.effects.find(effect => !effects.get(event.type)?.includes(effect.type))
       return unexpected && `"${event.type}" may not request the effect "${unexpected.type}"`
     },
-    /** Returns the states that an event leads to. */
     statesAfter(current: PossibleStates, event: RecordedHeader): PossibleStates {
       const known = current.next.get(event.type)
       if (known) return known
@@ -202,7 +201,6 @@ function fits({ if: members }: { readonly if?: Members }, { data }: RecordedHead
   return true
 }
 
-/** The types of events that the states of a region name. */
 function typesNamedIn(moves: Moves, region: string): ReadonlySet<string> {
   const own = [...moves].filter(([state]) => region === '' || state === region || state.startsWith(`${region}.`))
   return new Set(own.flatMap(([, byType]) => [...byType.keys()]))

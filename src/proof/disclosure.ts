@@ -6,7 +6,6 @@ import { type ProofOptions, type ProofVerdict, parseTlogProof, verifyTlogProof }
 
 /** The disclosure of one event: its proof, its sealed parts, and the keys of its record that open them. */
 export interface Disclosure {
-  /** The proof of the event, with its header. */
   readonly proof: string
   /** A key of 32 bytes for each owner of a part: it opens only the parts of this event and owner. */
   readonly keys: readonly { readonly owner: string; readonly key: Uint8Array }[]

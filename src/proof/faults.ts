@@ -42,7 +42,6 @@ export class Faults {
     this.#found.set(check, found)
   }
 
-  /** Adds the faults that another check found. */
   addAll(faults: readonly Fault[]): void {
     for (const { check, count, examples } of faults) {
       for (const example of examples) this.add(check, example)

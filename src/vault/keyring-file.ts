@@ -155,7 +155,6 @@ export function withoutOldErasures({ erased = {}, ...others }: KeyringFile, lost
   return needed.length === 0 ? others : { ...others, erased: Object.fromEntries(needed) }
 }
 
-/** Reports whether a value is a record of remembered erasures. */
 function areErasures(value: unknown): value is RememberedErasures {
   return typeof value === 'object' && value !== null && Object.values(value).every(isErasure)
 }

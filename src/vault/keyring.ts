@@ -39,7 +39,6 @@ export interface PreparedEpoch {
   readonly wrapped: string
 }
 
-/** The unwrapped keys of a keyring file. */
 interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
@@ -137,7 +136,6 @@ export class Keyring {
     }
   }
 
-  /** Creates and wraps the key of the next epoch. */
   async prepareEpoch(): Promise<PreparedEpoch> {
     const key = this.#entropy.bytes(32)
     const { root } = this.#opened.file
@@ -262,7 +260,6 @@ function newRootedFile(entropy: Entropy): KeyringFile {
   return { format: 1, id, root, epochs: { 1: encodeKey(epoch) } }
 }
 
-/** Creates the content of a keyring file under an external root key. */
 async function newFileUnder(keys: Keys, entropy: Entropy): Promise<KeyringFile> {
   const [digest, epoch] = await Promise.all([keys.wrap(entropy.bytes(32)), keys.wrap(entropy.bytes(32))])
   return { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } }

@@ -81,7 +81,6 @@ interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fa
   /** The status that a change asks for. */
   readonly asked?: (data: E['data']) => string
   readonly write: (base: string, call: ConsentCall<E['data']>) => Request
-  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, call: ConsentCall<E['data']>) => E['fact'] | undefined
   /** The fact that retries have ended, if something waits for the answer. */
   readonly givenUp?: () => Unanswered

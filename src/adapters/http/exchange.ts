@@ -112,7 +112,6 @@ export interface AnswerReader<F extends Fact> {
   readonly service: string
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => F | undefined
-  /** The fact that the service declined. */
   readonly declined: (answer: HttpAnswer) => F
   /** The fact that the outcome is unknown, with the text of the answer if there was one. */
   readonly lost: (text?: string) => F

@@ -80,12 +80,10 @@ type Undone =
 
 interface PortalOperation<E extends { readonly data: unknown; readonly fact: Fact }> {
   readonly effectClass: EffectClass
-  /** The subscription that a call changes. */
   readonly subscription?: (data: E['data']) => WantedSubscription
   /** What is recorded of a call that was declined or lost. */
   readonly undone?: (data: E['data']) => object
   readonly write: (base: string, headers: Record<string, string>, data: E['data'], secrets: Secrets) => Request
-  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly read: (text: string, data: E['data'], begunAt: Instant) => E['fact'] | undefined
 }
 

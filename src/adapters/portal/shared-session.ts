@@ -67,7 +67,6 @@ const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', identityDigest
 /** A login, and what the processes of a store share of it. */
 export interface SharedLogin {
   readonly login: PortalLogin
-  /** The session of an identity. */
   readonly shareOf: (identity: string) => SharedText
   readonly logins: LoginShare
 }
@@ -215,7 +214,6 @@ export class SharedSession implements PortalAuthenticator {
     return this.#endLogin(known, refused?.reason ?? describeRefusal(answer), refused?.afterMs)
   }
 
-  /** Records why there is no session. */
   async #endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
     await this.#recordLogin(reason)
     await this.#share.change(async () => JSON.stringify({ ...emptySession, login }))

@@ -30,7 +30,6 @@ export interface TokenKeeper {
 
 /** The token endpoint, and the credentials to request tokens with. */
 interface CredentialOptions extends ExchangeOptions {
-  /** The full URL. */
   readonly url: string
   readonly consumerKey: SecretSource
   readonly consumerSecret: SecretSource
@@ -111,7 +110,6 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
   }
 }
 
-/** Sends a token request with the present credentials. */
 async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
   const key = await secretFrom(options.consumerKey, 'consumer key')
   const secret = await secretFrom(options.consumerSecret, 'consumer secret')

@@ -110,7 +110,6 @@ function caution(status: ConsentStatus | null): number {
   return status === 'PENDENTE' ? 1 : 2
 }
 
-/** The events of a full reading that is believed. */
 function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[] {
   const { status, history, askedAt } = given
   const moves = movesOf(held, status, history, askedAt)

@@ -23,7 +23,6 @@ export interface KnownConsent {
   readonly isVanished: boolean
   /** A reading differs, or the service refused a change that it should allow. */
   readonly isUncertain: boolean
-  /** The differing status. */
   readonly shown: ListedStatus | null
   /** The requested status, and what became of the change. */
   readonly asked: RequestableStatus | null

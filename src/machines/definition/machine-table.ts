@@ -31,7 +31,6 @@ interface TableMove {
 interface TableEvent {
   readonly event: string
   readonly if?: EventCondition
-  /** It is marked as an anomaly. */
   readonly anomaly?: true
 }
 

@@ -9,7 +9,6 @@ interface SubjectContext {
   /** The interval of the latest schedule, and how many there were. */
   readonly everyMs: number
   readonly schedules: number
-  /** The reasons of the holds. */
   readonly holds: readonly string[]
 }
 

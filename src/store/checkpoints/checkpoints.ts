@@ -79,7 +79,6 @@ export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
   })
 }
 
-/** The events that named the log. */
 function originEvents() {
   return eventsOf(logStream).select('event.header').where('event.type', 'in', [beganType, resumedType])
 }

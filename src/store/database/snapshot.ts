@@ -98,7 +98,6 @@ export class Snapshot {
     return wrapSqliteErrors(this.#displayName, read)
   }
 
-  /** Reads a pragma of one value. */
   pragmaValue(name: string): unknown {
     return Object.values(this.pragma(name)[0] ?? {})[0]
   }

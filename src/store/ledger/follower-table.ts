@@ -94,7 +94,6 @@ export class FollowerTable {
     return this.#change(update.set({ position: at - 1, attempts: attempts + 1, due_at: dueAt, reason, is_parked }))
   }
 
-  /** Releases the lease of a follower. */
   async release(name: string): Promise<void> {
     await this.#change(updateHeld(name, this.#lease().owner).set({ lease_owner: null, lease_until: null }))
   }

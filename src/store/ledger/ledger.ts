@@ -67,7 +67,6 @@ export function* resolveEffect(
 export interface EffectMove {
   readonly effect: string
   readonly to: 'deferred' | 'parked' | 'pending' | 'started'
-  /** The states that it may be in. */
   readonly from: readonly EffectState[]
   /** The attempts that it must have: a higher count means that another process has tried it. */
   readonly attempts: number

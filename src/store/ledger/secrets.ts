@@ -151,7 +151,6 @@ export class Secrets {
     }
   }
 
-  /** Deletes a secret of a generation before `before`. */
   async drop(name: string, before: number): Promise<void> {
     const older = db.deleteFrom('secret').where('name', '=', name).where('generation', '<', before)
     await this.#connection.transact(() => rows(older))

@@ -47,7 +47,6 @@ export class Owners {
     return surveyPerson(this.#connection, subject)
   }
 
-  /** Those of the given parts that still exist. */
   existingParts<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
     return this.#connection.read(() => findPresent(parts))
   }
@@ -102,7 +101,6 @@ export class Owners {
     return this.#connection.rewrite()
   }
 
-  /** Searches the raw file for pieces of destroyed data. */
   searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
     return this.#connection.searchFile(pieces)
   }

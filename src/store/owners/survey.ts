@@ -25,7 +25,6 @@ export interface NamedPart {
 export interface PersonSurvey {
   readonly until: number
   readonly parts: readonly NamedPart[]
-  /** The streams whose events mention the person. */
   readonly streams: readonly string[]
   /** The command ids of those events, and of all other events of the person's consents and validations. */
   readonly commands: readonly string[]

@@ -50,7 +50,6 @@ export class Folding {
     this.#skipped.clear()
   }
 
-  /** Folds the next pages, up to the end of the log. */
   *foldPages(max: number): Steps<void> {
     this.isAtEnd = false
     for (let pages = 0; pages < max && !this.isAtEnd; pages++) yield* this.foldPage()

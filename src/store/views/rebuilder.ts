@@ -76,7 +76,6 @@ export async function rebuildAll(
   return rebuilt
 }
 
-/** One rebuild of one view. */
 interface ViewBuild extends RebuildParts {
   readonly view: View
   readonly side: SideTable

@@ -47,7 +47,6 @@ export class WriterCache {
     this.tree = tree
   }
 
-  /** Reads the end of the log and the edge of its tree. */
   static *load(): Steps<WriterCache> {
     const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
     const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
@@ -139,12 +138,10 @@ export class RecentDigests {
   #isStale = true
   #unswept = 0
 
-  /** Called when another process has written: `catchUp` then reads its rows. */
   markStale(): void {
     this.#isStale = true
   }
 
-  /** Drops everything in memory, after a failed commit. */
   forget(): void {
     this.#seen.clear()
     this.#position = 0

@@ -63,7 +63,6 @@ function deleteWhenDue(life: SubscriptionLife, at: number, silence: Silence): Su
 /** A subscription as the simulated portal keeps it. */
 export interface SimulatedSubscription {
   readonly id: number
-  /** The number of the user that it belongs to. */
   readonly user: number
   evento: string
   endpoint: string
