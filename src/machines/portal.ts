@@ -13,10 +13,7 @@ export type PortalEvent =
   | Event<'portal.recoveryRequested', { from: string; day: string } & PortalAddress>
   /** `day` is a day in Brasilia, `yyyy-MM-dd`; null means the portal's today. */
   | Event<'portal.failuresRequested', AskedFailures & PortalAddress>
-  /**
-   * Failure records of these days are read soon, to recover lost notifications. A day in `again` is being read now, and
-   * is read once more afterwards.
-   */
+  /** These days' failure records are read soon. A day in `again` is being read, and is read once more after that. */
   | Event<'portal.recoveryHastened', { reason: RecoveryReason } & HastenedDays>
   /** Its part `answered` lists the records in the portal's answer. */
   | Event<'portal.failuresListed', ListedFailures>
@@ -84,10 +81,7 @@ interface SoonDay extends DueDay {
 export interface ListedFailures {
   /** The requested day; null means the portal's today. */
   readonly day: string | null
-  /**
-   * Our events with records that cannot be read or have no content, so their notifications are lost. Null stands for
-   * records whose event is unreadable too.
-   */
+  /** Our events with unreadable or empty records: their notifications are lost. Null: the event is unreadable too. */
   readonly unread?: readonly (string | null)[]
   readonly read: number
   readonly unreadable: number

@@ -42,10 +42,7 @@ export class LogVerifier {
   #lastAt = ''
   #parts = 0
 
-  /**
-   * @param checkpoints whose signatures were verified, the smallest first
-   * @param keys the verifier key lines that they were verified with: the log has to name one of them
-   */
+  /** `keys` are the verifier key lines that the checkpoints were verified with: the log has to name one of them. */
   constructor(checkpoints: readonly Checkpoint[], keys: readonly string[]) {
     this.#checkpoints = checkpoints
     this.#keys = new Set(keys)

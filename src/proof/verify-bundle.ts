@@ -177,10 +177,7 @@ function parseGivenKey(line: string): VerifierKey {
 
 const lineLengthMax = 64 * 1024 * 1024
 
-/**
- * Reads the lines of a file, as far as it can be read: each ends with a newline, and is UTF-8. `failed` says that it
- * cannot be read, after a number of lines.
- */
+/** Reads the lines of a file, as far as it can be read. `failed` says that it cannot, after so many lines. */
 async function* readTexts(
   chunks: AsyncIterable<Uint8Array> | undefined,
   faults: Faults,

@@ -247,10 +247,7 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => findClaimable(this.#options.schemas, id, this.#lease(now)))
   }
 
-  /**
-   * Returns how long this process still holds an attempt; `undefined` when another one has begun. Extends the lease
-   * once a quarter of it has passed: earlier calls need no write.
-   */
+  /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
     if (until === undefined) return undefined
@@ -294,9 +291,7 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => nextDueAt(types, now, toInstant(until)))
   }
 
-  /**
-   * Retries the stopped views that are due, outside of appends, until the signal. Returns when the next one is due.
-   */
+  /** Retries the stopped views that are due, until the signal. Returns when the next one is due. */
   retryStoppedViews(signal: AbortSignal): Promise<number> {
     return this.#stoppedViews.retryDue(AbortSignal.any([signal, this.#closing.signal]))
   }

@@ -162,10 +162,7 @@ export class Keyring {
     return epoch
   }
 
-  /**
-   * Remembers an erasure, durable when it returns, for as long as backups from before it can be opened. The caller must
-   * hold a lock against other processes.
-   */
+  /** Remembers an erasure durably, while backups from before it open. Hold a lock against other processes. */
   remember(erasure: ErasureToRemember): void {
     this.#replaceFile(withErasure(this.#readFile(), erasure))
   }

@@ -59,11 +59,7 @@ export class Vault {
     return { ...key, epoch: keyring.epoch, wrapped: keyring.wrap(unwrapped, key.owner) }
   }
 
-  /**
-   * Seals a value for a place. The sealed bytes open only with the same place.
-   *
-   * @param kind the kind of the record that the part belongs to
-   */
+  /** Seals a value for a place: it opens only there. `kind` is the kind of the record that the part belongs to. */
   seal(key: OwnerKey, place: string, value: Json, kind = ''): SealedPart {
     const record = this.#recordKinds.has(kind) ? this.recordKey(key, eventOfPlace(place)) : undefined
     const sealing = record ? createSecretKey(record.key) : this.#unwrap(key)

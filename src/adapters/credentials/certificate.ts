@@ -117,10 +117,7 @@ function tryRead<T>(prefix: string, what: string, work: () => T, why = `its ${wh
 
 const certificateBlock = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]+-----END \1-----/g
 
-/**
- * Puts the certificate of the key first in PEM text, as TLS requires: some programs write another order, or leave an
- * old certificate of the same key in the file. Of several it takes the valid one that expires last.
- */
+/** Puts the certificate of the key first, as TLS requires. Of several it takes the valid one that expires last. */
 function orderChain(pem: string, key: string, now: number): string {
   const certs = pem.match(certificateBlock) ?? []
   if (certs.length < 2) return pem

@@ -6,11 +6,7 @@ import { holdsCpf } from '../../vocabulary/tax-numbers.ts'
 import { type Listing, readListing, trimEndSlashes } from '../http/answer-body.ts'
 import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
 
-/**
- * Writes the requests of the webhook portal and reads its answers: pure.
- *
- * @see document 3, sections 2 and 4
- */
+/** Writes the requests of the webhook portal and reads its answers: pure (document 3, sections 2 and 4). */
 
 /** The subscriber's own credentials, as they are sent. */
 export interface Secrets {

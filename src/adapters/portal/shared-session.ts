@@ -44,16 +44,10 @@ interface LoginRecord {
   readonly identityDigest: string
 }
 
-/**
- * Not in the contract; see docs/unspecified.md: the portal refuses another login within a minute. One second more, for
- * its clock.
- */
+/** The portal refuses another login within a minute (docs/unspecified.md). One second more, for its clock. */
 const loginPauseMs = 61_000
 const loginPauseReason = 'the portal allows one login a minute'
-/**
- * Not in the contract; see docs/unspecified.md: the second token lives an hour from the last answer. Five minutes less,
- * as a margin.
- */
+/** The second token lives an hour from the last answer (docs/unspecified.md). Five minutes less, as a margin. */
 const sessionLifetimeMs = 55 * 60_000
 const leasePollMs = 250
 const leasePollsMax = 40
@@ -125,10 +119,7 @@ export class SharedSession implements PortalAuthenticator {
     }
   }
 
-  /**
-   * Reports whether the portal rejected the session of a new login, and no other answer has renewed it: another login
-   * would not help. Later calls within the minute get the reason.
-   */
+  /** Whether the portal rejected a new session that no other answer has renewed: another login would not help. */
   async #isFinal(session: Session, answer: HttpAnswer): Promise<boolean> {
     const reason = `the portal rejects a new session: ${describeAnswer(answer)}`
     let isFinal = true
@@ -226,10 +217,7 @@ export class SharedSession implements PortalAuthenticator {
     await this.#options.logins.change(async () => JSON.stringify(record))
   }
 
-  /**
-   * Shares the tokens of an answer for the next call of any process. A newer login is not overwritten. Without a new
-   * second token the session is not prolonged.
-   */
+  /** Shares an answer's tokens. A newer login stays, and only a new second token prolongs the session. */
   async #shareTokens(session: Session, { headers }: HttpAnswer): Promise<Session> {
     const given = headers.get('x-csrf-token')
     const authorization = headers.get('set-token') ?? session.authorization
@@ -259,10 +247,7 @@ export class SharedSession implements PortalAuthenticator {
   }
 }
 
-/**
- * Not in the contract; see docs/unspecified.md: an ended session is answered 401, or 403 without a new second
- * token.
- */
+/** An ended session is answered 401, or 403 without a new second token (docs/unspecified.md). */
 function isSessionRejected({ status, headers }: HttpAnswer): boolean {
   return status === 401 || (status === 403 && !headers.has('x-csrf-token'))
 }

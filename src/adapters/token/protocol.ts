@@ -1,11 +1,7 @@
 import { z } from 'zod'
 import { parseJson } from '../../vocabulary/json.ts'
 
-/**
- * Writes the token request and reads its answer: pure.
- *
- * @see document 2, sections 2 and 4.1
- */
+/** Writes the token request and reads its answer: pure (document 2, sections 2 and 4.1). */
 
 /** A bearer token, and its remaining lifetime. */
 export interface Bearer {

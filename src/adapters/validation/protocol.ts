@@ -4,11 +4,7 @@ import type { Json } from '../../vocabulary/message.ts'
 import { trimEndSlashes } from '../http/answer-body.ts'
 import { type Claims, type ValidationResponse, validationResponseSchema } from './wire.ts'
 
-/**
- * Writes the validation request and reads its answer: pure.
- *
- * @see document 2, sections 2 and 4.2
- */
+/** Writes the validation request and reads its answer: pure (document 2, sections 2 and 4.2). */
 
 /** What the registry says of one claimed field. An absent field is not a mismatch. */
 export interface FieldResult {

@@ -93,10 +93,7 @@ export class EffectRunner {
     this.#onAttempted = onAttempted
   }
 
-  /**
-   * Makes one attempt, recorded before the request is sent, and returns whether it did. Effects that this process
-   * cannot perform stay unchanged for one that can.
-   */
+  /** Makes one attempt, recorded before the request leaves. False for an effect that this process cannot claim. */
   async makeAttempt(found: ClaimableEffect): Promise<boolean> {
     const claimed = await this.claimer.claim(found)
     if (claimed) await this.#attempt(claimed)

@@ -107,10 +107,7 @@ export type RetryDecision =
   | { readonly waitMs: number; readonly wait: 'known' | 'backoff' }
   | { readonly givenUp: string }
 
-/**
- * How often a service's own wait is used as given. Later it is only a lower bound: "in a second", answered all day
- * long, would cause requests and events all day long.
- */
+/** How often a service's own wait is used as given. Later it is a lower bound: it may be a second, all day long. */
 const knownWaitsMax = 20
 
 /** Chooses whether and when to retry after an attempt that certainly did nothing. */

@@ -70,9 +70,7 @@ export type ConsentEvent =
   | Event<'consent.changeContradicted', { status: ConsentStatus; lostAt?: Instant }>
   /** A late enough reading shows that the uncertain change was not made. To make it, it has to be requested again. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
-  /**
-   * Ends a change whose outcome a reading already showed. `status` is null without an answer, or if it was declined.
-   */
+  /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /** A deferred change was not sent, because it was no longer wanted. */
   | Event<'consent.changeWithheld', WithheldChange>
@@ -106,10 +104,7 @@ export type StatusEvent = Extract<
   { type: 'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired' | 'consent.conflicted' }
 >
 
-/**
- * `sentBefore`: an earlier request was answered, so the service received the person's data. `isDone`: a reading had
- * shown the requested status.
- */
+/** `sentBefore`: the service received the person's data before. `isDone`: a reading had shown the status. */
 interface WithheldChange {
   readonly asked: RequestableStatus
   readonly sentBefore?: true

@@ -14,10 +14,7 @@ import {
   type RequestableStatus,
 } from './status.ts'
 
-/**
- * How long a service may take to make a change whose answer was lost, and how far a copy of its records may be behind.
- * The contract gives no time; this is our policy `late-change-1`.
- */
+/** How long a lost change may take, and a copy of the records be behind: our policy `late-change-1`. */
 const lateChangeMs = 60_000
 
 type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
@@ -128,10 +125,7 @@ function notMade({ change, asked }: ConsentView, status: ConsentStatus): readonl
   return [{ type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...ends }]
 }
 
-/**
- * Checks that a reading shows the former status less than a minute after our change was lost: the service may still
- * make the change.
- */
+/** Checks that a reading shows the former status within a minute of our lost change: it may still be made. */
 function mayStillBeMade({ change, asked, lostAt }: ConsentView, { status, askedAt }: Reading): boolean {
   if (asked === null || endsChange(asked, status)) return false
   if (change === 'requested') return false

@@ -89,10 +89,7 @@ function findDrift(
   return [{ type: 'subscription.drifted', data }]
 }
 
-/**
- * Returns the portal's generation if it is later than ours: an earlier log, or another one, rotated to it. We use it,
- * since an older generation may have leaked.
- */
+/** The portal's generation if it is later than ours, by another log's rotation: the older one may have leaked. */
 function laterGeneration(context: SubscriptionContext, shown: number | null): number | undefined {
   return shown !== null && shown > context.generation ? shown : undefined
 }

@@ -130,10 +130,7 @@ async function bufferRequest(request: Request): Promise<Request> {
   return new Request(url, { method, headers, body: await request.arrayBuffer() })
 }
 
-/**
- * Delivers over real sockets. The system clock times each delivery until the end of its answer: advancing another clock
- * does not change how fast a receiver is.
- */
+/** Delivers over real sockets, timed by the system clock: advancing another clock makes no receiver slower. */
 function deliverOverSockets(stream: StreamingFetch): Deliver {
   return async (request, { onConnected, countBy }) => {
     const end = countBy(systemClock)

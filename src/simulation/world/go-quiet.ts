@@ -59,10 +59,7 @@ async function nextDueAt({ averba, clock }: World, until: Instant): Promise<Inst
   return [...calls, ...retries].sort()[0]
 }
 
-/**
- * Lists the handlers and followers whose last call failed and that were not released since, with the time of the next
- * call; null while parked.
- */
+/** Lists the handlers and followers that failed and were not released, with the next call: null while parked. */
 async function listTroubled({ notifications, log }: Averba) {
   const troubled: { description: string; retryAt: Instant | null }[] = []
   const add = (what: string, how: { attempts: number; reason: string; retryAt: Instant | null }) => {

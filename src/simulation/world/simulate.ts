@@ -19,22 +19,13 @@ export interface World extends Simulators {
   readonly averba: Averba
   readonly clock: VirtualClock
   readonly samples: typeof samples
-  /**
-   * The seed that repeats this world: the same seed and calls give the same log, byte for byte. A log in a file differs
-   * from one in memory.
-   */
+  /** The same seed and calls give the same log, byte for byte. A log in a file differs from one in memory. */
   readonly seed: number
   /** Whether no engine runs, because it crashed and was not restarted. */
   readonly isDown: boolean
-  /**
-   * Crashes the engine's process between two steps. Its promises never settle, its committed writes remain, and the
-   * services continue without it.
-   */
+  /** Crashes the engine's process: its promises never settle, its committed writes remain, the services go on. */
   crash(): void
-  /**
-   * Starts a new engine on the same store. A running engine is closed first, and its `run` ends. Handlers and followers
-   * must be registered again.
-   */
+  /** Starts a new engine on the same store, and closes a running one first. Register handlers and followers again. */
   restart(): Promise<Averba>
   /** Fills the disk so that no write succeeds, or frees it again. */
   fillDisk(isFull: boolean): Promise<void>

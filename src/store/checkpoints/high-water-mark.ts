@@ -142,10 +142,7 @@ export function* readLastResume(): Steps<{ position: number; resumed: ResumeReco
   return found && { position: found.position, resumed: parseHeader(found.header).data }
 }
 
-/**
- * Checks the signature by signing again, since Ed25519 is deterministic. Unlike a verification this runs synchronously,
- * so that opening a log does not depend on the timing of other threads.
- */
+/** Signs again and compares: synchronous, so that opening a log does not depend on the timing of other threads. */
 function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: string): boolean {
   const [own] = parseNote(signNote(text, name, signer))?.signatures ?? []
   if (!own) return false

@@ -40,9 +40,7 @@ export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
   /** Lists the tables of the database, as rows with a `name`. */
   readonly listTables: Statement
-  /**
-   * Gives a value that changes when another process has written: caches are then stale. Run inside a write transaction.
-   */
+  /** Gives a value that changes when another process has written. Run inside a write transaction. */
   readonly foreignWrites: Statement
   /** Whether other processes may write to the database. */
   readonly isShared: boolean

@@ -11,10 +11,7 @@ import type { EffectState } from '../../vocabulary/message.ts'
 
 /** The tables of the log and its ledger. Views have further tables. */
 export interface Schema {
-  /**
-   * One row, seldom changed: the version of these tables, the views that are up to date, and the keyring epoch that new
-   * keys are wrapped by, with the position where it began.
-   */
+  /** One row: the version of these tables, the running views, and the epoch of new keys with where it began. */
   head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number }
   /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
@@ -35,10 +32,7 @@ export interface Schema {
   checkpoint: { number: number; size: number; note: string; anchor: Uint8Array | null }
   /** Sealed personal data of an event. Rows can be deleted; the event's header keeps their hash. */
   part: { position: number; name: string; owner: number; sealed: Uint8Array }
-  /**
-   * One key per owner, wrapped by an epoch of the keyring, with its commitment. The row of an erased person stays, with
-   * an empty key of epoch 0, so that no new key is created.
-   */
+  /** One key per owner, wrapped by a keyring epoch. An erased person's row stays, with an empty key of epoch 0. */
   owner_key: {
     key: number
     owner: string

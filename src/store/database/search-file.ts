@@ -6,10 +6,7 @@ const chunkBytes = 4 * 1024 * 1024
 /** The length of the pieces that are searched for: the end of the tag identifies sealed bytes in a file. */
 export const pieceBytes = 16
 
-/**
- * A descriptor per searched file, kept open while the file exists: closing any descriptor of a file would drop SQLite's
- * locks on it in this process.
- */
+/** Kept open while the file exists: closing a descriptor of a file drops SQLite's locks on it in this process. */
 const descriptors = new Map<string, number>()
 
 /** Searches a raw file and its journal for pieces of 16 bytes, as somebody with access to the disk could. */

@@ -151,10 +151,7 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
   return to
 }
 
-/**
- * Removes an empty database without tables, which is left when a lost or new log is opened. It would block the restore.
- * Any other file stays.
- */
+/** Removes an empty database, which opening a lost or new log leaves: it would block the restore. */
 async function removeEmptyStore(path: string): Promise<void> {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
   // The write-ahead log may hold all the data.

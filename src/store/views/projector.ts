@@ -61,10 +61,7 @@ export class Projector {
     }
   }
 
-  /**
-   * Folds new events into every running view. A failing view is rolled back to before these events and stopped alone,
-   * in the same transaction. Running views need no checkpoint of their own.
-   */
+  /** Folds new events into the running views. One that fails is rolled back and stopped, in the same transaction. */
   *project(events: readonly RecordedEvent[], known: WriterCache): Steps<void> {
     const before = known.views
     const running = parseRunningViews(before)
