@@ -39,11 +39,10 @@ interface PendingState {
   readonly lastChangePosition: number
 }
 
-/** A replayed stream: the state of its machine, and its last event. */
+/** A replayed stream: the state of its machine, and its version. */
 interface LoadedStream {
   readonly pendingState: PendingState
   readonly version: number
-  readonly position: number
   readonly isOutdated?: boolean
 }
 
@@ -115,7 +114,7 @@ export class Decisions {
       const isSilent = this.#findMachine(stream).isSilent(event)
       const lastChangePosition = isSilent ? (lastChanges.get(stream) ?? pendingState.lastChangePosition) : position
       lastChanges.set(stream, lastChangePosition)
-      this.#loaded.set(stream, { pendingState: { ...pendingState, lastChangePosition }, version, position })
+      this.#loaded.set(stream, { pendingState: { ...pendingState, lastChangePosition }, version })
     }
   }
 
@@ -139,7 +138,7 @@ export class Decisions {
         const { version, position } = event
         const state = machine.evolve(loaded.pendingState.state, event)
         const lastChangePosition = machine.isSilent(event) ? loaded.pendingState.lastChangePosition : position
-        loaded = { pendingState: { state, pending: [], lastChangePosition }, version, position }
+        loaded = { pendingState: { state, pending: [], lastChangePosition }, version }
       }
       return page.length === filter.limit
     }
@@ -148,7 +147,7 @@ export class Decisions {
       // missed.
       const last = await this.#store.readLast({ stream })
       while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay })) await yieldToEventLoop()
-      if (last && last.version > loaded.version) loaded = { ...loaded, version: last.version, position: last.position }
+      if (last && last.version > loaded.version) loaded = { ...loaded, version: last.version }
     }
     if (loaded.version > 0) this.#loaded.set(stream, loaded)
     return loaded
@@ -167,7 +166,7 @@ function replayInput({ data, isStale }: MessageWithParts, event: Event): { input
 }
 
 function emptyStream(machine: Machine): LoadedStream {
-  return { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0, position: 0 }
+  return { pendingState: { state: machine.initial, pending: [], lastChangePosition: 0 }, version: 0 }
 }
 
 function applyPending(machine: Machine, { state, pending }: PendingState): MachineState {

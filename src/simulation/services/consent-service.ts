@@ -15,26 +15,6 @@ import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { Peer } from '../served/serve.ts'
 import type { ConsentPolicies, ServiceOptions } from './policies.ts'
 
-/**
- * The consent service as document 1 describes it. Behaviour that the document does not show is a policy, listed in
- * docs/unspecified.md.
- */
-export interface ConsentSimulator {
-  fetch(request: Request, peer?: Pick<Peer, 'clientName'>): Promise<Response>
-  /** Adds a consent and returns its id. As every method here, throws `INVALID_CPF` for an invalid CPF. */
-  addConsent(consent: NewConsent): string
-  /** Adds an awareness record and returns its id. */
-  addAwareness(awareness: NewAwareness): string
-  /** Logs a data subject in until a time, in milliseconds since 1970. */
-  logIn(cpf: string, untilMs: number): void
-  /** The current status of a consent at the service. */
-  statusOf(cpf: string, id: string): string | undefined
-  /** Changes a status at the service without the client. An overdue consent expires first. */
-  change(cpf: string, id: string, status: ConsentStatus): void
-  /** The number of requests, by method and route. */
-  readonly requests: ReadonlyMap<string, number>
-}
-
 type ConsentStatus = ConsentimentoDetalhado['status']
 
 /** A consent to add; absent members get sample values. */
@@ -95,17 +75,21 @@ const base = '/consentimento/v1'
 
 type ConsentApp = Hono<{ Bindings: { clientName?: string } }>
 
-/** Creates an empty consent service. */
-export function simulateConsentService(options: ConsentServiceOptions): ConsentSimulator {
+/** The consent service as document 1 describes it. */
+export type ConsentSimulator = ReturnType<typeof simulateConsentService>
+
+/** Creates an empty consent service. What document 1 does not show is a policy, listed in docs/unspecified.md. */
+export function simulateConsentService(options: ConsentServiceOptions) {
   const { clock, policies = {} } = options
   const records = new ConsentRecords(options)
   const logins = new Map<string, number>()
-  const requests = new Map<string, number>()
+  const counts = new Map<string, number>()
+  const requests: ReadonlyMap<string, number> = counts
   const app: ConsentApp = new Hono()
   app.use(async (context, next) => {
     await next()
     const route = `${context.req.method} ${context.req.routePath}`
-    requests.set(route, (requests.get(route) ?? 0) + 1)
+    counts.set(route, (counts.get(route) ?? 0) + 1)
   })
   addGuards(app, policies)
   addRecordRoutes(app, records, policies)
@@ -124,13 +108,19 @@ export function simulateConsentService(options: ConsentServiceOptions): ConsentS
   app.notFound(context => problemResponse(context, 404, 'Caminho desconhecido'))
   app.onError((_, context) => problemResponse(context, 500, 'Erro interno'))
   return {
+    /** The number of requests, by method and route. */
     requests,
-    fetch: async (request, peer) => app.fetch(request, peer ?? {}),
-    addConsent: consent => records.addConsent(consent),
-    addAwareness: awareness => records.addAwareness(awareness),
-    logIn: (cpf, untilMs) => void logins.set(parseCpf(cpf), untilMs),
-    statusOf: (cpf, id) => records.consentsOf(parseCpf(cpf)).get(id)?.status,
-    change(cpf, id, status) {
+    fetch: async (request: Request, peer?: Pick<Peer, 'clientName'>) => app.fetch(request, peer ?? {}),
+    /** Adds a consent and returns its id. As every method here, throws `INVALID_CPF` for an invalid CPF. */
+    addConsent: (consent: NewConsent) => records.addConsent(consent),
+    /** Adds an awareness record and returns its id. */
+    addAwareness: (awareness: NewAwareness) => records.addAwareness(awareness),
+    /** Logs a data subject in until a time, in milliseconds since 1970. */
+    logIn: (cpf: string, untilMs: number) => void logins.set(parseCpf(cpf), untilMs),
+    /** The current status of a consent at the service. */
+    statusOf: (cpf: string, id: string): string | undefined => records.consentsOf(parseCpf(cpf)).get(id)?.status,
+    /** Changes a status at the service without the client. An overdue consent expires first. */
+    change(cpf: string, id: string, status: ConsentStatus): void {
       const consent = records.consentsOf(parseCpf(cpf)).get(id)
       if (!consent) throw new TypeError(`Cannot change the consent "${id}": it does not exist`)
       records.changeStatus(consent, status)

@@ -2,21 +2,6 @@ import { Hono } from 'hono'
 import { tokenRequestSchema, tokenResponseSchema } from '../../adapters/token/wire.ts'
 import type { ServiceOptions, TokenPolicies } from './policies.ts'
 
-/**
- * The token endpoint as document 2 describes it. Behaviour that it does not show is a policy of docs/unspecified.md.
- */
-export interface TokenSimulator {
-  fetch(request: Request): Promise<Response>
-  /** Reports whether a bearer token is valid now. */
-  isValid(token: string): boolean
-  /** Ends the current token early. */
-  expire(): void
-  /** The number of requests that were answered with a token. */
-  readonly issued: number
-  /** The number of requests, refused ones included. */
-  readonly requests: number
-}
-
 interface TokenServiceOptions extends ServiceOptions<TokenPolicies> {
   readonly consumerKey: string
   readonly consumerSecret: string
@@ -24,8 +9,11 @@ interface TokenServiceOptions extends ServiceOptions<TokenPolicies> {
 
 const lifetimeMs = 3_600_000
 
-/** Creates a token endpoint for one contract. */
-export function simulateTokenService(options: TokenServiceOptions): TokenSimulator {
+/** The token endpoint as document 2 describes it. */
+export type TokenSimulator = Readonly<ReturnType<typeof simulateTokenService>>
+
+/** Creates a token endpoint for one contract. What document 2 does not show is a policy of docs/unspecified.md. */
+export function simulateTokenService(options: TokenServiceOptions) {
   const { clock, entropy, consumerKey, consumerSecret } = options
   const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
   const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
@@ -54,11 +42,15 @@ export function simulateTokenService(options: TokenServiceOptions): TokenSimulat
 
   const simulator = {
     fetch: async (request: Request) => app.fetch(request),
+    /** Reports whether a bearer token is valid now. */
     isValid: (candidate: string) => candidate !== '' && candidate === token && endsAt > clock.now(),
-    expire() {
+    /** Ends the current token early. */
+    expire(): void {
       endsAt = 0
     },
+    /** The number of requests that were answered with a token. */
     issued: 0,
+    /** The number of requests, refused ones included. */
     requests: 0,
   }
   return simulator

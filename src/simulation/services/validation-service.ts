@@ -4,21 +4,6 @@ import { parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ValidationPolicies } from './policies.ts'
 import { mediaType, xmlFault } from './token-service.ts'
 
-/**
- * The validation operation as document 2 describes it, over a small registry of persons. As in the contract's
- * demonstration environment, all persons are fictitious. Behaviour that the contract does not show is a policy of
- * docs/unspecified.md.
- */
-export interface ValidationSimulator {
-  fetch(request: Request): Promise<Response>
-  /** Adds a person to the registry. Claims are compared with it. */
-  addPerson(cpf: string, person: Claims): void
-  /** The number of answered validations: those that the provider would bill. */
-  readonly answered: number
-  /** The number of calls that were refused for their token. */
-  readonly refused: number
-}
-
 interface ValidationServiceOptions {
   readonly service: string
   readonly isTokenValid: (token: string) => boolean
@@ -32,8 +17,11 @@ const similarityFields =
 /** The fields of the request that the answer does not have. */
 const requestOnlyFields = /^(data_nascimento|endereco\.(complemento|municipio)|cnh\.codigo_situacao)$/
 
-/** Creates a validation service with an empty registry. */
-export function simulateValidationService(options: ValidationServiceOptions): ValidationSimulator {
+/** The validation operation as document 2 describes it, over a small registry of fictitious persons. */
+export type ValidationSimulator = Readonly<ReturnType<typeof simulateValidationService>>
+
+/** Creates a validation service with an empty registry. What document 2 does not show is a policy. */
+export function simulateValidationService(options: ValidationServiceOptions) {
   const { service, isTokenValid, policies = {} } = options
   const { errors = 'json', otherHeaders = 'accept', required = 'nothing' } = policies
   const { unknownPerson = 'unavailable', licenceName = 'compared' } = policies
@@ -63,8 +51,11 @@ export function simulateValidationService(options: ValidationServiceOptions): Va
 
   const simulator = {
     fetch: async (request: Request) => app.fetch(request),
+    /** Adds a person to the registry. Claims are compared with it. */
     addPerson: (cpf: string, person: Claims) => void persons.set(parseCpf(cpf), person),
+    /** The number of answered validations: those that the provider would bill. */
     answered: 0,
+    /** The number of calls that were refused for their token. */
     refused: 0,
   }
   return simulator

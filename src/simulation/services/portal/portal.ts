@@ -21,19 +21,6 @@ import {
   toAssinaturaListada,
 } from './subscription.ts'
 
-/**
- * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the automatic
- * deletion. Behaviour that the document does not show is a policy of docs/unspecified.md.
- */
-export interface PortalSimulator {
-  fetch(request: Request): Promise<Response>
-  /** Delivers an event to each active subscription for it whose user represents the recipient. */
-  notify(notice: PortalNotice): Promise<DeliveryResult[]>
-  /** For the policy `authentication: 'session'`: the number of logins, and `end` to end the session. */
-  readonly session: { readonly logins: number; end(): void }
-  readonly deliveries: { readonly succeeded: number; readonly failed: number }
-}
-
 interface PortalServiceOptions extends ServiceOptions<PortalPolicies> {
   readonly deliver: Deliver
   /** Measures the 3500 ms of a delivery; `clock` by default. */
@@ -48,8 +35,14 @@ const path = '/portal/api/ext/webhook'
 type PortalApp = Hono<{ Variables: { user: number } }>
 type PortalContext = Context<{ Variables: { user: number } }>
 
-/** Creates a portal without subscriptions. */
-export function simulatePortal(options: PortalServiceOptions): PortalSimulator {
+/**
+ * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the automatic
+ * deletion.
+ */
+export type PortalSimulator = ReturnType<typeof simulatePortal>
+
+/** Creates a portal without subscriptions. What document 3 does not show is a policy of docs/unspecified.md. */
+export function simulatePortal(options: PortalServiceOptions) {
   const { clock, entropy, deliver, timer = clock, headers = {}, policies = {} } = options
   const { authentication = 'headers', represents = 'everyone', users: otherUsers = [] } = policies
   const session = createSession(clock, entropy, policies.olderTokens ?? 'accept')
@@ -62,6 +55,8 @@ export function simulatePortal(options: PortalServiceOptions): PortalSimulator {
     if (authentication === 'session') return session.isKnown(given) ? 0 : -1
     return users.findIndex(each => Object.entries(each.headers).every(([name, value]) => given.get(name) === value))
   }
+
+  const hostSession: Readonly<Pick<typeof session, 'logins' | 'end'>> = session
 
   const app: PortalApp = new Hono()
   if (authentication === 'session') {
@@ -85,10 +80,12 @@ export function simulatePortal(options: PortalServiceOptions): PortalSimulator {
     return context.json(deliveries.failuresOf(context.get('user'), day))
   })
   return {
-    session,
+    /** For the policy `authentication: 'session'`: the number of logins, and `end` to end the session. */
+    session: hostSession,
     deliveries: deliveries.counts,
-    fetch: async request => app.fetch(request),
-    async notify(notice) {
+    fetch: async (request: Request) => app.fetch(request),
+    /** Delivers an event to each active subscription for it whose user represents the recipient. */
+    async notify(notice: PortalNotice): Promise<DeliveryResult[]> {
       checkRecipient(notice)
       subscriptions.passTime()
       const { evento, destinatarioTipo, destinatarioId } = notice
