@@ -50,8 +50,8 @@ export class Leases {
   }
 
   /**
-   * Tests whether the store is writable: inserts and deletes a row in one durable transaction, unless a write has failed
-   * within the last minute.
+   * Tests whether the store is writable: inserts and deletes a row in one durable transaction, unless a write has
+   * failed within the last minute.
    *
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not writable, or was not recently
    */

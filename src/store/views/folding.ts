@@ -158,15 +158,9 @@ function* writeFolded(folding: Folding, view: View, table: ViewTable, onRejoined
   // The view rejoins in this transaction, so events appended meanwhile have to be folded here.
   if (folding.isAtEnd) yield* folding.foldPages(largeStepPages)
   yield* table.write(folding.held.values())
-  if (folding.isAtEnd) yield* rejoinHead(view, onRejoined)
+  if (folding.isAtEnd) yield* joinHead(view, onRejoined)
   else yield* updateStopped(view, { position: folding.position })
   return folding.isAtEnd
-}
-
-/** Makes a view running again. The cached list is dropped before the commit: an append may follow at once. */
-export function* rejoinHead(view: View, onRejoined: () => void): Steps<void> {
-  yield* joinHead(view)
-  onRejoined()
 }
 
 function* recordFailure(schemas: Schemas, view: View, table: ViewTable, error: unknown): Steps<void> {

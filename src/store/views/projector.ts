@@ -172,10 +172,11 @@ export function* readRunningViews(): Steps<ReadonlySet<string>> {
   )
 }
 
-/** Adds a view to the running ones. */
-export function* joinHead(view: View): Steps<void> {
+/** Adds a view to the running ones. `onJoined` drops cached lists before the commit: an append may follow at once. */
+export function* joinHead(view: View, onJoined?: () => void): Steps<void> {
   const running = new Set(yield* readRunningViews()).add(viewVersionName(view))
   yield* rows(db.updateTable('head').set({ views: [...running].join(' ') }))
+  onJoined?.()
 }
 
 function* leaveHead(view: string): Steps<void> {

@@ -11,9 +11,9 @@ import {
   isFailureOfOneView,
   largeStepPages,
   recordStopReason,
-  rejoinHead,
   stepPages,
 } from './folding.ts'
+import { joinHead } from './projector.ts'
 import { SideTable, sweepDiscardedTables } from './side-table.ts'
 import { noSuchView } from './view-table.ts'
 
@@ -202,7 +202,7 @@ function* swap({ side, folding, view, onRejoined }: ViewBuild): Steps<boolean> {
   yield* foldExclusively(side, folding.foldPages(largeStepPages))
   if (!folding.isAtEnd) return false
   yield* side.swap(folding.held.values())
-  yield* rejoinHead(view, onRejoined)
+  yield* joinHead(view, onRejoined)
   return true
 }
 
