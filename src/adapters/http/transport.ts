@@ -2,7 +2,7 @@ import type { Agent, Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 import type { AverbaError } from '../../vocabulary/errors.ts'
-import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf, type StreamingFetch } from '../../vocabulary/fetch.ts'
+import { answerBytesMax, defaultBudgetMs, limitsOf } from '../../vocabulary/fetch.ts'
 import type { Certificate, UsableCertificate } from '../credentials/certificate.ts'
 import { RenewedCertificate } from '../credentials/renewed-certificate.ts'
 import type { Source } from '../credentials/secret.ts'
@@ -11,12 +11,7 @@ import { limitBytes, readBounded } from './answer-body.ts'
 type Undici = typeof import('undici')
 
 /** A `Fetch` over real sockets. Close it after use. */
-export interface HttpSocket {
-  readonly fetch: Fetch
-  /** An error after the head (too large, too slow, cut off) is thrown while the body is read. */
-  readonly stream: StreamingFetch
-  close(): Promise<void>
-}
+export type HttpSocket = Readonly<ReturnType<typeof openSocket>>
 
 /** Trusted authority, client certificate, and limits of the answer. */
 export interface SocketOptions {
@@ -45,7 +40,7 @@ const renewalWaitShare = 0.1
  * Opens an HTTP client over sockets. The certificate is loaded when the first request leaves. A function that returns
  * it is called again every minute, and later requests use the new certificate.
  */
-export function openSocket(options: SocketOptions): HttpSocket {
+export function openSocket(options: SocketOptions) {
   const { clock, certificate: source, onTrouble = () => undefined } = options
   const { budgetMs = defaultBudgetMs, bodyBytesMax = answerBytesMax } = options
   // Imported here: most commands open no socket, and the first request of a host should not wait for the import.
@@ -78,16 +73,17 @@ export function openSocket(options: SocketOptions): HttpSocket {
   }
 
   return {
-    async fetch(request) {
+    async fetch(request: Request): Promise<Response> {
       const answer = await send(request)
       const bytesMax = limitsOf(request).bodyBytesMax ?? bodyBytesMax
       return toResponse(answer, await readBounded(answer.body, bytesMax))
     },
-    async stream(request, onConnected) {
+    /** An error after the head (too large, too slow, cut off) is thrown while the body is read. */
+    async stream(request: Request, onConnected?: () => void): Promise<Response> {
       const answer = await send(request, onConnected)
       return toResponse(answer, toStream(answer.body, bodyBytesMax))
     },
-    async close() {
+    async close(): Promise<void> {
       isClosed = true
       await opened?.agent.close()
     },

@@ -8,33 +8,14 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
-import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
+import { createSimulators, credentials, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
 import type { Deliver } from '../services/portal/deliveries.ts'
-import { createAuthority, type IssuedCertificate } from './authority.ts'
+import { createAuthority } from './authority.ts'
 import { type Peer, serveHttps } from './serve.ts'
 
 /** The simulated services, running behind real TLS on loopback. */
-export interface RunningServices extends Simulators {
-  /** Options for `openAverba`: the addresses of the services, and how to authenticate. */
-  readonly options: Pick<Required<AverbaOptions>, ServiceName>
-  readonly samples: typeof samples
-  /** The consumer key and secret that the token service accepts. */
-  readonly credentials: { readonly consumerKey: string; readonly consumerSecret: string }
-  /** The headers that authenticate a call at the portal. */
-  readonly portalHeaders: Readonly<Record<string, string>>
-  /** The authority that all parties trust, as PEM text. */
-  readonly ca: string
-  /** The client certificate that the consent service accepts. */
-  readonly client: IssuedCertificate
-  /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
-  readonly receiver: IssuedCertificate
-  /** Sends deliveries for `host` on port 443 to a port of this machine. */
-  connect(host: string, port: number, address?: string): void
-  /** Starts over with only the samples: no faults, no requests, no `connect` routes. */
-  reset(): void
-  close(): Promise<void>
-}
+export type RunningServices = Readonly<Awaited<ReturnType<typeof startServices>>>
 
 /** The options of `startServices`. */
 export interface ServicesOptions {
@@ -56,7 +37,7 @@ const optionNames: readonly (keyof ServicesOptions)[] = ['clock', 'entropy', 'po
  * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
  * invalid; `MISCONFIGURED` for an unknown option
  */
-export async function startServices(options: ServicesOptions = {}): Promise<RunningServices> {
+export async function startServices(options: ServicesOptions = {}) {
   checkKnownNames(options, optionNames, { noun: 'option', code: 'MISCONFIGURED' })
   const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
@@ -85,24 +66,32 @@ export async function startServices(options: ServicesOptions = {}): Promise<Runn
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   return Object.assign(simulators, {
     samples,
+    /** The authority that all parties trust, as PEM text. */
     ca,
+    /** The client certificate that the consent service accepts. */
     client,
+    /** The consumer key and secret that the token service accepts. */
     credentials: { consumerKey, consumerSecret },
+    /** The headers that authenticate a call at the portal. */
     portalHeaders,
+    /** A server certificate for `localhost` and `*.exemplo.br`, for a receiver. */
     receiver,
+    /** Options for `openAverba`: the addresses of the services, and how to authenticate. */
     options: {
       consentService: { baseUrl: consentUrl, ca, certificate: client },
       tokenService: { url: `${tokenUrl}/token`, ca, consumerKey, consumerSecret },
       validationService: { baseUrl: validationUrl, ca, service },
       portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
-    },
+    } satisfies Pick<Required<AverbaOptions>, ServiceName>,
+    /** Sends deliveries for `host` on port 443 to a port of this machine. */
     connect: (host: string, port: number, address = '127.0.0.1') =>
       void routes.set(`${host}:443`, { host: address, port }),
-    reset() {
+    /** Starts over with only the samples: no faults, no requests, no `connect` routes. */
+    reset(): void {
       Object.assign(simulators, create())
       routes.clear()
     },
-    async close() {
+    async close(): Promise<void> {
       await outgoing.close()
       await Promise.all(servers.map(each => each.close()))
     },
