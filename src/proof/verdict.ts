@@ -39,10 +39,7 @@ export interface Verdict {
   readonly held: number
   /** The last event that a checkpoint signed by a witness covers, or 0. */
   readonly anchored: number
-  /**
-   * The newest checkpoint with a time stamp (RFC 3161). The signature of the authority is not verified, so the stamp
-   * does not raise the level.
-   */
+  /** The newest checkpoint with a time stamp (RFC 3161), whose signature is not verified: the level stays. */
   readonly stamped?: StampedCheckpoint | undefined
   /** Answers of anchors that were ignored, and why. They are not faults of the log. */
   readonly uncounted: readonly Fault[]

@@ -236,10 +236,7 @@ export function holdsRootKey(path: string): boolean {
   return readKeyringFile(path).root !== undefined
 }
 
-/**
- * Reads what a keyring file shows without its root key, and opens it when it holds that key. Throws as
- * `openKeyringFile` does.
- */
+/** Reads what a keyring file shows without its root key, or opens it. Throws as `openKeyringFile` does. */
 export async function inspectKeyringFile(
   path: string,
   entropy: Entropy,

@@ -28,10 +28,7 @@ export type Router<P extends PendingEffect = PendingEffect, F extends Fact = Fac
   route(pending: P, fact: F, since: number): Promise<DecisionRequest>
 }['route']
 
-/**
- * Routers by the type of the fact, for the effects of a map. A fact that a chunk recorder has replaced is routed as
- * that recorder made it.
- */
+/** Routers by the type of the fact, for the effects of a map. A fact of a chunk recorder is routed as it made it. */
 export type RoutersOf<M extends EffectMap> = {
   readonly [T in FactIn<M>['type']]?: Router<PendingIn<M, EndedBy<M, T>>, Extract<FactIn<M>, { type: T }>>
 }

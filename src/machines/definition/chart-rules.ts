@@ -2,10 +2,7 @@ import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, MachineContext 
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 
-/**
- * The words beside a state: why it does not take an event, by the event's type, or why it takes none. A state without
- * words asks its parent.
- */
+/** Why a state does not take an event, by the event's type, or why it takes none. Without words it asks its parent. */
 export interface StateMeta {
   readonly refuses?: Readonly<Record<string, Refusal>>
   readonly refusesAll?: Refusal

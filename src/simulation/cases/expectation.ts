@@ -36,10 +36,7 @@ export type ExpectedValue<T> = ExpectedMembers<T> | ((value: T) => void)
 
 type ExpectedMembers<T> = T extends object ? { readonly [K in keyof T]?: ExpectedMembers<T[K]> } : T
 
-/**
- * Compares a value with what is expected of it: of a list, every element. An `AssertionError` begins with `what`, and
- * shows what differs.
- */
+/** Compares a value, or every element of a list. An `AssertionError` begins with `what`, and shows what differs. */
 export function assertExpected(what: string, actual: unknown, expected: unknown): void {
   const isList = Array.isArray(expected)
   if (isList && Array.isArray(actual) && actual.length === expected.length)

@@ -141,10 +141,7 @@ const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and eff
 
 const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
 
-/**
- * Finds when the next effect of these types becomes due, or its lease ends, in milliseconds; infinity when none does
- * until an instant.
- */
+/** Finds when the next effect of these types becomes due or free of its lease, in ms: infinity if not until then. */
 export function* nextDueAt(types: readonly string[], now: Instant, until: Instant): Steps<number> {
   const ofTypes = oneOf('type', types)
   const [due] = yield* column<Instant | null>({

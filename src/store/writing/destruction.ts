@@ -41,10 +41,7 @@ export function* isSurveyOutdated(
   return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isEventOfPerson(subject, event))
 }
 
-/**
- * Reports whether every part exists and is not staged to be destroyed. An erasure need not find its parts: it destroys
- * their key.
- */
+/** Reports whether every part exists and is not staged to be destroyed. An erasure destroys their key instead. */
 export function* arePartsPresent({ parts, person }: Destruction, staged: readonly Destruction[]): Steps<boolean> {
   if (person) return true
   const inBatch = new Set(staged.flatMap(each => each.parts.map(partPlaceKey)))

@@ -35,10 +35,7 @@ const path = '/portal/api/ext/webhook'
 type PortalApp = Hono<{ Variables: { user: number } }>
 type PortalContext = Context<{ Variables: { user: number } }>
 
-/**
- * The webhook portal as document 3 describes it: five operations, deliveries, failure records, and the automatic
- * deletion.
- */
+/** The webhook portal of document 3: operations, deliveries, failure records, and the automatic deletion. */
 export type PortalSimulator = ReturnType<typeof simulatePortal>
 
 /** Creates a portal without subscriptions. What document 3 does not show is a policy of docs/unspecified.md. */
