@@ -183,7 +183,6 @@ function toPerformer<E extends ConsentEffect<string, object>>(
           return { ...read, data: { ...read.data, askedAt } }
         },
         declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
-        isSuccess: status => status === 200,
         lost: () => lost(pending),
       }
       return toOutcome(result, effectClass, reader, options.clock)

@@ -115,7 +115,8 @@ export interface AnswerReader<F extends Fact> {
   readonly declined: (answer: HttpAnswer) => F
   /** The fact that the outcome is unknown, with the text of the answer if there was one. */
   readonly lost: (text?: string) => F
-  readonly isSuccess: (status: number) => boolean
+  /** 200 alone is a success when absent. */
+  readonly isSuccess?: (status: number) => boolean
 }
 
 /**
@@ -140,7 +141,7 @@ export function toOutcome<F extends Fact>(
   if (result.status === 'lost') return unknownOutcome(result.reason)
   const { answer } = result
   const { status } = answer
-  if (reader.isSuccess(status)) {
+  if (reader.isSuccess?.(status) ?? status === 200) {
     const fact = reader.settled(answer.text)
     return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
   }

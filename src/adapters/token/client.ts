@@ -98,7 +98,6 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
             type: 'tokenService.credentialsRefused',
             data: { ...asked, httpStatus: status },
           }),
-          isSuccess: status => status === 200,
           lost: () => lost(pending),
         }
         const outcome = toOutcome(result, 'idempotent', reader, options.clock)

@@ -75,7 +75,6 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           service: 'validation service',
           settled: text => answeredFact(text, claims, pending, environment),
           declined: answer => declinedFact(answer, pending, opened.claims),
-          isSuccess: status => status === 200,
           lost: text => lostFact(pending, text),
         }
         return toOutcome(result, 'once', reader, options.clock)
