@@ -1,7 +1,7 @@
-import { isObject } from '../vocabulary/json.ts'
 import {
   areObjects,
   beganType,
+  isObject,
   logStream,
   machinesAddedType,
   type RecordedHeader,

@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../vocabulary/json.ts'
 import { streamOf } from '../vocabulary/names.ts'
 import { leafHashHex } from './compact-tree.ts'
 import { sha256 } from './encoding.ts'
-import { parseObject } from './recorded-header.ts'
+import { isObject, parseObject } from './recorded-header.ts'
 
 /** A destroyed part in a receipt: its position and name, the hash of its sealed bytes, and its event's leaf. */
 export interface DestroyedPart {

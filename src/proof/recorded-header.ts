@@ -1,4 +1,3 @@
-import { isObject } from '../vocabulary/json.ts'
 import type { PartMark } from '../vocabulary/message.ts'
 
 /** The members of a header that a verifier needs. A member of type `unknown` was not checked. */
@@ -67,6 +66,11 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
 /** Reports whether a value is an array of objects. */
 export function areObjects(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value) && value.every(isObject)
+}
+
+/** Reports whether a value is an object, and not an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The stream of the events about the log itself. */

@@ -22,8 +22,3 @@ function isShallow(value: Json): boolean {
   }
   return false
 }
-
-/** Reports whether a value is an object, and not an array. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { OversizedError } from '../../vocabulary/connection-errors.ts'
-import { isObject, parseJson } from '../../vocabulary/json.ts'
+import { parseJson } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -142,4 +142,8 @@ function scalarAt(value: Record<string, unknown>, name: string): string | undefi
 /** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
 function maskNumbers(text: string): string {
   return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
