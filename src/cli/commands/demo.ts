@@ -7,7 +7,6 @@ import { dayMs, hourMs } from '../../vocabulary/instant.ts'
 import { defineCommand } from '../command.ts'
 import { printLine } from '../output.ts'
 import { exitCodes } from '../terminal.ts'
-import { formatTimelineLine } from '../timeline.ts'
 
 const host = 'receptor.exemplo.br'
 const secondCpf = '52998224725'
@@ -192,10 +191,9 @@ async function summarize({ averba, services, store, say }: Demo) {
   say('')
   say('The events of the log (times in UTC, of the virtual clock):')
   let events = 0
-  for await (const event of averba.log.read()) {
-    events = event.position
-    const line = formatTimelineLine(event)
-    if (line) say(`  ${line}`)
+  for await (const { position, at, type } of averba.log.read()) {
+    events = position
+    say(`  ${String(position).padStart(4)}  ${at.slice(0, 16).replace('T', ' ')}  ${type}`)
   }
   const inactive = await averba.subscriptions.list({ inactive: true })
   const rows = (view: string) => rebuilt.find(each => each.view === view)?.rows ?? 0
