@@ -37,6 +37,19 @@ export interface Effects {
 
 const heldByOperator = 'parked by an operator'
 
+/** Why an operator cannot change the state of a call. */
+const refusalReasons: Readonly<Record<EffectState, string>> = {
+  unknown: 'it may have been done and is not repeated automatically: a person has to decide',
+  started: 'it is under way',
+  settled: 'it has ended',
+  declined: 'it has ended',
+  cancelled: 'it has ended',
+  parked: 'it is already parked',
+  pending: 'it will be sent automatically',
+  deferred: 'it will be sent automatically',
+}
+const probedReason = 'it may have been done: a pending reading will show it'
+
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
   /** Changes the state of an effect and records it; `from` lists the allowed states. */
@@ -48,9 +61,14 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
   ): Promise<void> {
     const createRequest = async (): Promise<DecisionRequest> => {
       const pending = await store.effect(id)
-      if (!pending) throw unknownCall(verb)
-      if (!from.includes(pending.state))
-        throw refusalError(refusalReason(pending, engine.classOf(pending.type) === 'probed'))
+      if (!pending) {
+        const hint = 'Give an id of effects.list, or the effect of an outcome'
+        throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: no call has this id`, { hint })
+      }
+      if (!from.includes(pending.state)) {
+        const isProbed = pending.state === 'unknown' && engine.classOf(pending.type) === 'probed'
+        throw refusalError(isProbed ? probedReason : refusalReasons[pending.state])
+      }
       const { type, attempts } = pending
       const isParking = verb === 'park'
       const data = {
@@ -74,41 +92,14 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     await commands.record({ method: `effects.${verb}`, id }, createRequest, commandOptions)
   }
 
-  async function* readPages(state: EffectState | undefined) {
-    if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
-    yield* effectPages(store, state && [state])
-  }
-
   return {
     get: id => store.effect(id),
-    list: ({ state } = {}) => lazyList(() => readPages(state)),
+    list: ({ state } = {}) =>
+      lazyList(async function* () {
+        if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
+        yield* effectPages(store, state && [state])
+      }),
     retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),
     park: (id, commandOptions) => changeState(id, 'park', ['pending', 'deferred'], commandOptions),
-  }
-}
-
-function unknownCall(verb: string): AverbaError {
-  return new AverbaError('NOT_FOUND', `Cannot ${verb} the call: no call has this id`, {
-    hint: 'Give an id of effects.list, or the effect of an outcome',
-  })
-}
-
-function refusalReason({ state }: PendingEffect, isProbed: boolean): string {
-  switch (state) {
-    case 'unknown':
-      return isProbed
-        ? 'it may have been done: a pending reading will show it'
-        : 'it may have been done and is not repeated automatically: a person has to decide'
-    case 'started':
-      return 'it is under way'
-    case 'settled':
-    case 'declined':
-    case 'cancelled':
-      return 'it has ended'
-    case 'parked':
-      return 'it is already parked'
-    case 'pending':
-    case 'deferred':
-      return 'it will be sent automatically'
   }
 }

@@ -63,10 +63,8 @@ export interface Log {
   read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
 }
 
-/** Whether a value is an event type. Any other value could hold personal data, and is not logged. */
-function isEventType(type: unknown): type is string {
-  return typeof type === 'string' && /^[a-z]+\.[A-Za-z]+$/.test(type)
-}
+/** Any other text could hold personal data, and is not logged. */
+const eventType = /^[a-z]+\.[A-Za-z]+$/
 
 /** The verb of the error and the log message, by what an operator does with a parked follower. */
 const resumeActions = {
@@ -74,32 +72,28 @@ const resumeActions = {
   past: { verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
 } as const
 
-type ResumeAction = keyof typeof resumeActions
-
-function notParkedError(name: string, how: ResumeAction): AverbaError {
-  const message = `Cannot ${resumeActions[how].verb} "${name}": no parked follower has this name`
-  return new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
-}
-
 /** Creates the `log` area, for a version that records events of these types. */
 export function createLog({ store, commands, followers, log }: ApiContext, knownTypes: ReadonlySet<string>): Log {
-  async function findParked(name: string, how: ResumeAction): Promise<Follower> {
+  /** Resumes a parked follower, unless another call has resumed it meanwhile. `record` runs before. */
+  async function resume(
+    name: string,
+    how: keyof typeof resumeActions,
+    record?: (parked: Follower) => Promise<unknown>,
+  ): Promise<number> {
+    const { verb, logMessage } = resumeActions[how]
     const found = await store.followers.find(name)
-    if (found?.isParked) return found
-    throw notParkedError(name, how)
-  }
-
-  /** Resumes the follower, unless another call has resumed it meanwhile. */
-  async function resume(follower: Follower, how: ResumeAction): Promise<number> {
-    const { name, position } = follower
-    if (!(await store.followers.resume(follower, how))) throw notParkedError(name, how)
+    if (found?.isParked) await record?.(found)
+    if (!found?.isParked || !(await store.followers.resume(found, how))) {
+      const message = `Cannot ${verb} "${name}": no parked follower has this name`
+      throw new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
+    }
     store.changes.wake()
-    log({ message: resumeActions[how].logMessage, follower: name, position: position + 1 })
-    return position + 1
+    log({ message: logMessage, follower: name, position: found.position + 1 })
+    return found.position + 1
   }
 
   return {
-    read(filter) {
+    read(filter = {}) {
       checkFilter(filter)
       return readLog(store, knownTypes, filter)
     },
@@ -107,36 +101,26 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
       checkId(name, 'name of a follower')
       followers.follow(name, types, handler, time)
       for (const type of types.filter(each => !knownTypes.has(each))) {
-        const named = isEventType(type) && { detail: type }
-        log({
-          message: 'a follower has an event type that this version does not record',
-          follower: name,
-          ...named,
-        })
+        const named = typeof type === 'string' && eventType.test(type) && { detail: type }
+        log({ message: 'a follower has an event type that this version does not record', follower: name, ...named })
       }
     },
     followers: () => followers.list(),
-    retry: async name => void (await resume(await findParked(name, 'again'), 'again')),
-    async skip(name, ask = {}) {
-      const follower = await findParked(name, 'past')
-      const data = { follower: name, position: follower.position + 1, reason: follower.reason }
-      const message = { type: 'follower.skip', data }
-      await commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
-      return resume(follower, 'past')
-    },
+    retry: async name => void (await resume(name, 'again')),
+    skip: (name, ask = {}) =>
+      resume(name, 'past', ({ position, reason }) => {
+        const message = { type: 'follower.skip', data: { follower: name, position: position + 1, reason } }
+        return commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
+      }),
   }
 }
 
-function checkFilter({ after, types, ...filter }: EventFilter = {}): void {
+function checkFilter({ after, types, stream, fromVersion }: EventFilter): void {
   if (after !== undefined) checkPosition(after, 'after')
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
     throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of event types', {
       hint: "Give it as ['consent.revoked']",
     })
-  checkVersion(filter)
-}
-
-function checkVersion({ stream, fromVersion }: EventFilter): void {
   if (fromVersion === undefined) return
   if (stream !== undefined && Number.isSafeInteger(fromVersion) && fromVersion > 0) return
   throw new AverbaError(
@@ -148,22 +132,18 @@ function checkVersion({ stream, fromVersion }: EventFilter): void {
   )
 }
 
-/** A misspelt type would silently find nothing. A type of another version is known if an event has it. */
-async function checkTypes(store: LogStore, knownTypes: ReadonlySet<string>, types: readonly string[]): Promise<void> {
+async function* readLog<T extends keyof Events>(
+  store: LogStore,
+  knownTypes: ReadonlySet<string>,
+  filter: EventFilter<T>,
+): AsyncIterable<Recorded<T>> {
+  const { backward = false, types = [] } = filter
+  // A misspelt type would silently find nothing. A type of another version is known if an event has it.
   for (const type of types) {
     if (knownTypes.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
     throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
       hint: 'Event types are the keys of Events, such as consent.revoked',
     })
   }
-}
-
-async function* readLog<T extends keyof Events>(
-  store: LogStore,
-  knownTypes: ReadonlySet<string>,
-  filter: EventFilter<T> = {},
-): AsyncIterable<Recorded<T>> {
-  const { backward = false } = filter
-  await checkTypes(store, knownTypes, filter.types ?? [])
   yield* readEvents(store, { ...filter, backward })
 }
