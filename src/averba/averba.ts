@@ -2,22 +2,22 @@ import { loadTracing } from '../adapters/opentelemetry.ts'
 import { type ApiContext, createApiContext, createRows } from '../api/api-context.ts'
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
-import { type AuditMethods, createAuditModule } from '../api/audit/module.ts'
+import { createAuditModule } from '../api/audit/module.ts'
 import { checkOptions } from '../api/check-options.ts'
 import { Commands } from '../api/commands.ts'
-import { type ConsentMethods, createConsentModule } from '../api/consents/module.ts'
+import { createConsentModule } from '../api/consents/module.ts'
 import type { Events, Recorded } from '../api/events.ts'
-import { createHealthModule, type HealthMethods } from '../api/health/module.ts'
+import { createHealthModule } from '../api/health/module.ts'
 import { createHttpClients } from '../api/http-clients.ts'
-import { createLogModule, type LogMethods } from '../api/log/module.ts'
+import { createLogModule } from '../api/log/module.ts'
 import type { DueItem, Figures, Module } from '../api/module.ts'
-import { createNotificationModule, type NotificationMethods } from '../api/notifications/module.ts'
+import { createNotificationModule } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
-import { createReceiverModule, type ReceiverMethods } from '../api/receiver/module.ts'
+import { createReceiverModule } from '../api/receiver/module.ts'
 import { SubjectDirectory } from '../api/subject-directory.ts'
-import { createSubjectModule, type SubjectMethods } from '../api/subjects/module.ts'
-import { createSubscriptionModule, type SubscriptionMethods } from '../api/subscriptions/module.ts'
-import { createValidationModule, type ValidationMethods } from '../api/validations/module.ts'
+import { createSubjectModule } from '../api/subjects/module.ts'
+import { createSubscriptionModule } from '../api/subscriptions/module.ts'
+import { createValidationModule } from '../api/validations/module.ts'
 import { type EngineEvents, isEngineEvent } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
@@ -74,17 +74,11 @@ export function defineConfig(options: AverbaOptions): AverbaOptions {
   return options
 }
 
+/** The methods of every area. */
+type AreaMethods = ReturnType<typeof createModules>['methods']
+
 /** An open log with the configured services. */
-export interface Averba
-  extends ConsentMethods,
-    ValidationMethods,
-    SubscriptionMethods,
-    NotificationMethods,
-    ReceiverMethods,
-    LogMethods,
-    SubjectMethods,
-    AuditMethods,
-    HealthMethods {
+export interface Averba extends AreaMethods {
   /**
    * The rows of a view as they were at a position or an instant of the log, built from the log in memory. An instant
    * shows what averba knew at that time.

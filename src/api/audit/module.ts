@@ -79,13 +79,8 @@ export interface Audit {
   export(dir: string): Promise<ExportResult>
 }
 
-/** The area of proofs and reports. */
-export interface AuditMethods {
-  readonly audit: Audit
-}
-
 /** Creates the module of proofs and reports. */
-export function createAuditModule(context: ApiContext): Module<AuditMethods> {
+export function createAuditModule(context: ApiContext): Module<{ audit: Audit }> {
   const { store, engine } = context
   const path = context.options.store
   const filePath = () => {

@@ -12,15 +12,10 @@ import { expireConsents, lapsesUntil, nextLapseAt } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
 
-/** The areas of the consent service (document 1). */
-export interface ConsentMethods {
-  readonly consents: Consents
-  readonly awareness: AwarenessArea
-  readonly logins: Logins
-}
-
 /** Creates the module of the consent service. */
-export function createConsentModule(context: ApiContext): Module<ConsentMethods> {
+export function createConsentModule(
+  context: ApiContext,
+): Module<{ consents: Consents; awareness: AwarenessArea; logins: Logins }> {
   const { clock, http, options } = context
   const { consentService } = options
   logUnmadeChanges(context)

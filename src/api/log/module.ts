@@ -13,14 +13,11 @@ import type { DueItem, Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
 
-/** The areas of the log and of its pending calls. */
-export interface LogMethods {
-  readonly log: Log
-  readonly effects: Effects
-}
-
 /** Creates the module of the log, for a version with these machines. */
-export function createLogModule(context: ApiContext, machines: readonly Machine[]): Module<LogMethods> {
+export function createLogModule(
+  context: ApiContext,
+  machines: readonly Machine[],
+): Module<{ log: Log; effects: Effects }> {
   const { store } = context
   return {
     methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },

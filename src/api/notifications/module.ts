@@ -4,13 +4,8 @@ import { checkHandlers } from '../health-check.ts'
 import type { HandlerTroubles, Module } from '../module.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 
-/** The inbox (document 3). */
-export interface NotificationMethods {
-  readonly notifications: Notifications
-}
-
 /** Creates the module of the inbox. */
-export function createNotificationModule(context: ApiContext): Module<NotificationMethods> {
+export function createNotificationModule(context: ApiContext): Module<{ notifications: Notifications }> {
   return {
     methods: { notifications: createNotifications(context) },
     checks: { notifications: async () => checkHandlers(await countTroubled(context.views)) },

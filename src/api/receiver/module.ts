@@ -8,16 +8,11 @@ import { routeNotification } from '../notifications/route-notification.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 import { RefusedNotifications } from './refused-notifications.ts'
 
-/** The receiver of the portal's notifications (document 3, section 6). */
-export interface ReceiverMethods {
-  readonly receiver: Receiver
-}
-
 /** Creates the module of the receiver, which stores notifications and counts those that it refuses. */
 export function createReceiverModule(
   context: ApiContext,
   { declarations, secrets, methods }: SubscriptionModule,
-): Module<ReceiverMethods> {
+): Module<{ receiver: Receiver }> {
   const { clock, engine, options, log, tracing } = context
   const refused = new RefusedNotifications(evento => declarations.isDeclared(evento))
   /** Only declared events are logged: anyone may send any name. */

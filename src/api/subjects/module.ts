@@ -9,13 +9,8 @@ import { createErasures, createKeyPerformers, type Erasures } from './erasures.t
 import { createHolds, type Holds, logIdleRetention, Retention } from './retention.ts'
 import { createReveals, type Reveals } from './reveals.ts'
 
-/** The area of data subjects. */
-export interface SubjectMethods {
-  readonly subjects: DataSubjects
-}
-
 /** Creates the module of data subjects, with erasure and retention. */
-export function createSubjectModule(context: ApiContext): Module<SubjectMethods> {
+export function createSubjectModule(context: ApiContext): Module<{ subjects: DataSubjects }> {
   const retention = new Retention(context)
   logIdleRetention(context)
   const gather = (selector: SubjectSelector) => (language: Language) => gatherSubjectReport(context, selector, language)

@@ -20,13 +20,8 @@ import { routeSubscriptions } from './routes.ts'
 import { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 import { createSubscriptions, listDueDeletions, type Subscriptions } from './subscriptions.ts'
 
-/** The area of the foreign-trade portal (document 3). */
-export interface SubscriptionMethods {
-  readonly subscriptions: Subscriptions
-}
-
 /** The module of the portal, with what the receiver needs. */
-export interface SubscriptionModule extends Module<SubscriptionMethods> {
+export interface SubscriptionModule extends Module<{ subscriptions: Subscriptions }> {
   readonly declarations: DeclaredSubscriptions
   readonly secrets: SubscriptionSecrets
 }

@@ -8,16 +8,11 @@ import { indexValidated, routeAnswer } from './reuse.ts'
 import { checkToken, hostToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 
-/** The area of the validation service (document 2). */
-export interface ValidationMethods {
-  readonly validations: Validations
-}
-
 /** Creates the module of validations and of their token. `standings` records the use of named consents. */
 export function createValidationModule(
   context: ApiContext,
   standings: Pick<Standings, 'use' | 'standing'>,
-): Module<ValidationMethods> {
+): Module<{ validations: Validations }> {
   const { validationService, tokenService } = context.options
   return {
     methods: { validations: createValidations(context, standings) },
