@@ -1,7 +1,9 @@
 import type { CienciaDetalhada, ConsentimentoDetalhado } from '../adapters/consent/wire.ts'
+import type { ListedFailure } from '../adapters/portal/protocol.ts'
 import type { Falha } from '../adapters/portal/wire.ts'
 import type { ValidationResult } from '../adapters/validation/protocol.ts'
-import type { Instant, Problem } from '../vocabulary/message.ts'
+import type { SubscriptionReading } from '../machines/subscription/messages.ts'
+import type { Problem } from '../vocabulary/message.ts'
 
 /** The sealed part of a notification. */
 export type SealedBody = {
@@ -12,23 +14,10 @@ export type SealedBody = {
 }
 
 /** A subscription as listed by the portal, with a keyed digest instead of its secrets. */
-export type ListedAtPortal = {
-  readonly remoteId: number
-  readonly evento: string
-  readonly endpoint: string
-  readonly secrets: string
-  /** The generation of its secrets; null when they are not ours. */
-  readonly generation: number | null
-  readonly isDeleted: boolean
-  readonly lastSuccessAt: Instant | null
-  readonly registeredAt: Instant | null
-}
+export type ListedAtPortal = Omit<SubscriptionReading, 'deletedAt' | 'readAt'> & { readonly secrets: string }
 
 /** The id and the time of one failure record of an answer. */
-export interface AnsweredFailure {
-  readonly remoteId: number
-  readonly failedAt: Instant | null
-}
+export type AnsweredFailure = Pick<ListedFailure, 'remoteId' | 'failedAt'>
 
 /** What the parts hold that the API opens, as they were sealed. */
 export interface SealedParts {

@@ -44,27 +44,20 @@ async function selectExpired({ views }: ApiContext, now: Instant, last: { consen
   return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
 }
 
+/** Selects the consents that expire after now, the next one first. */
+function selectComing({ views, clock }: ApiContext) {
+  const open = views.selectFrom('consents').select(['consent', 'lapses_at']).orderBy('lapses_at')
+  return open.where('lapses_at', '>', toInstant(clock.now()))
+}
+
 /** When the next consent expires. */
-export async function nextLapseAt({ views, clock }: ApiContext): Promise<number> {
-  const next = await undefinedIfStopped(
-    views
-      .selectFrom('consents')
-      .select('lapses_at')
-      .where('lapses_at', '>', toInstant(clock.now()))
-      .orderBy('lapses_at')
-      .limit(1)
-      .executeTakeFirst(),
-  )
+export async function nextLapseAt(context: ApiContext): Promise<number> {
+  const next = await undefinedIfStopped(selectComing(context).limit(1).executeTakeFirst())
   return next?.lapses_at ? fromInstant(next.lapses_at) : Number.POSITIVE_INFINITY
 }
 
 /** The consents that expire until an instant. */
-export async function lapsesUntil({ views, clock }: ApiContext, until: Instant): Promise<DueItem[]> {
-  const rows = await views
-    .selectFrom('consents')
-    .select(['consent', 'lapses_at'])
-    .where('lapses_at', '>', toInstant(clock.now()))
-    .where('lapses_at', '<=', until)
-    .execute()
+export async function lapsesUntil(context: ApiContext, until: Instant): Promise<DueItem[]> {
+  const rows = await selectComing(context).where('lapses_at', '<=', until).execute()
   return rows.flatMap(({ consent, lapses_at: at }) => (at === null ? [] : [{ what: 'expiry', at, id: consent }]))
 }

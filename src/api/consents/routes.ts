@@ -18,11 +18,12 @@ export async function routeConsents(
 ): Promise<DecisionRequest> {
   const { items, unreadable, askedAt } = fact.data
   const owner = pending.stream
-  const again = nextSync(context, pending)
   const when = askedAt !== undefined && { askedAt }
-  const count = { read: items.length, unreadable: unreadable.length, ...when, ...again }
-  if (await context.subjects.isErased(owner))
-    return { targets: [{ stream: owner, message: toListedMessage({ ...count, changed: 0 }) }] }
+  const count = { read: items.length, unreadable: unreadable.length, ...when, ...nextSync(context, pending) }
+  const toListed = (more: { changed: number; isPartial?: true }): MessageWithParts => {
+    return { type: 'consentService.consentsListed', data: { ...count, ...more } }
+  }
+  if (await context.subjects.isErased(owner)) return { targets: [{ stream: owner, message: toListed({ changed: 0 }) }] }
   const subject = idOfStream(owner)
   const targets: AddressedMessage[] = []
   const indexEntries = []
@@ -48,11 +49,13 @@ export async function routeConsents(
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
   // A record without an id may be any of the missing ones, and a stopped view does not know all consents.
-  const knownStreams = hasUnnamed ? undefined : await readKnownStreams(context, subject)
-  const missing = knownStreams?.filter(stream => !seen.has(stream)) ?? []
-  for (const stream of missing) targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
+  const rows = context.views.selectFrom('consents').select('consent').where('subject', '=', subject)
+  const known = hasUnnamed ? undefined : await undefinedIfStopped(rows.execute())
+  const missing = known?.filter(({ consent }) => !seen.has(consent)) ?? []
+  for (const { consent: stream } of missing)
+    targets.push({ stream, message: { type: 'consent.miss', data: {} }, since })
   const listed = (changed: number): MessageWithParts => ({
-    ...toListedMessage({ ...count, changed, ...(!knownStreams && { isPartial: true }) }),
+    ...toListed({ changed, ...(!known && { isPartial: true }) }),
     ...(unreadable.length > 0 && { parts: { unreadable: { owner, value: unreadable } } }),
   })
   return { targets: [...targets, { stream: owner, message: listed }], indexEntries }
@@ -71,13 +74,4 @@ function groupById({ items, unreadable }: Listing<ListRecord<Summary>>) {
   for (const id of ids) if (id !== undefined) unclear.add(id)
   for (const id of unclear) byId.delete(id)
   return { byId, unclear, hasUnnamed: ids.includes(undefined) }
-}
-
-async function readKnownStreams({ views }: ApiContext, subject: string): Promise<string[] | undefined> {
-  const rows = views.selectFrom('consents').select('consent').where('subject', '=', subject).execute()
-  return (await undefinedIfStopped(rows))?.map(({ consent }) => consent)
-}
-
-function toListedMessage(data: object): MessageWithParts {
-  return { type: 'consentService.consentsListed', data }
 }

@@ -1,5 +1,5 @@
 import type { ErasureCompleted } from '../../machines/subject/messages.ts'
-import type { DestroyedPart, ProvenEvent } from '../../proof/erasure.ts'
+import type { CheckedReceipt, ProvenEvent } from '../../proof/erasure.ts'
 import { readLeaf } from '../../store/log/read.ts'
 import { findMentions } from '../../store/owners/survey.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
@@ -17,23 +17,12 @@ export interface CompletedErasure extends Omit<ErasureCompleted, 'copiesOpenUnti
 }
 
 /** What an erasure destroyed and how far it has come, built from the log. `checkErasureReceipt` checks it offline. */
-export interface ErasureReceipt {
+export interface ErasureReceipt extends CheckedReceipt {
   readonly format: 'averba erasure 1'
   readonly log: string
   readonly subject: SubjectRef
-  readonly requester: string
-  readonly legalBasis: string
   /** Kinds of parts that were kept, together with the key. */
   readonly keeps: readonly string[]
-  readonly erasedAt: Instant
-  readonly destroyed: {
-    readonly parts: readonly DestroyedPart[]
-    /** SHA-256 over the list of the parts, as in the event of the erasure. */
-    readonly list: string
-    readonly keys: number
-    readonly indexRows: number
-    readonly calls: readonly string[]
-  }
   /** Null until all other keys were rewrapped and the file was searched. */
   readonly completed: CompletedErasure | null
   /** When the older epochs were destroyed, after which no backup opens the sealed data. Null while the key is kept. */
