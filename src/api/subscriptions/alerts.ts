@@ -25,23 +25,16 @@ const readingAgeMaxMs = 2 * dayMs
 const readingsMax = 62
 
 /** Finds what is wrong with our subscriptions, by the log alone. */
-export class SubscriptionAlerts {
-  readonly #context: ApiContext
-  readonly #declarations: DeclaredSubscriptions
-  readonly #secrets: SubscriptionSecrets
-  #loggedKeys: ReadonlySet<string> = new Set()
-
-  constructor(context: ApiContext, declarations: DeclaredSubscriptions, secrets: SubscriptionSecrets) {
-    this.#context = context
-    this.#declarations = declarations
-    this.#secrets = secrets
-  }
+export function createAlerts(context: ApiContext, declarations: DeclaredSubscriptions, secrets: SubscriptionSecrets) {
+  const { clock, log, options, store } = context
+  const isConcerned = options.portal !== undefined || options.receiver !== undefined
+  let loggedKeys: ReadonlySet<string> = new Set()
 
   /** Checks the subscriptions, for `health()`; `undefined` when neither portal nor receiver is configured. */
-  async check(): Promise<CheckResult | undefined> {
-    if (!this.#isConcerned()) return undefined
-    const unapplied = await this.#secrets.unapplied()
-    const alerts = await this.#findAlerts(unapplied)
+  async function check(): Promise<CheckResult | undefined> {
+    if (!isConcerned) return undefined
+    const unapplied = await secrets.unapplied()
+    const alerts = await findAlerts(unapplied)
     const details = alerts.map(each => each.detail)
     if (unapplied.length > 0) {
       const todo = 'plan and apply; until then the former secret is accepted'
@@ -53,40 +46,39 @@ export class SubscriptionAlerts {
     return { ok: false, detail: details.join('; '), ...daysLeft }
   }
 
-  async logNew(): Promise<void> {
-    if (!this.#isConcerned()) return
-    const alerts = await this.#findAlerts(await this.#secrets.unapplied())
-    for (const { key, line } of alerts) if (!this.#loggedKeys.has(key)) this.#context.log(line)
-    this.#loggedKeys = new Set(alerts.map(each => each.key))
+  async function logNew(): Promise<void> {
+    if (!isConcerned) return
+    const alerts = await findAlerts(await secrets.unapplied())
+    for (const { key, line } of alerts) if (!loggedKeys.has(key)) log(line)
+    loggedKeys = new Set(alerts.map(each => each.key))
   }
 
-  #isConcerned(): boolean {
-    const { portal, receiver } = this.#context.options
-    return Boolean(portal || receiver)
-  }
-
-  async #findAlerts(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
-    const rows = await subscriptionRows(this.#context)
-    const now = this.#context.clock.now()
-    const listed = await this.#context.store.readLast({ stream: portalStream, types: ['portal.listed'] })
-    const hidden = listed ? await readUnreadableIds(this.#context, listed) : []
-    const declared = this.#declarations.all.flatMap(({ evento, endpoint }) => {
+  async function findAlerts(unapplied: readonly string[]): Promise<SubscriptionAlert[]> {
+    const rows = await subscriptionRows(context)
+    const now = clock.now()
+    const listed = await store.readLast({ stream: portalStream, types: ['portal.listed'] })
+    const hidden = listed ? await readUnreadableIds(context, listed) : []
+    const declared = declarations.all.flatMap(({ evento, endpoint }) => {
       const row = rows.find(each => each.evento === evento)
       if (!row || row.remote_id === null) return listed ? absenceAlerts(evento, row) : []
       if (hidden.includes(row.remote_id)) return driftAlerts(evento, 'form: its row cannot be read')
       const differing = differences(row, endpoint, unapplied.includes(evento))
       return differing.length === 0 ? [] : driftAlerts(evento, differing.join(' and '))
     })
-    const isWatched = this.#declarations.all.length > 0 || rows.some(isAtPortal)
-    const stale = isWatched ? await this.#findStaleReadings(listed, now) : []
+    const isWatched = declarations.all.length > 0 || rows.some(isAtPortal)
+    const stale = isWatched ? await findStaleReadings(listed, now) : []
     return [...rows.filter(isAtPortal).flatMap(row => deletionAlerts(row, now)), ...declared, ...stale]
   }
 
   /** Finds what was not read for too long; something never read counts from the first request. */
-  async #findStaleReadings(listed: Recorded<'portal.listed'> | undefined, now: number): Promise<SubscriptionAlert[]> {
-    const [first] = await this.#context.store.read({ stream: portalStream, limit: 1 })
+  async function findStaleReadings(
+    listed: Recorded<'portal.listed'> | undefined,
+    now: number,
+  ): Promise<SubscriptionAlert[]> {
+    const [first] = await store.read({ stream: portalStream, limit: 1 })
     if (!first) return []
-    const readings = await this.#readings()
+    const newest = { types: ['portal.failuresListed'], backward: true, limit: readingsMax } as const
+    const readings = await store.read({ stream: portalStream, ...newest })
     return [
       ...stalenessAlerts('subscriptions', listed ?? first, now),
       ...stalenessAlerts('failure records', readings[0] ?? first, now),
@@ -94,11 +86,7 @@ export class SubscriptionAlerts {
     ]
   }
 
-  /** The readings of failures, the newest first. */
-  #readings(): Promise<readonly Recorded<'portal.failuresListed'>[]> {
-    const types = ['portal.failuresListed'] as const
-    return this.#context.store.read({ stream: portalStream, types, backward: true, limit: readingsMax })
-  }
+  return { check, logNew }
 }
 
 function isAtPortal(row: SubscriptionRow): boolean {

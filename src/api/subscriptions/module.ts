@@ -4,6 +4,7 @@ import type { PortalLogin } from '../../adapters/portal/login.ts'
 import type { SharedLogin } from '../../adapters/portal/shared-session.ts'
 import type { SharedText } from '../../adapters/portal/shared-text.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -11,10 +12,10 @@ import type { Recorded } from '../events.ts'
 import { indexRow, remoteIdIn } from '../keyed-index.ts'
 import type { Module } from '../module.ts'
 import type { HostOptions } from '../options.ts'
-import { SubscriptionAlerts } from './alerts.ts'
+import { createAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
+import { createRecoveryJob } from './failures/failures.ts'
 import { recordFailures } from './failures/recovery.ts'
-import { RecoverySchedule } from './failures/recovery-schedule.ts'
 import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
@@ -32,8 +33,8 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
   const { portal } = options
   const declarations = new DeclaredSubscriptions(options)
   const secrets = new SubscriptionSecrets(context, declarations)
-  const alerts = new SubscriptionAlerts(context, declarations, secrets)
-  const schedule = new RecoverySchedule(context)
+  const alerts = createAlerts(context, declarations, secrets)
+  const recovery = createRecoveryJob(context)
   const readings = new KeyedLock()
   return {
     declarations,
@@ -43,14 +44,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     ...(portal && {
       performers: createPortalPerformers(context, secrets, portal),
       limits: { portal },
-      jobs: [
-        {
-          name: 'recovery',
-          begin: () => schedule.begin(),
-          runDue: () => schedule.runDue(),
-          nextAt: async () => schedule.nextAt(),
-        },
-      ],
+      jobs: [recovery],
     }),
     routers: {
       'portal.subscriptionsListed': async (_, fact, since) => {
@@ -68,9 +62,14 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     chunkRecorders: {
       'portal.failuresListed': (pending, fact, record) => recordFailures(context, readings, pending, fact, record),
     },
-    logAlerts: () => alerts.logNew(),
-    checks: { subscriptions: () => alerts.check() },
-    due: async () => [...schedule.next(), ...(await listDueDeletions(context))],
+    logAlerts: alerts.logNew,
+    checks: { subscriptions: alerts.check },
+    async due() {
+      const isRun = portal !== undefined && options.schedules !== false
+      const at = isRun ? await recovery.nextAt() : undefined
+      const next = at === undefined ? [] : [{ what: 'recovery', at: toInstant(at), id: portalStream } as const]
+      return [...next, ...(await listDueDeletions(context))]
+    },
     indexRows: () => {
       const failures = new Map<string, string>()
       const ofRecord = ({

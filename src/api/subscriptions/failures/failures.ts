@@ -1,6 +1,7 @@
 import type { Falha } from '../../../adapters/portal/wire.ts'
 import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
 import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
+import { randomUpTo } from '../../../runtime/entropy.ts'
 import { type AsyncList, lazyList } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { addDays, brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
@@ -12,9 +13,10 @@ import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { isEffect } from '../../effect-types.ts'
 import { type LogStore, ofType, openAs, type Recorded, requireAs } from '../../events.ts'
+import type { Job } from '../../module.ts'
 import type { AnsweredFailure } from '../../sealed-parts.ts'
 import { addressData } from '../portal-address.ts'
-import { failureContent } from './failure-portion.ts'
+import { failureContent } from './recovery.ts'
 
 /**
  * A failed delivery as the portal recorded it (document 3, section 2). Its content is that of its notification, if
@@ -235,4 +237,47 @@ function checkDay(day: string, now: number): void {
   throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the portal does not have this day', {
     hint: `Give a day from ${first} to ${last} in Brasilia: the portal keeps thirty. The view \`failures\` has earlier readings`,
   })
+}
+
+/** After the portal's nightly stop; spread, so that processes do not start in the same minute. */
+const recoveryAt = '03:30:00'
+const spreadMs = 3_600_000
+
+/** Creates the job that requests the portal's failure records and its list once a day, in one of several processes. */
+export function createRecoveryJob({ options, store, clock, engine, entropy }: ApiContext): Required<Job> {
+  const ownSpreadMs = randomUpTo(entropy, spreadMs)
+  let recoveredDay = ''
+  const recoveryOf = (day: string) => fromInstant(parseIso(`${day}T${recoveryAt}`) ?? '') + ownSpreadMs
+  return {
+    name: 'recovery',
+    /**
+     * Requests the failures of every day since the last event: there may have been no receiver since then. Of several
+     * starting processes only the first requests them.
+     */
+    async begin() {
+      const last = await store.readLast()
+      // A new log has missed nothing.
+      if (!options.receiver || !last || last.position === 1) return
+      const now = toInstant(clock.now())
+      const asked = { reason: 'downtime', days: daysBetween(last.at, now), now } as const
+      await engine.record(async () => ({ targets: [await hastenRecovery(store, asked)] }))
+    },
+    /** Requests the failures of every day not requested since it ended, and the list with the last successes. */
+    async runDue() {
+      const now = clock.now()
+      const today = brasiliaDay(now)
+      const day = recoveryOf(today) <= now ? today : brasiliaDay(now - dayMs)
+      if (day === recoveredDay) return
+      const began = await store.readAt(1)
+      const since = brasiliaDay(began ? fromInstant(began.at) : now)
+      const message = { type: 'portal.recover', data: { day, today, since, ...addressData(options.portal) } }
+      await engine.record(async () => ({ targets: [{ stream: portalStream, message }] }))
+      recoveredDay = day
+    },
+    async nextAt() {
+      const now = clock.now()
+      const today = recoveryOf(brasiliaDay(now))
+      return today > now ? today : recoveryOf(brasiliaDay(now + dayMs))
+    },
+  }
 }
