@@ -15,22 +15,25 @@ import { serviceNames } from '../vocabulary/names.ts'
 import { recordKinds } from '../vocabulary/part-kinds.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import { checkDeclarations } from './check-declarations.ts'
-import { group, optional, required, shown } from './option.ts'
 import {
   accepted,
   baseAddress,
   checked,
+  group,
   hostFunction,
   httpsAddress,
   listOf,
+  optional,
   pem,
   refuseBy,
+  required,
   secret,
+  shown,
   text,
   wholeNumber,
   withFunctions,
   withHint,
-} from './option-values.ts'
+} from './option.ts'
 
 /** A larger answer does not fit into one string. */
 const failuresBytesCap = 256 * 1_048_576

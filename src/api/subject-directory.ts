@@ -36,27 +36,20 @@ export function checkSelector(selector: SubjectSelector): void {
 export type RecordSelector = SubjectSelector & { readonly id: string }
 
 /** Finds data subjects by CPF, without storing the CPF in clear. */
-export class SubjectDirectory {
-  readonly #store: Store
-  readonly #createId: () => string
+export type SubjectDirectory = ReturnType<typeof createSubjectDirectory>
 
-  constructor(store: Store, createId: () => string) {
-    this.#store = store
-    this.#createId = createId
-  }
-
+/** Creates the directory of a store. */
+export function createSubjectDirectory(store: Store, createId: () => string) {
   /**
    * The ref of an enrolled data subject.
    *
    * @throws {AverbaError} `NOT_FOUND` when no data subject is enrolled under it, `SUBJECT_ERASED`, `INVALID_CPF`,
    * `INVALID_INPUT` when both are given
    */
-  async find(selector: SubjectSelector): Promise<SubjectRef> {
+  async function find(selector: SubjectSelector): Promise<SubjectRef> {
     checkSelector(selector)
     const found =
-      'cpf' in selector
-        ? await this.#store.lookUp('cpf', parseCpf(selector.cpf))
-        : await this.#findByRef(selector.subject)
+      'cpf' in selector ? await store.lookUp('cpf', parseCpf(selector.cpf)) : await findByRef(selector.subject)
     if (found !== undefined) return toSubjectRef(found)
     // The same answer for an erased CPF and an unknown one: after an erasure they must not differ.
     const [by, more] =
@@ -69,33 +62,38 @@ export class SubjectDirectory {
   }
 
   /** Finds the subject of a CPF, or returns what to record to enrol one. */
-  async prepareSubject(cpf: Cpf, origin: SubjectOrigin): Promise<DecisionRequest & { readonly subject: SubjectRef }> {
-    const known = await this.#store.lookUp('cpf', cpf)
+  async function prepareSubject(
+    cpf: Cpf,
+    origin: SubjectOrigin,
+  ): Promise<DecisionRequest & { readonly subject: SubjectRef }> {
+    const known = await store.lookUp('cpf', cpf)
     if (known !== undefined)
       // As above.
       return { subject: toSubjectRef(known), targets: [], indexEntries: [], concerns: streamOf('subject', known) }
-    const subject = toSubjectRef(this.#createId())
+    const subject = toSubjectRef(createId())
     const parts = { cpf: { owner: streamOf('subject', subject), value: cpf } }
     const message = { type: 'subject.enrol', data: { subject, origin }, parts }
     return {
       subject,
       targets: [{ stream: streamOf('subject', subject), message, isNew: true }],
-      indexEntries: [{ kind: 'cpf', digest: this.#store.digest('cpf', cpf), value: subject }],
+      indexEntries: [{ kind: 'cpf', digest: store.digest('cpf', cpf), value: subject }],
     }
   }
 
   /** Whether an owner was erased, with all that is sealed for it. */
-  async isErased(owner: string): Promise<boolean> {
-    return (await this.#store.owners.stateOf(owner)) === 'erased'
+  async function isErased(owner: string): Promise<boolean> {
+    return (await store.owners.stateOf(owner)) === 'erased'
   }
 
   /** A ref is enrolled when its stream owns a key: the one that seals the CPF. */
-  async #findByRef(subject: SubjectRef): Promise<string | undefined> {
-    const state = await this.#store.owners.stateOf(streamOf('subject', subject))
+  async function findByRef(subject: SubjectRef): Promise<string | undefined> {
+    const state = await store.owners.stateOf(streamOf('subject', subject))
     if (state === 'erased')
       throw new AverbaError('SUBJECT_ERASED', 'Cannot find the data subject: they were erased', {
         hint: 'See subjects.receipt and subjects.report for what was destroyed and what is left',
       })
     return state && subject
   }
+
+  return { find, prepareSubject, isErased }
 }

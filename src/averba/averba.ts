@@ -14,7 +14,7 @@ import type { DueItem, Figures, Module } from '../api/module.ts'
 import { createNotificationModule } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
 import { createReceiverModule } from '../api/receiver/module.ts'
-import { SubjectDirectory } from '../api/subject-directory.ts'
+import { createSubjectDirectory } from '../api/subject-directory.ts'
 import { createSubjectModule } from '../api/subjects/module.ts'
 import { createSubscriptionModule } from '../api/subscriptions/module.ts'
 import { createValidationModule } from '../api/validations/module.ts'
@@ -211,7 +211,7 @@ async function openContext(
     followers: new Followers(store, clock, log),
     http: createHttpClients(options, { clock, tracing, log }),
     commands: new Commands(engine, store, clock, defaults, tracing),
-    subjects: new SubjectDirectory(store, createId),
+    subjects: createSubjectDirectory(store, createId),
     views: openViews<Views>(store.viewReader),
     rows: createRows(store),
   })

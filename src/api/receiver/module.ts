@@ -3,10 +3,10 @@ import { LogLimiter } from '../../runtime/log-limiter.ts'
 import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { CheckResult } from '../health-check.ts'
 import type { Module } from '../module.ts'
 import { routeNotification } from '../notifications/route-notification.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
-import { RefusedNotifications } from './refused-notifications.ts'
 
 /** Creates the module of the receiver, which stores notifications and counts those that it refuses. */
 export function createReceiverModule(
@@ -14,7 +14,7 @@ export function createReceiverModule(
   { declarations, secrets, methods }: SubscriptionModule,
 ): Module<{ receiver: Receiver }> {
   const { clock, engine, options, log, tracing } = context
-  const refused = new RefusedNotifications(evento => declarations.isDeclared(evento))
+  const refused = countRefusals(evento => declarations.isDeclared(evento))
   /** Only declared events are logged: anyone may send any name. */
   const eventoIfDeclared = (evento: string) => declarations.isDeclared(evento) && { evento }
   const limiter = new LogLimiter(clock)
@@ -51,5 +51,54 @@ export function createReceiverModule(
   return {
     methods: { receiver },
     checks: { receiver: async () => (isExpected ? refused.check() : undefined) },
+  }
+}
+
+interface RefusalReason {
+  readonly name: string
+  readonly advice: string
+  /** It concerns one event only: an accepted notification of another event does not clear it. */
+  readonly isPerEvent?: true
+}
+
+/** The reasons of refusals, by the status of the answer or the code of an error. */
+const reasons: Readonly<Record<number | string, RefusalReason>> = {
+  401: { name: 'SECRETS_REFUSED', advice: 'compare with the portal by subscriptions.plan()', isPerEvent: true },
+  403: {
+    name: 'ADDRESS_REFUSED',
+    advice: 'check receiver.trustedProxies and receiver.sources, and see the log lines',
+  },
+  405: { name: 'METHOD_REFUSED', advice: 'check what is in front of the receiver' },
+  413: { name: 'BODY_TOO_LARGE', advice: 'check what the portal sends', isPerEvent: true },
+  REMOTE_ADDRESS_MISSING: { name: 'REMOTE_ADDRESS_MISSING', advice: 'pass { remoteAddress } to receiver.fetch' },
+  BODY_CONSUMED: { name: 'BODY_CONSUMED', advice: 'put the receiver before any body parser' },
+}
+
+/**
+ * Counts the notifications of declared events that this process refused since the last one that it accepted. Anyone may
+ * have sent them, so only the event and the reason are kept.
+ */
+function countRefusals(isDeclared: (evento: string) => boolean) {
+  let counted: { readonly evento: string; readonly reason: RefusalReason; count: number }[] = []
+  return {
+    /** Notes a refused notification, by the status of its answer or the code of an error. */
+    noteRefused(evento: string, by: number | string): void {
+      const reason = reasons[by]
+      if (!reason || !isDeclared(evento)) return
+      const known = counted.find(each => each.evento === evento && each.reason === reason)
+      if (known) known.count += 1
+      else counted.push({ evento, reason, count: 1 })
+    },
+    /** Notes an accepted notification: the path to the receiver works, and everything about its event. */
+    noteStored(evento: string): void {
+      if (counted.length > 0) counted = counted.filter(each => each.evento !== evento && each.reason.isPerEvent)
+    },
+    check(): CheckResult {
+      if (counted.length === 0)
+        return { ok: true, detail: 'no declared event was refused since the last accepted notification' }
+      const todo = [...new Set(counted.map(each => each.reason.advice))].join('; ')
+      const lines = counted.map(({ evento, count, reason }) => `${evento} ${count} ${reason.name}`).join(', ')
+      return { ok: false, detail: `refused since the last accepted notification: ${lines}: ${todo}` }
+    },
   }
 }

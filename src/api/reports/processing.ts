@@ -1,14 +1,17 @@
+import { mayHaveBeenSent, readTrace } from '../../engine/performing/attempt-trace.ts'
 import { describeEvent, describeKind, findDataSource } from '../../pages/describe.ts'
 import type { Language, ProcessingKind } from '../../pages/labels.ts'
 import type { ProcessingOperation, ProcessingReport } from '../../pages/processing-page.ts'
 import { getLanguageWords, type LanguageWords } from '../../pages/words.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import { endOfLog, positionBefore } from '../../store/log/read.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
-import type { ApiContext } from '../api-context.ts'
+import type { Effect, Instant, RecordedEvent } from '../../vocabulary/message.ts'
+import { isStreamOf, parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
+import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkInstant } from '../arguments.ts'
-import { type SentCall, SentCalls } from './sent-calls.ts'
+import type { LogStore, Recorded } from '../events.ts'
 import { readReportedLog } from './subject-report.ts'
 
 /** The maximum number of operations in one text, some 100 MB. */
@@ -28,7 +31,7 @@ export async function* readProcessing(
 ): AsyncGenerator<ProcessingOperation> {
   checkPeriod({ from, until })
   const words = getLanguageWords(language)
-  const calls = new SentCalls(store)
+  const calls = createSentCalls(store)
   let after = await engine.admit(() => store.reader.read(() => positionBefore(from)))
   for (;;) {
     const page = await engine.admit(async () => {
@@ -143,4 +146,98 @@ function toOperation(
 
 function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)]
+}
+
+/** A call that sent, or may have sent, personal data. */
+interface SentCall {
+  readonly service: string
+  /** The names of the parts that the adapter opened. */
+  readonly partNames: readonly string[]
+  readonly owners: readonly string[]
+  /** The event that requested the call. */
+  readonly requestedBy: Recorded
+}
+
+/** The minimum number of events kept in memory; older ones are read again. */
+const cachedEventsMin = 5_000
+
+/** The services that receive personal data: all but the token service. */
+const recipients: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
+
+/**
+ * Finds, from events in order, the calls that sent personal data: those answered and those in doubt, each once. Pending
+ * calls and calls that certainly did nothing sent none.
+ */
+function createSentCalls(store: LogStore) {
+  /** The requesting events of calls that have not ended, since the reading began. */
+  const requests = new GenerationalCache<string, Recorded>(cachedEventsMin)
+
+  /** The calls that this event shows to have been sent. */
+  async function findSent(event: Recorded): Promise<SentCall[]> {
+    for (const [n, effect] of (event.effects ?? []).entries())
+      if (sharesPersonalData(effect)) requests.set(`${event.id}/${n}`, event)
+    const sent: SentCall[] = []
+    for (const id of await sentIds(event)) {
+      const request = requests.get(id) ?? (await readRequest(id))
+      requests.delete(id)
+      const [, , n] = parseEffectId(id)
+      const effect = request?.effects?.[n]
+      if (request && effect && sharesPersonalData(effect)) sent.push(toSentCall(effect, request))
+    }
+    return sent
+  }
+
+  /** The ids of these calls. A call whose lost answer still comes is counted once. */
+  async function sentIds(event: Recorded): Promise<string[]> {
+    const { settles, cancels = [], position } = event
+    const sent: string[] = []
+    for (const id of cancels) if (!(await wasInDoubt(id, position)) && (await hasLeft(id))) sent.push(id)
+    if (!settles) return sent
+    if (settles.as !== 'unknown' && (await wasInDoubt(settles.effect, position))) return sent
+    if (isWithheld(event) && !event.data.sentBefore) return sent
+    return [...sent, settles.effect]
+  }
+
+  /** Whether the answer was lost before: the call was then counted when that was recorded. */
+  async function wasInDoubt(id: string, position: number): Promise<boolean> {
+    if (requests.get(id)) return false
+    const [stream] = parseEffectId(id)
+    for await (const { settles, position: at } of readEvents(store, { stream })) {
+      if (at >= position) return false
+      if (settles?.effect === id && settles.as === 'unknown') return true
+    }
+    return false
+  }
+
+  /** Whether a cancelled call was sent: the process that made the attempt did not know of the cancellation. */
+  async function hasLeft(id: string): Promise<boolean> {
+    const request = requests.get(id) ?? (await readRequest(id))
+    if (!request) return false
+    return mayHaveBeenSent(await readTrace(store, { id, position: request.position }))
+  }
+
+  async function readRequest(id: string): Promise<Recorded | undefined> {
+    const [stream, fromVersion] = parseEffectId(id)
+    const [request] = await store.read({ stream, fromVersion, limit: 1 })
+    return request
+  }
+
+  return { findSent }
+}
+
+/** Whether the event ends a call that was not sent, or not sent again. */
+function isWithheld(event: Recorded): event is Recorded<'validation.withheld' | 'consent.changeWithheld'> {
+  return event.type === 'validation.withheld' || event.type === 'consent.changeWithheld'
+}
+
+function sharesPersonalData({ type, opens = {} }: Effect): boolean {
+  return recipients.has(serviceOf(type)) && Object.keys(opens).length > 0
+}
+
+function toSentCall({ type, opens = {} }: Effect, request: Recorded): SentCall {
+  const owners = Object.values(opens).flatMap(address => {
+    if (!address.startsWith('./')) return isStreamOf('subject', address) ? address.split('/', 1) : []
+    return (request.parts ?? []).flatMap(({ name, owner }) => (address === `./${name}` ? [owner] : []))
+  })
+  return { service: serviceOf(type), partNames: Object.keys(opens), owners, requestedBy: request }
 }
