@@ -4,7 +4,8 @@ import type { CallEnding, DataSource, LanguageWords } from './words.ts'
 /** Describes an event in a sentence. */
 export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data'>, words: LanguageWords): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
-  return events[type]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
+  const name = type.endsWith('.unexpected') ? 'unexpected' : type
+  return events[name]?.(data as never) ?? words.otherEvent(type) // The text of a type takes the data of that type.
 }
 
 /** Describes the outcome of a call. `ending` is the event that ended it, when it ended without an answer. */

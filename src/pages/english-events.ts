@@ -15,8 +15,12 @@ type ReportedEvent =
   | SubjectEvent
   | ValidationEvent
 
-/** The texts of every event that a report may show, made from its clear data. */
-export type EventWords = { readonly [E in ReportedEvent as E['type']]: (data: E['data']) => string }
+/** The texts of every event that a report may show, made from its clear data. What was unexpected has one text. */
+export type EventWords = {
+  readonly [E in ReportedEvent as E['type'] extends `${string}.unexpected` ? 'unexpected' : E['type']]: (
+    data: E['data'],
+  ) => string
+}
 
 const changedBy = {
   us: 'at the request of this organisation',
@@ -36,8 +40,6 @@ export const englishRetained: Readonly<Record<string, string>> = {
   'notification.body': 'content of a notification',
   'consent.detail': 'full consent record',
 }
-
-const unexpected = 'An answer arrived that was no longer expected: it is stored and changes nothing'
 
 /** The English texts of all events. */
 export const englishEvents: EventWords = {
@@ -141,9 +143,5 @@ export const englishEvents: EventWords = {
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
   'effect.withdrawn': () => 'Call withdrawn: another call replaces it',
   'effect.resumed': () => 'Call released by an operator',
-  'consent.unexpected': () => unexpected,
-  'effect.unexpected': () => unexpected,
-  'notification.unexpected': () => unexpected,
-  'subject.unexpected': () => unexpected,
-  'validation.unexpected': () => unexpected,
+  unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',
 }

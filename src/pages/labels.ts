@@ -164,9 +164,6 @@ const scriptTexts = {
     'Um texto mostrado nesta página NÃO é o que está na prova: posição',
     'A text shown on this page is NOT the one in the proof: position',
   ],
-} as const
-
-const signatures = {
   signatureRight: [
     'A assinatura Ed25519 do checkpoint confere com a chave desta página.',
     "The checkpoint's Ed25519 signature matches the key of this page.",
@@ -215,10 +212,6 @@ export function labelsOf(language: Language) {
     ...inLanguage(labels, language),
     actorKinds: inLanguage(actorKinds, language),
     processingKinds: inLanguage(processingKinds, language),
-    script: {
-      ...inLanguage(scriptTexts, language),
-      faults: inLanguage(faults, language),
-      ...inLanguage(signatures, language),
-    },
+    script: { ...inLanguage(scriptTexts, language), faults: inLanguage(faults, language) },
   }
 }

@@ -19,8 +19,6 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
   'consent.detail': 'consentimento completo',
 }
 
-const unexpected = 'Chegou uma resposta que já não era esperada: foi guardada e nada muda'
-
 /** The Brazilian Portuguese texts of all events. */
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
@@ -130,9 +128,5 @@ export const portugueseEvents: EventWords = {
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
   'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
-  'consent.unexpected': () => unexpected,
-  'effect.unexpected': () => unexpected,
-  'notification.unexpected': () => unexpected,
-  'subject.unexpected': () => unexpected,
-  'validation.unexpected': () => unexpected,
+  unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',
 }
