@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type Keys, type LogLine, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
@@ -63,31 +63,24 @@ export function requiredVariables(config: string): string[] {
 }
 
 /**
- * Opens the existing log of a configuration for one task, and never creates a new one.
+ * Opens the log of a configuration for one task; with `mustExist`, never creates a new one. Log lines go to standard
+ * error.
  *
- * @throws {AverbaError} `NOT_FOUND` when the log does not exist
+ * @throws {AverbaError} `NOT_FOUND` when the log must exist and does not
  */
-export async function withExisting<T>(
-  terminal: Terminal,
-  file: string,
-  work: (averba: Averba) => Promise<T>,
-): Promise<T> {
-  const { store } = await loadConfig(file)
-  if (typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
-    const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
-  }
-  return withConfigured(terminal, file, work)
-}
-
-/** Opens the log of a configuration for one task. Log lines go to standard error. */
 export async function withConfigured<T>(
   terminal: Terminal,
   file: string,
   work: (averba: Averba) => Promise<T>,
+  { mustExist = false } = {},
 ): Promise<T> {
-  const logger = (line: LogLine) => printError(terminal, JSON.stringify(line))
-  return withOpen({ ...(await loadConfig(file)), logger }, work)
+  const options = await loadConfig(file)
+  const { store } = options
+  if (mustExist && typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
+    const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
+    throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
+  }
+  return withOpen({ ...options, logger: line => printError(terminal, JSON.stringify(line)) }, work)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type Averba, AverbaError, type PageOptions, type SubjectSelector } from '../../index.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand } from '../command.ts'
-import { configOption, withExisting } from '../load-config.ts'
+import { configOption, withConfigured } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readSubject, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
@@ -29,11 +29,12 @@ export const reportCommand = defineCommand({
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
     const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
     const selector = processing ? undefined : await readSubject(terminal, subject)
-    const text = await withExisting(terminal, config, async averba => {
+    const write = async (averba: Averba) => {
       if (selector) return reportOn(averba, selector, options, page)
       const period = { from: readInstant('--from', options.from), until: readInstant('--until', options.until) }
       return averba.audit.processingReport(period, page)
-    })
+    }
+    const text = await withConfigured(terminal, config, write, { mustExist: true })
     if (out === undefined) terminal.stdout.write(html ? text : printableText(text))
     else {
       await writeNewFile(out, 0o600, async () => text)
