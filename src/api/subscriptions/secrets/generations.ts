@@ -28,16 +28,12 @@ interface HoldingEvent extends RecordedEvent {
 /** A confirmation by the portal: the position at which the confirmed secrets were requested, and its time. */
 export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
 
-/** What the portal held before, and until when it is accepted. */
-interface FormerSecrets extends HeldEndpoint {
-  readonly until: number
-}
-
 interface StreamGenerations {
   readonly version: number
   /** The last event that says what the portal holds. */
   readonly last?: HoldingEvent | undefined
-  readonly former?: readonly FormerSecrets[]
+  /** What the portal held before, and until when it is accepted. */
+  readonly former?: readonly (HeldEndpoint & { readonly until: number })[]
   readonly request?: HoldingEvent | undefined
   /** The request that the last confirmation answers; `undefined` if a list confirmed it. */
   readonly answered?: HoldingEvent | undefined
@@ -129,10 +125,12 @@ function applyEvent(state: StreamGenerations, event: Recorded<(typeof types)[num
     case 'subscription.changed': {
       const { request, last, former = [] } = state
       const isAnswer = request !== undefined && event.settles?.effect.startsWith(`${request.id}/`)
-      return {
-        ...{ ...state, version, last: event, answered: isAnswer ? request : undefined },
-        former: last ? [...former.filter(isAcceptedAt(event)), toFormer(last, event)] : former,
-      }
+      const after = { ...state, version, last: event, answered: isAnswer ? request : undefined }
+      if (!last) return after
+      // Two rotations within the hour leave two former secrets.
+      const accepted = former.filter(({ until }) => until >= fromInstant(event.at))
+      const until = fromInstant(event.at) + formerSecretsAcceptedMs
+      return { ...after, former: [...accepted, { ...heldEndpoint(last), until }] }
     }
     case 'subscription.drifted': {
       // It has a generation when the portal holds a later one than was known: those before it are no longer accepted.
@@ -144,15 +142,6 @@ function applyEvent(state: StreamGenerations, event: Recorded<(typeof types)[num
     default:
       return { ...state, version, request: event }
   }
-}
-
-function toFormer(last: HoldingEvent, { at }: RecordedEvent): FormerSecrets {
-  return { ...heldEndpoint(last), until: fromInstant(at) + formerSecretsAcceptedMs }
-}
-
-/** Two rotations within the hour leave two former secrets. */
-function isAcceptedAt({ at }: RecordedEvent): (former: FormerSecrets) => boolean {
-  return ({ until }) => until >= fromInstant(at)
 }
 
 function heldEndpoint({ data: { endpoint, generation } }: HoldingEvent): HeldEndpoint {

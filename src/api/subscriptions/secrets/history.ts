@@ -143,10 +143,7 @@ export class SecretHistory {
 
   async #readCached(evento: string): Promise<KeptSecrets | undefined> {
     const known = this.#cache.get(evento)
-    return known && isWithin(ageMaxMs, known.at, this.#clock.now()) ? known.kept : this.#read(evento)
-  }
-
-  async #read(evento: string): Promise<KeptSecrets | undefined> {
+    if (known && isWithin(ageMaxMs, known.at, this.#clock.now())) return known.kept
     return this.#cacheValue(evento, (await this.#store.secrets.find(storedName(evento)))?.value)
   }
 

@@ -148,20 +148,17 @@ export class SubscriptionSecrets {
     const reading = this.#reading.get(evento)
     if (reading) return reading
     this.#readAt.set(evento, this.#context.clock.now())
-    const begun = this.#context.engine.admit(() => this.#tryRead(evento)).finally(() => this.#reading.delete(evento))
-    this.#reading.set(evento, begun)
-    return begun
-  }
-
-  async #tryRead(evento: string): Promise<SecretValues> {
-    try {
-      const values = await this.#readSources(evento)
+    const read = async () => {
+      const values = await this.#readSources(evento).catch((error: unknown) => {
+        this.#errors.set(evento, { error, at: this.#context.clock.now() })
+        throw error
+      })
       this.#errors.delete(evento)
       return values
-    } catch (error) {
-      this.#errors.set(evento, { error, at: this.#context.clock.now() })
-      throw error
     }
+    const begun = this.#context.engine.admit(read).finally(() => this.#reading.delete(evento))
+    this.#reading.set(evento, begun)
+    return begun
   }
 
   async #readSources(evento: string, requestedAt?: number): Promise<SecretValues> {
