@@ -4,7 +4,7 @@ import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { createAuditModule } from '../api/audit/module.ts'
 import { checkOptions } from '../api/check-options.ts'
-import { Commands } from '../api/commands.ts'
+import { createCommands } from '../api/commands.ts'
 import { createConsentModule } from '../api/consents/module.ts'
 import type { Events, Recorded } from '../api/events.ts'
 import { createHealthModule } from '../api/health/module.ts'
@@ -210,7 +210,7 @@ async function openContext(
     ...{ options, engine, store, clock, entropy, createId, log, tracing },
     followers: new Followers(store, clock, log),
     http: createHttpClients(options, { clock, tracing, log }),
-    commands: new Commands(engine, store, clock, defaults, tracing),
+    commands: createCommands({ engine, store, clock, tracing }, defaults),
     subjects: createSubjectDirectory(store, createId),
     views: openViews<Views>(store.viewReader),
     rows: createRows(store),
@@ -218,15 +218,12 @@ async function openContext(
 }
 
 function logStoreTroubles(log: (line: LogLine) => void) {
+  const ofView = (message: string) => (view: string) => log({ message, view })
   return {
     onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
-    onViewStopped: (view: string) => log({ message: 'a view failed and is stopped; it is tried again', view }),
-    onViewTaken: (view: string) =>
-      log({
-        message: 'another process has stopped a view, or has another version of it: see health',
-        view,
-      }),
-    onViewBack: (view: string) => log({ message: 'a stopped view has caught up and is running again', view }),
+    onViewStopped: ofView('a view failed and is stopped; it is tried again'),
+    onViewTaken: ofView('another process has stopped a view, or has another version of it: see health'),
+    onViewBack: ofView('a stopped view has caught up and is running again'),
     onKeyringCreated: (path: string) =>
       log({ message: 'a keyring was created: back it up, apart from the store', path }),
   }

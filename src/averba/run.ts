@@ -1,5 +1,5 @@
 import type { ApiContext } from '../api/api-context.ts'
-import type { Module } from '../api/module.ts'
+import type { Job, Module } from '../api/module.ts'
 import type { AttemptCounts } from '../engine/engine.ts'
 import { cancelReason, monotonicClock } from '../runtime/clock.ts'
 import { runSequentially } from '../runtime/event-loop.ts'
@@ -27,7 +27,7 @@ export async function settleAll(
   const work = (closing: AbortSignal) =>
     runSequentially(
       () => store.retryStoppedViews(AbortSignal.any([closing, over.signal])),
-      () => runDueJobs(context, modules),
+      () => runDueJobs(jobsOf(context, modules)),
       () => engine.settle(counts, over.signal),
       () => reportToModules(modules),
       () => followers.settle(over.signal),
@@ -46,22 +46,14 @@ export async function settleAll(
   return { ...counts }
 }
 
+/** The jobs that this process runs. */
+function jobsOf({ options }: ApiContext, modules: readonly Module[]): Job[] {
+  return options.schedules === false ? [] : modules.flatMap(({ jobs = [] }) => jobs)
+}
+
 /** Runs the jobs that are due because time has passed. A failing job stops no other. */
-async function runDueJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
-  if (options.schedules === false) return
-  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => () => job.runDue())))
-}
-
-/** When a job next has something to do, as far as that is known. */
-async function nextJobAt({ options }: ApiContext, modules: readonly Module[]): Promise<number> {
-  if (options.schedules === false) return never
-  const times = modules.flatMap(({ jobs = [] }) => jobs.map(job => job.nextAt?.() ?? never))
-  return Math.min(...(await Promise.all(times)))
-}
-
-async function beginJobs({ options }: ApiContext, modules: readonly Module[]): Promise<void> {
-  if (options.schedules === false) return
-  await runSequentially(...modules.flatMap(({ jobs = [] }) => jobs.map(job => async () => job.begin?.())))
+async function runDueJobs(jobs: readonly Job[]): Promise<void> {
+  await runSequentially(...jobs.map(job => () => job.runDue()))
 }
 
 async function reportToModules(modules: readonly Module[]): Promise<void> {
@@ -113,7 +105,8 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
       if (leftMs > 0) await clock.sleep(leftMs, over, `run: ${what}`)
     }
   }
-  const begin = () => engine.admit(() => beginJobs(context, modules))
+  const jobs = jobsOf(context, modules)
+  const begin = () => engine.admit(() => runSequentially(...jobs.map(job => async () => job.begin?.())))
   // Before anything is written, since jobs need to know where the log ended.
   await begin().catch(logFailure('schedules'))
   const makeCalls = async (service: string) => {
@@ -131,8 +124,8 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
   const work = Promise.all([
     ...engine.services.map(makeCalls),
     repeat('schedules', scheduleEveryMs, async () => {
-      await engine.admit(() => runDueJobs(context, modules))
-      return { nextAt: await nextJobAt(context, modules) }
+      await engine.admit(() => runDueJobs(jobs))
+      return { nextAt: Math.min(...(await Promise.all(jobs.map(job => job.nextAt?.() ?? never)))) }
     }),
     repeat('subscriptions', scheduleEveryMs, async () => {
       await engine.admit(() => reportToModules(modules))

@@ -50,7 +50,9 @@ export async function examine(
   })
   // With wrong options, nothing that they name can be checked.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
-  const diagnosis = existsSync(options.store) ? await tryDiagnosis(options.store, isDeep) : undefined
+  const diagnosis = existsSync(options.store)
+    ? await diagnoseStore({ store: options.store, isDeep }).catch(describeError)
+    : undefined
   const services = await reachServices(options, clock)
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
@@ -104,14 +106,6 @@ async function readSecret(source: SecretSource | undefined, what: string): Promi
   const value = await valueFrom(source, what)
   if (typeof value !== 'string' || value === '')
     throw new AverbaError('MISCONFIGURED', `Cannot use the ${what}: it is empty`)
-}
-
-async function tryDiagnosis(store: string, isDeep: boolean): Promise<Diagnosis | string> {
-  try {
-    return await diagnoseStore({ store, isDeep })
-  } catch (error) {
-    return describeError(error)
-  }
 }
 
 function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined): Iterable<HealthCheck> {

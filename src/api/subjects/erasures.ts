@@ -88,7 +88,8 @@ export function createErasures(context: ApiContext): Erasures {
     // Checked before the survey: an event about the subject after the survey makes the append fail.
     checkKeepable(await receipt(subject), keep)
     const survey = await store.owners.survey(subject)
-    const kept = survey.parts.filter(part => isKindKept(part, keep) && isRemaining(part))
+    // A destroyed part, which has no ending, does not keep the key.
+    const kept = survey.parts.filter(part => keep.some(kind => kind === partKindOf(part)) && part.ending !== undefined)
     const destroyed = survey.parts.filter(part => !kept.includes(part))
     const keeps = keep.filter(kind => kept.some(part => partKindOf(part) === kind))
     const keepsKey = kept.length > 0
@@ -158,22 +159,12 @@ export function createErasures(context: ApiContext): Erasures {
   }
 }
 
-function isKindKept(part: Pick<NamedPart, 'type' | 'name'>, keep: readonly string[]): boolean {
-  const kind = partKindOf(part)
-  return kind !== undefined && keep.includes(kind)
-}
-
 /** A caller who wants to keep destroyed parts may not want the rest destroyed either. */
 function checkKeepable(before: ErasureReceipt | undefined, keep: readonly PartKind[]): void {
   if (!before || keep.every(kind => before.keeps.includes(kind))) return
   const message = 'Cannot erase: an earlier erasure destroyed some of what is to be kept'
   const hint = `Keep all, some or none of what it kept: ${before.keeps.join(', ')}`
   throw new AverbaError('INVALID_INPUT', message, { hint })
-}
-
-/** Whether the part still exists. A destroyed part does not keep the key. */
-function isRemaining({ ending }: NamedPart): boolean {
-  return ending !== undefined
 }
 
 /** The endings to search the file for, the key's first: without the key, the parts are unreadable. */

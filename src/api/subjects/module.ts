@@ -6,12 +6,12 @@ import type { Module } from '../module.ts'
 import { gatherSubjectReport, writeReport } from '../reports/subject-report.ts'
 import type { SubjectSelector } from '../subject-directory.ts'
 import { createErasures, createKeyPerformers, type Erasures } from './erasures.ts'
-import { createHolds, type Holds, logIdleRetention, Retention } from './retention.ts'
+import { createHolds, createRetention, type Holds, logIdleRetention } from './retention.ts'
 import { createReveals, type Reveals } from './reveals.ts'
 
 /** Creates the module of data subjects, with erasure and retention. */
 export function createSubjectModule(context: ApiContext): Module<{ subjects: DataSubjects }> {
-  const retention = new Retention(context)
+  const retention = createRetention(context)
   logIdleRetention(context)
   const gather = (selector: SubjectSelector) => (language: Language) => gatherSubjectReport(context, selector, language)
   return {

@@ -44,63 +44,55 @@ export function logIdleRetention({ options, log }: ApiContext): void {
  * Destroys sealed parts whose time is over, once a day, in the transaction of an event that names them. Parts stay that
  * a pending call opens, a handler has not handled, or a hold covers.
  */
-export class Retention {
-  readonly #context: ApiContext
-  #appliedAt = Number.NEGATIVE_INFINITY
-  /** Destroyed bytes may still be in the journal, or in the file until the journal is written back. */
-  #isJournalFull: boolean
-
-  constructor(context: ApiContext) {
-    this.#context = context
-    // An earlier process may have left it full.
-    this.#isJournalFull = Object.keys(context.options.retention ?? {}).length > 0
-  }
+export function createRetention(context: ApiContext) {
+  const { clock, engine, options, rows, store } = context
+  let appliedAt = Number.NEGATIVE_INFINITY
+  /** Destroyed bytes, also of an earlier process, may be in the journal, or in the file until it is written back. */
+  let isJournalFull = Object.keys(options.retention ?? {}).length > 0
 
   /** Applies the rules that are due. A rule that fails does not stop the others. */
-  async runDue(): Promise<void> {
+  async function runDue(): Promise<void> {
     await runSequentially(
-      () => this.#applyRulesDaily(),
-      () => this.#emptyJournal(),
+      () => applyRulesDaily(),
+      () => emptyJournal(),
     )
   }
 
   /** Empties the journal now, instead of after the next thousand writes or once no reader uses it. */
-  async #emptyJournal(): Promise<void> {
-    if (this.#isJournalFull) this.#isJournalFull = !(await this.#context.store.owners.emptyJournal())
+  async function emptyJournal(): Promise<void> {
+    if (isJournalFull) isJournalFull = !(await store.owners.emptyJournal())
   }
 
-  async #applyRulesDaily(): Promise<void> {
-    const { clock, options } = this.#context
+  async function applyRulesDaily(): Promise<void> {
     const rules = Object.entries(options.retention ?? {}) as [PartKind, RetentionRule][] // Checked by checkOptions.
-    if (rules.length === 0 || isWithin(dayMs, this.#appliedAt, clock.now())) return
-    const before = this.#appliedAt
-    this.#appliedAt = clock.now()
+    if (rules.length === 0 || isWithin(dayMs, appliedAt, clock.now())) return
+    const before = appliedAt
+    appliedAt = clock.now()
     try {
-      const works = rules.map(rule => () => this.#applyRule(...rule))
+      const works = rules.map(rule => () => applyRule(...rule))
       await runSequentially(...works)
     } catch (error) {
       // Due parts must not stay another day; a lasting failure is not repeated every minute either.
       const isTemporary = error instanceof AverbaError && temporaryFailures.has(error.code)
-      this.#appliedAt = isTemporary ? before : this.#appliedAt + retryMs - dayMs
+      appliedAt = isTemporary ? before : appliedAt + retryMs - dayMs
       throw error
     }
   }
 
-  async #applyRule(kind: PartKind, rule: RetentionRule): Promise<void> {
-    const { clock, engine, store } = this.#context
+  async function applyRule(kind: PartKind, rule: RetentionRule): Promise<void> {
     const isByTime = rule !== 'until-settled'
     const pending = await lazyList(() => effectPages(store, openStates))
-    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : await this.#settledBefore(kind, pending)
+    const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : await settledBefore(kind, pending)
     const isOpenedByCall = findOpenedParts(pending)
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
       const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
       const unopened = page.parts.filter(part => !isOpenedByCall(part))
       const due: AgedPart[] = []
-      for (const part of unopened) if (await this.#isSettled(part, isByTime)) due.push(part)
+      for (const part of unopened) if (await isSettled(part, isByTime)) due.push(part)
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
       if (due.length > 0) {
-        await engine.record(() => this.#requestDestruction(due, named))
-        this.#isJournalFull = true
+        await engine.record(() => requestDestruction(due, named))
+        isJournalFull = true
       }
       last = page.next
       await yieldToEventLoop()
@@ -111,46 +103,46 @@ export class Retention {
    * The instant before which parts may be destroyed. Copies of a notification and failure records of its delivery may
    * still arrive, and are recognised by its content.
    */
-  async #settledBefore(kind: PartKind, pending: readonly PendingEffect[]): Promise<Instant> {
+  async function settledBefore(kind: PartKind, pending: readonly PendingEffect[]): Promise<Instant> {
     if (kind !== 'notification.body') return endOfTime
-    const now = this.#context.clock.now()
+    const now = clock.now()
     const copied = now - copyWindowMs
-    const read = await this.#failuresReadBefore(pending)
+    const read = await failuresReadBefore(pending)
     return toInstant(read === undefined ? copied : Math.min(copied, Math.max(read, now - recordsKeptMs)))
   }
 
   /** Up to which day (in Brasília) the failure records were read; `undefined` when they are not read daily. */
-  async #failuresReadBefore(pending: readonly PendingEffect[]): Promise<number | undefined> {
-    const last = await this.#context.store.readLast({
-      stream: portalStream,
-      types: ['portal.recoveryRequested'],
-    })
+  async function failuresReadBefore(pending: readonly PendingEffect[]): Promise<number | undefined> {
+    const last = await store.readLast({ stream: portalStream, types: ['portal.recoveryRequested'] })
     if (!last) return undefined
     const { day } = last.data
     // The day of a damaged one is unknown, so it may be any day for which the portal keeps records.
     if (pending.some(each => each.type === 'portal.listFailures' && each.isDamaged)) return Number.NEGATIVE_INFINITY
     const readings = pending.filter(each => isEffect(each, 'portal.listFailures'))
-    const declined = await this.#declinedSince(last.position)
+    // The next daily reading reads the days again that the portal declined.
+    const declining = { stream: portalStream, types: ['portal.readDeclined'], after: last.position } as const
+    const declined = await Array.fromAsync(readEvents(store, declining), ({ data }) => data.day ?? [])
     // The day of a reading was not over when it was requested.
-    const [first = day] = [day, ...readings.flatMap(({ data }) => data.day ?? []), ...declined].sort()
+    const [first = day] = [day, ...readings.flatMap(({ data }) => data.day ?? []), ...declined.flat()].sort()
     return fromInstant(parseIso(`${first}T00:00:00`) ?? '')
-  }
-
-  /** The days whose reading the portal declined since the last daily reading. The next one reads them again. */
-  async #declinedSince(position: number): Promise<string[]> {
-    const declined = { stream: portalStream, types: ['portal.readDeclined'], after: position } as const
-    return (await Array.fromAsync(readEvents(this.#context.store, declined), ({ data }) => data.day ?? [])).flat()
   }
 
   /**
    * Requests the destruction of the parts of owners without a hold. A hold recorded meanwhile makes the append fail.
    */
-  async #requestDestruction(due: readonly AgedPart[], named: { kind: string; rule: string }): Promise<DecisionRequest> {
+  async function requestDestruction(
+    due: readonly AgedPart[],
+    named: { kind: string; rule: string },
+  ): Promise<DecisionRequest> {
     const owners = [...new Set(due.map(part => part.owner))].filter(owner => isStreamOf('subject', owner))
-    const preconditions = await Promise.all(owners.map(owner => this.#expectedVersion(owner)))
+    const preconditions = await Promise.all(
+      owners.map(async (stream): Promise<ExpectedStream> => {
+        return { stream, expect: (await store.readLast({ stream }))?.version ?? 'none' }
+      }),
+    )
     const held = new Set<string>()
-    for (const owner of owners) if (await this.#isHeld(owner)) held.add(owner)
-    const free = await this.#context.store.owners.existingParts(due.filter(({ owner }) => !held.has(owner)))
+    for (const owner of owners) if (await isHeld(owner)) held.add(owner)
+    const free = await store.owners.existingParts(due.filter(({ owner }) => !held.has(owner)))
     if (free.length === 0) return { targets: [] }
     const data = { ...named, parts: free.map(partPlaceKey) }
     const message = { type: 'retention.apply', data }
@@ -161,19 +153,15 @@ export class Retention {
     }
   }
 
-  async #expectedVersion(stream: string): Promise<ExpectedStream> {
-    const last = await this.#context.store.readLast({ stream })
-    return { stream, expect: last?.version ?? 'none' }
-  }
-
   /** Whether nothing waits for the part any longer. By age alone, only an unfinished handler still does. */
-  async #isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
-    const { rows } = this.#context
+  async function isSettled({ stream, position, name }: AgedPart, isByTime: boolean): Promise<boolean> {
     if (isStreamOf('notification', stream)) {
       const row = await rows.find('notifications', stream)
       if (!row) return false
       const isUntried = isByTime && readHandlings(row).length === 0
-      return (row.state === 'handled' || isUntried) && !(await this.#isAwaited(row.evento, position))
+      if (row.state !== 'handled' && !isUntried) return false
+      // A handler may not have passed the position yet, in any process, running or not.
+      return !hasPendingHandler(await store.followers.list(), row.evento, position)
     }
     // The answer to a validation in doubt may be the only record of whether it was paid.
     if (isByTime && name !== 'unreadable') return true
@@ -187,20 +175,17 @@ export class Retention {
     return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
   }
 
-  /** Whether a handler of the event has not passed the position yet, in any process, running or not. */
-  async #isAwaited(evento: string, position: number): Promise<boolean> {
-    return hasPendingHandler(await this.#context.store.followers.list(), evento, position)
-  }
-
-  async #isHeld(owner: string): Promise<boolean> {
+  async function isHeld(owner: string): Promise<boolean> {
     const types = ['subject.held', 'subject.released'] as const
     const holds = new Set<string>()
-    for await (const { type, data } of readEvents(this.#context.store, { stream: owner, types })) {
+    for await (const { type, data } of readEvents(store, { stream: owner, types })) {
       if (type === 'subject.held') holds.add(data.reason)
       else holds.delete(data.reason)
     }
     return holds.size > 0
   }
+
+  return { runDue }
 }
 
 /**
@@ -210,11 +195,8 @@ export class Retention {
 function findOpenedParts(pending: readonly PendingEffect[]): (part: AgedPart) => boolean {
   const opened = new Set(pending.flatMap(effect => Object.values(effect.opens ?? {})))
   const damaged = new Set(pending.filter(effect => effect.isDamaged).map(({ stream }) => stream))
-  return part => damaged.has(part.stream) || damaged.has(part.owner) || opened.has(partAddress(part))
-}
-
-function partAddress({ stream, version, name }: AgedPart): string {
-  return `${stream}/${version}/${name}`
+  return ({ stream, owner, version, name }) =>
+    damaged.has(stream) || damaged.has(owner) || opened.has(`${stream}/${version}/${name}`)
 }
 
 /** Holds, which suspend retention. */

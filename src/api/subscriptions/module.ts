@@ -18,7 +18,7 @@ import { createRecoveryJob } from './failures/failures.ts'
 import { recordFailures } from './failures/recovery.ts'
 import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
-import { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
+import { createSubscriptionSecrets, type SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 import { createSubscriptions, listDueDeletions, type Subscriptions } from './subscriptions.ts'
 
 /** The module of the portal, with what the receiver needs. */
@@ -32,7 +32,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
   const { options, store } = context
   const { portal } = options
   const declarations = new DeclaredSubscriptions(options)
-  const secrets = new SubscriptionSecrets(context, declarations)
+  const secrets = createSubscriptionSecrets(context, declarations)
   const alerts = createAlerts(context, declarations, secrets)
   const recovery = createRecoveryJob(context)
   const readings = new KeyedLock()

@@ -200,7 +200,9 @@ export class Tokens implements TokenSource {
    */
   async #request(need: TokenNeed): Promise<TokenUnavailable | undefined> {
     const holder = await this.#holder()
-    const refusals = await this.#refusals()
+    // Also those of the credentials of other processes, and of former secrets.
+    const filter = { stream: this.keeper.stream, backward: true, limit: refusalsMax }
+    const refusals = await this.#context.store.read({ ...filter, types: ['token.locked'] })
     const own = refusals.find(({ anomaly, data }) => !anomaly && data.credential === holder.credential)
     if (own) return credentialsRefused(own)
     const data = { need, ...holder, at: toInstant(this.#context.clock.now()) }
@@ -212,12 +214,6 @@ export class Tokens implements TokenSource {
       if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
     }
     return undefined
-  }
-
-  /** The newest refusals, also of the credentials of other processes or of former secrets. */
-  async #refusals(): Promise<readonly TokenLocked[]> {
-    const filter = { stream: this.keeper.stream, backward: true, limit: refusalsMax }
-    return this.#context.store.read({ ...filter, types: ['token.locked'] })
   }
 
   #toRequest(message: Message) {

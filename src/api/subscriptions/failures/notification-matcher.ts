@@ -9,7 +9,6 @@ import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
 import { type ApiContext, readEvents } from '../../api-context.ts'
 import { openAs, type Recorded } from '../../events.ts'
 import { bodyAddress, copyWindowMs } from '../../notifications/notification.ts'
-import type { SealedBody } from '../../sealed-parts.ts'
 
 /**
  * How long after a delivery, with all its tries, the portal may record its failure. A failure within this time is of
@@ -145,7 +144,8 @@ export class NotificationMatcher {
     for (const time of stored.times) {
       const apartMs = Math.abs(time - at)
       if (apartMs <= failureDelayMaxMs) return true
-      if (apartMs > copyWindowMs || areOnOtherDays(time, at)) continue
+      // The portal lists failures by day: those of the other day may not have been read yet.
+      if (apartMs > copyWindowMs || brasiliaDay(time) !== brasiliaDay(at)) continue
       if (!(await this.#isOtherBetween(stored, time, at))) return true
     }
     return false
@@ -190,9 +190,9 @@ export class NotificationMatcher {
     this.#opened += 1
     if (this.#opened % openedPerTurn === 0) await yieldToEventLoop()
     const sealed = await openUndamaged(openAs(this.#context.store, 'body', body))
-    stored.opened = sealed
-      ? { name: this.#contentName(evento, sealed.bytes), recipient: recipientName(sealed.recipient) }
-      : null
+    const { bytes = '', recipient: to } = sealed ?? {}
+    const recipient = to === undefined ? '' : `${to.tipo} ${to.id}`
+    stored.opened = sealed ? { name: this.#contentName(evento, bytes), recipient } : null
     return stored.opened
   }
 
@@ -234,11 +234,6 @@ export function openUndamaged<T>(opening: Promise<T | undefined>): Promise<T | u
   })
 }
 
-/** The portal lists failures by day: those of the other day may not have been read yet. */
-function areOnOtherDays(one: number, other: number): boolean {
-  return brasiliaDay(one) !== brasiliaDay(other)
-}
-
 function firstAfter(all: readonly { readonly at: number }[], at: number): number {
   let [low, high] = [0, all.length]
   while (low < high) {
@@ -269,8 +264,4 @@ function shapeOf({ evento, content }: LostNotification): string {
 
 function shapeKey(evento: string, bodyBytes: number): string {
   return `${evento}\0${bodyBytes}`
-}
-
-function recipientName(recipient: SealedBody['recipient']): string {
-  return recipient === undefined ? '' : `${recipient.tipo} ${recipient.id}`
 }

@@ -1,10 +1,9 @@
 import type { HeldEndpoint } from '../../../machines/subscription/messages.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import { fromInstant, isWithin } from '../../../vocabulary/instant.ts'
 import type { RecordedEvent } from '../../../vocabulary/message.ts'
 import { effectStream } from '../../../vocabulary/names.ts'
-import { findStream, readEvents } from '../../api-context.ts'
-import type { LogStore, Recorded } from '../../events.ts'
+import { type ApiContext, findStream, readEvents } from '../../api-context.ts'
+import type { Recorded } from '../../events.ts'
 
 /** How long former secrets are accepted after the portal confirmed a change or rotation. */
 export const formerSecretsAcceptedMs = 60 * 60_000
@@ -43,21 +42,17 @@ interface GenerationState extends StreamGenerations {
   readonly confirmed: ConfirmedEvent | undefined
 }
 
-/** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
-export class SecretGenerations {
-  readonly #store: LogStore
-  readonly #clock: Clock
-  readonly #streams = new Map<string, StreamGenerations>()
-  readonly #cache = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
+/** Which generations of derived secrets are in use. */
+export type SecretGenerations = ReturnType<typeof createGenerations>
 
-  constructor(store: LogStore, clock: Clock) {
-    this.#store = store
-    this.#clock = clock
-  }
+/** Reads from the log which generations of derived secrets are in use; the log has no secrets. */
+export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | 'clock'>) {
+  const streams = new Map<string, StreamGenerations>()
+  const cache = new Map<string, { readonly known: Promise<GenerationState>; readonly at: number }>()
 
   /** The current generation: 1 before the first rotation. */
-  async current(evento: string): Promise<number> {
-    return (await this.#read(evento)).last?.data.generation ?? 1
+  async function current(evento: string): Promise<number> {
+    return (await read(evento)).last?.data.generation ?? 1
   }
 
   /**
@@ -65,57 +60,62 @@ export class SecretGenerations {
    * hour what it held before. A rotation by another process is seen within a second; until then the next generation,
    * which only we can derive, is accepted too.
    */
-  async accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
-    const { last, request, former = [] } = await this.#readCached(evento)
+  async function accepted(evento: string): Promise<{ current: number; others: HeldEndpoint[] }> {
+    const { last, request, former = [] } = await readCached(evento)
     const isOpen = request && request.position > (last?.position ?? 0)
     const held = [...(last ? [last] : []), ...(isOpen ? [request] : [])].map(heldEndpoint)
-    const now = this.#clock.now()
+    const now = clock.now()
     return { current: last?.data.generation ?? 1, others: [...held, ...former.filter(({ until }) => now <= until)] }
   }
 
   /** The last confirmation by the portal, at most a second old. */
-  async confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
-    return (await this.#readCached(evento)).confirmed
+  async function confirmed(evento: string): Promise<ConfirmedEvent | undefined> {
+    return (await readCached(evento)).confirmed
   }
 
-  #readCached(evento: string): Promise<GenerationState> {
-    const now = this.#clock.now()
-    let entry = this.#cache.get(evento)
+  function readCached(evento: string): Promise<GenerationState> {
+    const now = clock.now()
+    let entry = cache.get(evento)
     if (!entry || !isWithin(ageMaxMs, entry.at, now)) {
-      entry = { known: this.#read(evento), at: now }
-      this.#cache.set(evento, entry)
-      entry.known.catch(() => this.#cache.delete(evento))
+      entry = { known: read(evento), at: now }
+      cache.set(evento, entry)
+      entry.known.catch(() => cache.delete(evento))
     }
     return entry.known
   }
 
-  async #read(evento: string): Promise<GenerationState> {
-    const stream = await findStream(this.#store, 'subscription', evento)
-    const state = stream === undefined ? { version: 0 } : await this.#readStream(stream)
+  async function read(evento: string): Promise<GenerationState> {
+    const stream = await findStream(store, 'subscription', evento)
+    const state = stream === undefined ? { version: 0 } : await readStream(stream)
     const { last } = state
-    return { ...state, confirmed: last && { position: await this.#requestPosition(state, last), at: last.at } }
+    return { ...state, confirmed: last && { position: await requestPosition(state, last), at: last.at } }
   }
 
   /** The position at which the confirmed secrets were sent: their source may have changed during the call. */
-  async #requestPosition({ answered }: StreamGenerations, { position, settles }: RecordedEvent): Promise<number> {
+  async function requestPosition(
+    { answered }: StreamGenerations,
+    { position, settles }: RecordedEvent,
+  ): Promise<number> {
     if (!answered || !settles) return position
     const stream = effectStream({ id: settles.effect, position: answered.position })
-    const attempt = await this.#store.readLast({ stream, types: ['effect.attempted'] })
+    const attempt = await store.readLast({ stream, types: ['effect.attempted'] })
     return attempt?.position ?? answered.position
   }
 
   /** Reads the stream from the last version read, without its many failures. */
-  async #readStream(stream: string): Promise<StreamGenerations> {
-    const known = this.#streams.get(stream) ?? { version: 0 }
-    const newest = await this.#store.readLast({ stream })
+  async function readStream(stream: string): Promise<StreamGenerations> {
+    const known = streams.get(stream) ?? { version: 0 }
+    const newest = await store.readLast({ stream })
     if (!newest || newest.version <= known.version) return known
     let state = known
-    for await (const event of readEvents(this.#store, { stream, types, fromVersion: known.version + 1 }))
+    for await (const event of readEvents(store, { stream, types, fromVersion: known.version + 1 }))
       state = applyEvent(state, event)
     state = { ...state, version: Math.max(state.version, newest.version) }
-    this.#streams.set(stream, state)
+    streams.set(stream, state)
     return state
   }
+
+  return { current, accepted, confirmed }
 }
 
 function applyEvent(state: StreamGenerations, event: Recorded<(typeof types)[number]>): StreamGenerations {

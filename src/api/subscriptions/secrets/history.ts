@@ -1,9 +1,8 @@
 import type { Secrets } from '../../../adapters/portal/protocol.ts'
 import type { ReceivedHead } from '../../../adapters/receiver/received-head.ts'
-import type { Clock } from '../../../runtime/clock.ts'
 import { endOfLog } from '../../../store/log/read.ts'
 import { fromInstant, isWithin, toInstant } from '../../../vocabulary/instant.ts'
-import type { LogStore } from '../../events.ts'
+import type { ApiContext } from '../../api-context.ts'
 import type { SecretValues } from '../declared-subscriptions.ts'
 import { type ConfirmedEvent, formerSecretsAcceptedMs, type SecretGenerations } from './generations.ts'
 
@@ -29,51 +28,45 @@ const formersMax = 4
  * Remembers, for all processes of the store, that a secret has changed at its source. The portal uses the former one
  * until the next `apply`, perhaps after a restart: keyed digests of it are kept sealed beside the log.
  */
-export class SecretHistory {
-  readonly #store: LogStore
-  readonly #clock: Clock
-  readonly #generations: Pick<SecretGenerations, 'confirmed'>
-  readonly #cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
+export function createSecretHistory(
+  { store, clock }: Pick<ApiContext, 'store' | 'clock'>,
+  generations: Pick<SecretGenerations, 'confirmed'>,
+) {
+  const cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
   /** A digest of the values that this process has read, by event. */
-  readonly #ownSources = new Map<string, string>()
-
-  constructor({ store, clock }: { store: LogStore; clock: Clock }, generations: Pick<SecretGenerations, 'confirmed'>) {
-    this.#store = store
-    this.#clock = clock
-    this.#generations = generations
-  }
+  const ownSources = new Map<string, string>()
 
   /**
    * Notes the values read from an event's sources, and the secrets made from them. Secrets that a call sends replace
    * the former ones once it is confirmed: `requestedAt` is the position of its request.
    */
-  async noteSources(
+  async function noteSources(
     evento: string,
     values: SecretValues,
     secrets: readonly Secrets[],
     requestedAt?: number,
   ): Promise<void> {
-    const source = this.#digest([values.master, values.chaveSecreta, values.chaveAutenticacao])
-    this.#ownSources.set(evento, source)
+    const source = digest([values.master, values.chaveSecreta, values.chaveAutenticacao])
+    ownSources.set(evento, source)
     const pairs = secrets
       .filter(each => Object.keys(each).length > 0)
-      .map(({ chaveSecreta, chaveAutenticacao }) => this.#digest([chaveSecreta, chaveAutenticacao]))
-    await this.#change(evento, async before => {
+      .map(({ chaveSecreta, chaveAutenticacao }) => digest([chaveSecreta, chaveAutenticacao]))
+    await change(evento, async before => {
       if (before?.source === source)
         return JSON.stringify(before.pairs) === JSON.stringify(pairs) ? undefined : { ...before, pairs }
-      const formers = before ? await this.#formersAfter(evento, before, pairs, requestedAt) : []
+      const formers = before ? await formersAfter(evento, before, pairs, requestedAt) : []
       return { ...before, source, pairs, formers }
     })
   }
 
   /** Notes that the portal listed the current secrets: the former ones expire. */
-  async noteSeenAtPortal(evento: string): Promise<void> {
-    await this.#change(evento, async kept => {
+  async function noteSeenAtPortal(evento: string): Promise<void> {
+    await change(evento, async kept => {
       // The list was compared with the values of this process, not with those of another one.
-      if (!kept || kept.source !== this.#ownSources.get(evento)) return undefined
-      if ((await this.#unapplied(evento, kept)).length === 0) return undefined
-      const position = await this.#store.reader.read(endOfLog)
-      return { ...kept, seen: { position, at: toInstant(this.#clock.now()) } }
+      if (!kept || kept.source !== ownSources.get(evento)) return undefined
+      if ((await notApplied(evento, kept)).length === 0) return undefined
+      const position = await store.reader.read(endOfLog)
+      return { ...kept, seen: { position, at: toInstant(clock.now()) } }
     })
   }
 
@@ -81,35 +74,35 @@ export class SecretHistory {
    * Whether a notification carries former secrets of its event, until an hour after the portal has the new ones, or
    * newer ones that only another process has read.
    */
-  async matches(evento: string, { secret, authorization }: SecretHeaders): Promise<boolean> {
-    const kept = await this.#readCached(evento)
+  async function matches(evento: string, { secret, authorization }: SecretHeaders): Promise<boolean> {
+    const kept = await readCached(evento)
     if (!kept) return false
-    const isNewer = kept.source !== this.#ownSources.get(evento)
-    const accepted = await this.#accepted(evento, kept)
+    const isNewer = kept.source !== ownSources.get(evento)
+    const accepted = await stillAccepted(evento, kept)
     const pairs = [...(isNewer ? kept.pairs : []), ...accepted.flatMap(each => each.pairs)]
     const carried = [
       [secret, authorization],
       [secret, undefined],
       [undefined, authorization],
     ] // A pair may have one.
-    return carried.some(each => pairs.includes(this.#digest(each)))
+    return carried.some(each => pairs.includes(digest(each)))
   }
 
   /** Whether a change has not reached the portal: an `apply` is needed. */
-  async needsApply(evento: string): Promise<boolean> {
-    const kept = await this.#readCached(evento)
-    return kept !== undefined && (await this.#unapplied(evento, kept)).length > 0
+  async function needsApply(evento: string): Promise<boolean> {
+    const kept = await readCached(evento)
+    return kept !== undefined && (await notApplied(evento, kept)).length > 0
   }
 
-  async #formersAfter(
+  async function formersAfter(
     evento: string,
     before: KeptSecrets,
     pairs: readonly string[],
     requestedAt?: number,
   ): Promise<KeptSecrets['formers']> {
     const left = [
-      ...(await this.#accepted(evento, before)),
-      { pairs: before.pairs, since: requestedAt ?? (await this.#store.reader.read(endOfLog)) },
+      ...(await stillAccepted(evento, before)),
+      { pairs: before.pairs, since: requestedAt ?? (await store.reader.read(endOfLog)) },
     ]
     // A secret that is current again is not a former one.
     const formers = left
@@ -119,50 +112,52 @@ export class SecretHistory {
   }
 
   /** The former secrets that the portal may still send. */
-  async #accepted(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
-    const confirmed = await this.#confirmed(evento, kept)
-    if (!confirmed || this.#clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs) return kept.formers
+  async function stillAccepted(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
+    const confirmed = await lastConfirmed(evento, kept)
+    if (!confirmed || clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs) return kept.formers
     return kept.formers.filter(each => each.since >= confirmed.position)
   }
 
   /** The former secrets that the portal still has, by what is known. */
-  async #unapplied(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
-    const confirmed = await this.#confirmed(evento, kept)
+  async function notApplied(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
+    const confirmed = await lastConfirmed(evento, kept)
     // A subscription that was never registered needs no change.
     return confirmed ? kept.formers.filter(each => each.since >= confirmed.position) : []
   }
 
-  async #confirmed(evento: string, { seen }: KeptSecrets): Promise<ConfirmedEvent | undefined> {
-    const confirmed = await this.#generations.confirmed(evento)
+  async function lastConfirmed(evento: string, { seen }: KeptSecrets): Promise<ConfirmedEvent | undefined> {
+    const confirmed = await generations.confirmed(evento)
     return seen && seen.position > (confirmed?.position ?? 0) ? seen : confirmed
   }
 
-  #digest(secrets: readonly (string | undefined)[]): string {
-    return Buffer.from(this.#store.digest('delivery-secrets', JSON.stringify(secrets))).toString('hex')
+  function digest(secrets: readonly (string | undefined)[]): string {
+    return Buffer.from(store.digest('delivery-secrets', JSON.stringify(secrets))).toString('hex')
   }
 
-  async #readCached(evento: string): Promise<KeptSecrets | undefined> {
-    const known = this.#cache.get(evento)
-    if (known && isWithin(ageMaxMs, known.at, this.#clock.now())) return known.kept
-    return this.#cacheValue(evento, (await this.#store.secrets.find(storedName(evento)))?.value)
+  async function readCached(evento: string): Promise<KeptSecrets | undefined> {
+    const known = cache.get(evento)
+    if (known && isWithin(ageMaxMs, known.at, clock.now())) return known.kept
+    return cacheValue(evento, (await store.secrets.find(storedName(evento)))?.value)
   }
 
-  async #change(
+  async function change(
     evento: string,
     make: (before: KeptSecrets | undefined) => Promise<KeptSecrets | undefined>,
   ): Promise<void> {
-    const value = await this.#store.secrets.change(storedName(evento), async before => {
+    const value = await store.secrets.change(storedName(evento), async before => {
       const kept = await make(parseKeptSecrets(before))
       return kept && JSON.stringify(kept)
     })
-    this.#cacheValue(evento, value)
+    cacheValue(evento, value)
   }
 
-  #cacheValue(evento: string, value: string | undefined): KeptSecrets | undefined {
+  function cacheValue(evento: string, value: string | undefined): KeptSecrets | undefined {
     const kept = parseKeptSecrets(value)
-    this.#cache.set(evento, { kept, at: this.#clock.now() })
+    cache.set(evento, { kept, at: clock.now() })
     return kept
   }
+
+  return { noteSources, noteSeenAtPortal, matches, needsApply }
 }
 
 function parseKeptSecrets(value: string | undefined): KeptSecrets | undefined {

@@ -6,8 +6,8 @@ import { errorName } from '../../../vocabulary/error-words.ts'
 import { isWithin } from '../../../vocabulary/instant.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { createSecrets, type DeclaredSubscriptions, type SecretValues } from '../declared-subscriptions.ts'
-import { SecretGenerations } from './generations.ts'
-import { SecretHistory } from './history.ts'
+import { createGenerations } from './generations.ts'
+import { createSecretHistory } from './history.ts'
 
 /** After this time a notification has the sources read again, without waiting for it. */
 const refreshMs = 60_000
@@ -18,50 +18,40 @@ const retryMinMs = 1_000
 /** How many generations after the current one are tried to recognise the secrets of another log of ours. */
 const generationsTried = 20
 
+/** The secrets of our subscriptions. */
+export type SubscriptionSecrets = ReturnType<typeof createSubscriptionSecrets>
+
 /**
- * The secrets of our subscriptions, and those that notifications may carry. The values of their sources are cached;
+ * Creates the secrets of our subscriptions, and those that notifications may carry. The values of their sources are cached;
  * they are read again now and then, and when a notification does not match. A former secret is accepted as long as the
  * portal has it.
  */
-export class SubscriptionSecrets {
-  readonly #declarations: DeclaredSubscriptions
-  readonly #context: ApiContext
-  readonly #generations: SecretGenerations
-  readonly #history: SecretHistory
-  readonly #cache = new Map<string, { readonly values: SecretValues; readonly at: number }>()
-  readonly #reading = new Map<string, Promise<SecretValues>>()
-  readonly #readAt = new Map<string, number>()
-  readonly #errors = new Map<string, { readonly error: unknown; readonly at: number }>()
-
-  constructor(context: ApiContext, declarations: DeclaredSubscriptions) {
-    this.#context = context
-    this.#declarations = declarations
-    this.#generations = new SecretGenerations(context.store, context.clock)
-    this.#history = new SecretHistory(context, this.#generations)
-  }
-
-  /** The current generation of an event's secrets. */
-  generationOf(evento: string): Promise<number> {
-    return this.#generations.current(evento)
-  }
+export function createSubscriptionSecrets(context: ApiContext, declarations: DeclaredSubscriptions) {
+  const { clock, engine, log } = context
+  const generations = createGenerations(context)
+  const history = createSecretHistory(context, generations)
+  const cache = new Map<string, { readonly values: SecretValues; readonly at: number }>()
+  const readings = new Map<string, Promise<SecretValues>>()
+  const readTimes = new Map<string, number>()
+  const errors = new Map<string, { readonly error: unknown; readonly at: number }>()
 
   /**
    * The secrets of an event's subscription, read from their sources now; empty when the event is not declared. For a
    * call, `requestedAt` is the position of the event that requested it.
    */
-  async secretsOf(evento: string, held: HeldEndpoint, requestedAt?: number): Promise<Secrets> {
-    return createSecrets(evento, await this.#readSources(evento, requestedAt), held)
+  async function secretsOf(evento: string, held: HeldEndpoint, requestedAt?: number): Promise<Secrets> {
+    return createSecrets(evento, await readSources(evento, requestedAt), held)
   }
 
   /** The generation of our secrets that a listed subscription has; null when they are not ours. */
-  async generationIn(
+  async function generationIn(
     evento: string,
     { endpoint, secrets }: { endpoint: string; secrets: Secrets },
   ): Promise<number | null> {
-    const current = await this.generationOf(evento)
+    const current = await generations.current(evento)
     const others = Array.from({ length: current + generationsTried }, (_, i) => i + 1)
-    const tried = this.#declarations.isDerived(evento) ? [current, ...others] : [current]
-    const values = await this.#readSources(evento)
+    const tried = declarations.isDerived(evento) ? [current, ...others] : [current]
+    const values = await readSources(evento)
     const found = tried.find(generation => {
       const { chaveSecreta, chaveAutenticacao } = createSecrets(evento, values, { endpoint, generation })
       return chaveSecreta === secrets.chaveSecreta && chaveAutenticacao === secrets.chaveAutenticacao
@@ -69,16 +59,9 @@ export class SubscriptionSecrets {
     return found ?? null
   }
 
-  /** Notes that the portal listed the current secrets of an event. */
-  noteSeenAtPortal(evento: string): Promise<void> {
-    return this.#history.noteSeenAtPortal(evento)
-  }
-
   /** The known secrets of an event; for an undeclared event, those of all declared ones. */
-  async candidatesFor(evento: string): Promise<Secrets[]> {
-    const candidates = this.#eventosFor(evento).map(async each =>
-      this.#makeCandidates(each, await this.#currentValues(each)),
-    )
+  async function candidatesFor(evento: string): Promise<Secrets[]> {
+    const candidates = eventosFor(evento).map(async each => makeCandidates(each, await currentValues(each)))
     return (await Promise.all(candidates)).flat()
   }
 
@@ -86,85 +69,93 @@ export class SubscriptionSecrets {
    * Checks unknown secrets of a notification again: they may be newer or former ones. Throws the last error of their
    * source: while it fails, they cannot be called wrong.
    */
-  async recheck(head: ReceivedHead): Promise<boolean> {
+  async function recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
-    for (const each of this.#eventosFor(evento)) if (await this.#history.matches(each, head)) return true
-    if (!this.#declarations.isDeclared(evento)) return false
-    const isRead = await this.#readAgain(evento)
-    const failed = this.#errors.get(evento)
+    for (const each of eventosFor(evento)) if (await history.matches(each, head)) return true
+    if (!declarations.isDeclared(evento)) return false
+    const isRead = await readAgain(evento)
+    const failed = errors.get(evento)
     if (failed) throw failed.error
     if (!isRead) return false
-    return matchesSecrets(head, await this.candidatesFor(evento)) || this.#history.matches(evento, head)
+    return matchesSecrets(head, await candidatesFor(evento)) || history.matches(evento, head)
   }
 
   /** The events whose secrets have changed at their source and not at the portal: they need an `apply`. */
-  async unapplied(): Promise<string[]> {
+  async function unapplied(): Promise<string[]> {
     const found: string[] = []
-    for (const { evento } of this.#declarations.all) if (await this.#history.needsApply(evento)) found.push(evento)
+    for (const { evento } of declarations.all) if (await history.needsApply(evento)) found.push(evento)
     return found
   }
 
-  #eventosFor(evento: string): string[] {
-    return this.#declarations.isDeclared(evento) ? [evento] : this.#declarations.all.map(each => each.evento)
+  function eventosFor(evento: string): string[] {
+    return declarations.isDeclared(evento) ? [evento] : declarations.all.map(each => each.evento)
   }
 
   /** The secrets that a notification of a declared event may carry. */
-  async #makeCandidates(evento: string, values: SecretValues): Promise<Secrets[]> {
-    const endpoint = this.#declarations.endpointOf(evento)
-    if (!this.#declarations.isDerived(evento)) return [createSecrets(evento, values, { endpoint, generation: 1 })]
-    const { current, others } = await this.#generations.accepted(evento)
+  async function makeCandidates(evento: string, values: SecretValues): Promise<Secrets[]> {
+    const endpoint = declarations.endpointOf(evento)
+    if (!declarations.isDerived(evento)) return [createSecrets(evento, values, { endpoint, generation: 1 })]
+    const { current, others } = await generations.accepted(evento)
     const here = [current, current + 1].map(generation => ({ endpoint, generation }))
     return [...here, ...others].map(held => createSecrets(evento, values, held))
   }
 
-  async #currentValues(evento: string): Promise<SecretValues> {
-    const now = this.#context.clock.now()
-    const known = this.#cache.get(evento)
+  async function currentValues(evento: string): Promise<SecretValues> {
+    const now = clock.now()
+    const known = cache.get(evento)
     if (known) {
-      if (!isWithin(refreshMs, known.at, now)) void this.#readAgain(evento)
+      if (!isWithin(refreshMs, known.at, now)) void readAgain(evento)
       return known.values
     }
-    const failed = this.#errors.get(evento)
+    const failed = errors.get(evento)
     if (failed && isWithin(retryMinMs, failed.at, now)) throw failed.error
-    return this.#readShared(evento)
+    return readShared(evento)
   }
 
   /** Reads the sources again. False when they were read a moment ago or one fails: the cached values stay in use. */
-  async #readAgain(evento: string): Promise<boolean> {
-    const reading = this.#reading.get(evento)
-    const readAt = this.#readAt.get(evento)
-    if (!reading && readAt !== undefined && isWithin(rereadMinMs, readAt, this.#context.clock.now())) return false
+  async function readAgain(evento: string): Promise<boolean> {
+    const reading = readings.get(evento)
+    const readAt = readTimes.get(evento)
+    if (!reading && readAt !== undefined && isWithin(rereadMinMs, readAt, clock.now())) return false
     try {
-      await (reading ?? this.#readShared(evento))
+      await (reading ?? readShared(evento))
       return true
     } catch (error) {
       const message = 'a secret of a subscription could not be read again: the known one stays in use'
-      if (!reading) this.#context.log({ message, error: errorName(error) })
+      if (!reading) log({ message, error: errorName(error) })
       return false
     }
   }
 
-  #readShared(evento: string): Promise<SecretValues> {
-    const reading = this.#reading.get(evento)
+  function readShared(evento: string): Promise<SecretValues> {
+    const reading = readings.get(evento)
     if (reading) return reading
-    this.#readAt.set(evento, this.#context.clock.now())
+    readTimes.set(evento, clock.now())
     const read = async () => {
-      const values = await this.#readSources(evento).catch((error: unknown) => {
-        this.#errors.set(evento, { error, at: this.#context.clock.now() })
+      const values = await readSources(evento).catch((error: unknown) => {
+        errors.set(evento, { error, at: clock.now() })
         throw error
       })
-      this.#errors.delete(evento)
+      errors.delete(evento)
       return values
     }
-    const begun = this.#context.engine.admit(read).finally(() => this.#reading.delete(evento))
-    this.#reading.set(evento, begun)
+    const begun = engine.admit(read).finally(() => readings.delete(evento))
+    readings.set(evento, begun)
     return begun
   }
 
-  async #readSources(evento: string, requestedAt?: number): Promise<SecretValues> {
-    const values = await this.#declarations.readSources(evento)
-    this.#cache.set(evento, { values, at: this.#context.clock.now() })
-    await this.#history.noteSources(evento, values, await this.#makeCandidates(evento, values), requestedAt)
+  async function readSources(evento: string, requestedAt?: number): Promise<SecretValues> {
+    const values = await declarations.readSources(evento)
+    cache.set(evento, { values, at: clock.now() })
+    await history.noteSources(evento, values, await makeCandidates(evento, values), requestedAt)
     return values
+  }
+
+  return {
+    /** The current generation of an event's secrets. */
+    generationOf: generations.current,
+    /** Notes that the portal listed the current secrets of an event: the former ones expire. */
+    noteSeenAtPortal: history.noteSeenAtPortal,
+    ...{ secretsOf, generationIn, candidatesFor, recheck, unapplied },
   }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { SecretHistory } from '../../../../src/api/subscriptions/secrets/history.ts'
+import { createSecretHistory } from '../../../../src/api/subscriptions/secrets/history.ts'
 import type { Events } from '../../../../src/index.ts'
 import { VirtualClock } from '../../../../src/simulation/world/virtual-clock.ts'
 import { toStream } from '../../../store/conformance/place.ts'
@@ -24,7 +24,7 @@ async function given() {
       await happening?.()
       return { position: 1, at: registeredAt }
     }
-    const history = new SecretHistory({ store, clock: own }, { confirmed })
+    const history = createSecretHistory({ store, clock: own }, { confirmed })
     return {
       history,
       note: (secret: string) => note(history, secret),
@@ -36,13 +36,16 @@ async function given() {
   return { store, begin }
 }
 
-function note(history: SecretHistory, chaveSecreta: string): Promise<void> {
+function note(history: ReturnType<typeof createSecretHistory>, chaveSecreta: string): Promise<void> {
   const values = { master: undefined, chaveSecreta, chaveAutenticacao: undefined }
   return history.noteSources(evento, values, [{ chaveSecreta }])
 }
 
 /** The secrets that another process accepts. */
-async function acceptedBy(history: SecretHistory, secrets: readonly string[]): Promise<string[]> {
+async function acceptedBy(
+  history: ReturnType<typeof createSecretHistory>,
+  secrets: readonly string[],
+): Promise<string[]> {
   const taken: string[] = []
   for (const secret of secrets) if (await history.matches(evento, { secret, authorization: '' })) taken.push(secret)
   return taken
