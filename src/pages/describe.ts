@@ -14,7 +14,8 @@ export function describeCall(
   ending: Pick<RecordedEvent, 'type' | 'resolves' | 'data'> | undefined,
   { callEndings, effectStates }: LanguageWords,
 ): string {
-  if (ending === undefined || !isEnded(state)) return effectStates[state]
+  const isEnded = state === 'settled' || state === 'declined' || state === 'cancelled'
+  if (ending === undefined || !isEnded) return effectStates[state]
   const byType: Readonly<Record<string, string | undefined>> = callEndings
   const found: CallEnding = state === 'declined' ? 'found not done' : 'found done'
   return byType[callEndingKey(ending)] ?? (ending.resolves ? callEndings[found] : effectStates[state])
@@ -24,10 +25,6 @@ export function describeCall(
 function callEndingKey({ type, data }: Pick<RecordedEvent, 'type' | 'data'>): string {
   const { sentBefore, isDone }: { sentBefore?: unknown; isDone?: unknown } = data ?? {}
   return `${type}${sentBefore ? ', sent before' : ''}${isDone ? ', done' : ''}`
-}
-
-function isEnded(state: PendingEffect['state']): boolean {
-  return state === 'settled' || state === 'declined' || state === 'cancelled'
 }
 
 /** Returns the name of a kind of sealed data. */

@@ -19,7 +19,8 @@ export function trustedHtml(text: string): Html {
 
 function renderValue(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return ''
-  if (typeof value === 'string' || typeof value === 'number') return escapeHtml(String(value))
+  // Invisible characters are shown as codes.
+  if (typeof value === 'string' || typeof value === 'number') return escapeExactly(printableText(String(value))).html
   return 'html' in value ? value.html : value.map(renderValue).join('')
 }
 
@@ -34,11 +35,6 @@ const entities: Readonly<Record<string, string>> = {
 /** Escapes a text without changing any character, for texts that are compared with the proof. */
 export function escapeExactly(text: string): Html {
   return { html: text.replace(/[&<>"']/g, char => entities[char] ?? '') }
-}
-
-/** Escapes text for use between tags and in quoted attributes. Shows invisible characters as codes. */
-function escapeHtml(text: string): string {
-  return escapeExactly(printableText(text)).html
 }
 
 /** Writes JSON for a script element: it can neither end the element nor begin a comment. */

@@ -210,6 +210,12 @@ const sentences = {
   ],
 } as const
 
+const terms = {
+  untilSettled: ['até a conclusão', 'until it is settled'],
+  day: ['dia', 'day'],
+  days: ['dias', 'days'],
+} as const
+
 /** What a proof of events in a log does not prove. */
 const unproven = [
   [
@@ -255,18 +261,13 @@ export function getLanguageWords(language: Language) {
     origins: inLanguage(origins, language),
     owners: inLanguage(owners, language),
     ...inLanguage(sentences, language),
-    retentionRule: isEnglish ? englishRetention : portugueseRetention,
+    /** How long a kind of sealed data is kept: a number of days, or null for until it is settled. */
+    retentionRule(kind: string, days: number | null) {
+      const retained = isEnglish ? englishRetained : portugueseRetained
+      const { untilSettled, day, days: several } = inLanguage(terms, language)
+      const term = days === null ? untilSettled : `${days} ${days === 1 ? day : several}`
+      return `${retained[kind] ?? kind}: ${term}`
+    },
     unproven: unproven.map(([portuguese, english]) => (isEnglish ? english : portuguese)),
   }
-}
-
-/** How long a kind of sealed data is kept: a number of days, or null for until it is settled. */
-function englishRetention(kind: string, days: number | null): string {
-  const term = days === null ? 'until it is settled' : days === 1 ? '1 day' : `${days} days`
-  return `${englishRetained[kind] ?? kind}: ${term}`
-}
-
-function portugueseRetention(kind: string, days: number | null): string {
-  const term = days === null ? 'até a conclusão' : days === 1 ? '1 dia' : `${days} dias`
-  return `${portugueseRetained[kind] ?? kind}: ${term}`
 }

@@ -65,20 +65,12 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     const after = { ...row, ...changedColumns(event) }
     const { sync_every_ms, synced_at, enrolled_at } = after
     if (sync_every_ms === null) return { ...after, awaiting_since: null, overdue_at: null }
-    const begun = waitStartedAt(event)
-    const overdue_at = begun ? overdueAt(begun, sync_every_ms) : row.overdue_at
+    // The wait for the next reading begins with the schedule or the last reading.
+    const begun = event.type === 'subject.scheduled' ? event.at : changedColumns(event).synced_at
+    const overdue_at = begun ? toInstant(fromInstant(begun) + intervalsMax * sync_every_ms) : row.overdue_at
     return { ...after, awaiting_since: synced_at ?? enrolled_at, overdue_at }
   },
 })
-
-/** When the wait for the next reading began: with the schedule or the last reading. */
-function waitStartedAt(event: RecordedOf<SubjectEvent>): Instant | null | undefined {
-  return event.type === 'subject.scheduled' ? event.at : changedColumns(event).synced_at
-}
-
-function overdueAt(since: Instant, everyMs: number): Instant {
-  return toInstant(fromInstant(since) + intervalsMax * everyMs)
-}
 
 function changedColumns(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
   switch (event.type) {

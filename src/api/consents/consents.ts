@@ -1,6 +1,5 @@
 import { readHistoryEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
-import type { AddressedMessage } from '../../engine/recording/decisions.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -102,10 +101,6 @@ export function createConsents(context: ApiContext): Consents {
   const readings = createConsentReadings(context)
   const { refresh } = readings
 
-  async function selectRows(subject: SubjectRef): Promise<ConsentRow[]> {
-    return views.selectFrom('consents').selectAll().where('subject', '=', subject).orderBy('consent').execute()
-  }
-
   async function toConsent(row: ConsentRow, readAt: Instant | null): Promise<Consent> {
     const record = await requireAs(store, 'record', row.record)
     const text = typeof record.cnpjUsuario === 'string' ? record.cnpjUsuario : null
@@ -153,7 +148,11 @@ export function createConsents(context: ApiContext): Consents {
         const unsent = await findUnsentChange(stream)
         const type = unsent ? `consent.${verb}Instead` : `consent.${verb}`
         const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
-        return { targets: [{ stream, message }, ...(unsent ? [withdrawEffect(unsent)] : [])] }
+        if (!unsent) return { targets: [{ stream, message }] }
+        // Its end is in the same append, which fails if an attempt begins meanwhile.
+        const data = { effect: unsent.id, type: unsent.type }
+        const withdrawn = { stream: effectStream(unsent), message: { type: 'effect.withdraw', data } }
+        return { targets: [{ stream, message }, withdrawn] }
       },
       ask,
       async () => {
@@ -191,7 +190,8 @@ export function createConsents(context: ApiContext): Consents {
       checkAge(filter.ageMaxMs)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs)
-      const wanted = (await selectRows(subject)).filter(row => {
+      const all = views.selectFrom('consents').selectAll().where('subject', '=', subject).orderBy('consent')
+      const wanted = (await all.execute()).filter(row => {
         if (row.knowledge === 'vanished' && !filter.vanished) return false
         return (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
       })
@@ -234,10 +234,4 @@ export function createConsents(context: ApiContext): Consents {
     revoke: (selector, why) => requestChange('revoke', selector, why),
     ...createStandings(context, readings),
   }
-}
-
-/** Ends an unsent call in the append that replaces it, which fails if an attempt begins meanwhile. */
-function withdrawEffect(pending: Pick<PendingEffect, 'id' | 'type' | 'position'>): AddressedMessage {
-  const { id: effect, type } = pending
-  return { stream: effectStream(pending), message: { type: 'effect.withdraw', data: { effect, type } } }
 }

@@ -10,7 +10,7 @@ import {
 import { type ConsentStatus, type History, type RequestableStatus, statusBy } from '../../machines/consent/status.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { Recorded, RecordedBy } from '../events.ts'
+import type { RecordedBy } from '../events.ts'
 
 /** An event of a consent's stream. */
 export type ConsentRecorded = RecordedBy<'consent'>
@@ -59,7 +59,10 @@ export function evaluateAt(
       askedAt = event.at
     if (!held.isUncertain) shownAt = event.at
     state = evolveConsent(state, event)
-    if (event.type === 'consent.described') histories.unshift(toReadHistory(event))
+    if (event.type === 'consent.described') {
+      const { history, status: historyStatus, askedAt: readAt = event.at } = event.data
+      histories.unshift({ history, historyStatus, readAt })
+    }
   }
   const readAt = lastReadAt(events, syncedAt)
   const held = heldOf(state)
@@ -120,11 +123,6 @@ function expiryAt(expiries: readonly RecordedExpiry[], at: Instant): Instant | n
 
 function earliest(...instants: readonly Instant[]): Instant {
   return toInstant(Math.min(...instants.map(fromInstant)))
-}
-
-function toReadHistory({ at, data }: Recorded<'consent.described'>): ReadHistory {
-  const { history, status, askedAt = at } = data
-  return { history, historyStatus: status, readAt: askedAt }
 }
 
 function statusAt(

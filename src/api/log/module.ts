@@ -5,11 +5,10 @@ import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { PendingEffect } from '../../vocabulary/message.ts'
 import { keyringPath, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
-import type { DueItem, Figures, Module, PendingFigure } from '../module.ts'
+import type { Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
 
@@ -22,20 +21,17 @@ export function createLogModule(
   return {
     methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },
     checks: logChecks(context),
-    due: async () => (await store.effects({ states: ['pending', 'deferred'] })).map(toDue),
+    due: async () => {
+      const pending = await store.effects({ states: ['pending', 'deferred'] })
+      return pending.map(({ id, data, dueAt: at }) => {
+        const isRecurring = typeof data === 'object' && data !== null && 'everyMs' in data
+        return { what: isRecurring ? 'sync' : 'call', at, id }
+      })
+    },
     figures: () => readLogFigures(context),
   }
 }
 
-function toDue(pending: PendingEffect): DueItem {
-  return { what: isRecurring(pending) ? 'sync' : 'call', at: pending.dueAt, id: pending.id }
-}
-
-function isRecurring({ data }: PendingEffect): boolean {
-  return typeof data === 'object' && data !== null && 'everyMs' in data
-}
-
-/** Checks of the log's own file and process. */
 function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
@@ -87,7 +83,6 @@ function logChecks({ store, followers, options, clock, engine }: ApiContext): He
 
 type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
 
-/** The current numbers of the ledger, the views and the followers. */
 async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
   const position = await store.reader.read(endOfLog)
   const followed = await followers.list()

@@ -227,7 +227,10 @@ export class HandlerWorker {
   async #recordResult(stream: string, result: CallResult): Promise<boolean> {
     this.#unrecorded.set(stream, result)
     const { message, failure } = result
-    const recording = this.#record(stream, message).then(() => void this.#unrecorded.delete(stream))
+    const data = { ...message.data, handler: this.#registered.name, handlers: this.#handlers }
+    const recording = this.#context.engine
+      .record(async () => ({ targets: [{ stream, message: { type: message.type, data } }] }))
+      .then(() => void this.#unrecorded.delete(stream))
     if (message.type === 'host.handled') {
       recording.catch(() => undefined) // #awaitRecordings throws it.
       this.#recording.push(recording)
@@ -266,11 +269,6 @@ export class HandlerWorker {
     } catch (error) {
       return errorName(error)
     }
-  }
-
-  async #record(stream: string, { type, data }: { type: string; data: object }): Promise<void> {
-    const message = { type, data: { ...data, handler: this.#registered.name, handlers: this.#handlers } }
-    await this.#context.engine.record(async () => ({ targets: [{ stream, message }] }))
   }
 
   /** Moves the follower before the first pending notification. False when another process has taken it. */

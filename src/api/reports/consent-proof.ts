@@ -46,6 +46,9 @@ export async function proveConsent(
   const fullHistory = await readUntil(size)
   const history = await readUntil(known.position)
   const [appeared] = fullHistory.events
+  const described = fullHistory.events.findLast(
+    each => each.type === 'consent.appeared' || each.type === 'consent.amended',
+  )
   if (appeared?.type !== 'consent.appeared')
     throw new AverbaError('NOT_FOUND', 'Cannot prove the consent: no reading has shown it')
   const log = await readReportedLog(store, size)
@@ -62,7 +65,7 @@ export async function proveConsent(
     subject,
     cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     consent: appeared.stream,
-    controller: controllerOf(fullHistory),
+    controller: described?.data.controller ?? null,
     at,
     knownAt: known.at,
     knownPosition: known.position,
@@ -88,11 +91,6 @@ async function proveEvents(store: Store, positions: readonly number[], size: num
 
 function eventsReliedOn({ events, synced }: ConsentHistory) {
   return [...events, ...(synced ? [synced] : [])].sort((one, other) => one.position - other.position)
-}
-
-function controllerOf({ events }: ConsentHistory): string | null {
-  const event = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
-  return event?.data.controller ?? null
 }
 
 function toReportedAnswer(

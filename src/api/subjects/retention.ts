@@ -52,15 +52,10 @@ export function createRetention(context: ApiContext) {
 
   /** Applies the rules that are due. A rule that fails does not stop the others. */
   async function runDue(): Promise<void> {
-    await runSequentially(
-      () => applyRulesDaily(),
-      () => emptyJournal(),
-    )
-  }
-
-  /** Empties the journal now, instead of after the next thousand writes or once no reader uses it. */
-  async function emptyJournal(): Promise<void> {
-    if (isJournalFull) isJournalFull = !(await store.owners.emptyJournal())
+    await runSequentially(applyRulesDaily, async () => {
+      // Now, instead of after the next thousand writes or once no reader uses it.
+      if (isJournalFull) isJournalFull = !(await store.owners.emptyJournal())
+    })
   }
 
   async function applyRulesDaily(): Promise<void> {

@@ -22,6 +22,7 @@ export interface Reveals {
 }
 
 const sealedColumnsMax = 100
+const partAddress = /^[a-z]+-[^/]+\/\d+\/[^/]+$/
 
 /** Creates the reveals of the `subjects` area. */
 export function createReveals(context: ApiContext): Reveals {
@@ -30,7 +31,8 @@ export function createReveals(context: ApiContext): Reveals {
   async function findSealedColumns(row: object): Promise<{ column: string; address: PartAddress; owner: string }[]> {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
-      const owner = isPartAddress(cell) ? await store.reader.read(() => findPartOwner(cell)) : undefined
+      const isAddress = typeof cell === 'string' && cell.length <= 500 && partAddress.test(cell)
+      const owner = isAddress ? await store.reader.read(() => findPartOwner(cell)) : undefined
       if (owner !== undefined) sealed.push({ column, address: String(cell), owner })
     }
     return sealed
@@ -74,10 +76,6 @@ export async function recordReveal(
     async () => ({ targets: [{ stream, message: { type: 'reveal.record', data: revealed }, isNew: true }] }),
     { actor },
   )
-}
-
-function isPartAddress(cell: unknown): cell is PartAddress {
-  return typeof cell === 'string' && cell.length <= 500 && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(cell)
 }
 
 function invalidReveal(hint: string): AverbaError {

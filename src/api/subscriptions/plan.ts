@@ -77,29 +77,18 @@ export function makePlan(
   }
   const state = canonicalJson({
     changes: [...changes],
-    listed: active.map(withoutLastSuccess),
+    // Without the last success: a successful delivery must not change the hash.
+    listed: active.map(({ lastSuccessAt: _, ...each }) => each),
     unreadable: [...unreadable],
     wanted: [...wanted],
   })
-  return {
-    hash: hash('sha256', state, 'hex'),
-    changes,
-    unreadable,
-    toString: () => [...changes.map(formatChange), ...unreadable.map(formatUnreadable)].join('\n'),
-  }
-}
-
-/** Leaves out the last success: a successful delivery must not change the hash. */
-function withoutLastSuccess({ lastSuccessAt: _, ...listed }: ListedAtPortal) {
-  return listed
-}
-
-function formatChange({ action, isTaken, evento, endpoint, reason }: PlannedChange): string {
-  return printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${reason})`)
-}
-
-function formatUnreadable(id: number | null): string {
-  return `unreadable ${id ?? 'without an id'} (look at its row in the portal)`
+  const lines = [
+    ...changes.map(({ action, isTaken, evento, endpoint, reason }) =>
+      printable(`${isTaken ? 'taken' : action} ${evento} ${endpoint} (${reason})`),
+    ),
+    ...unreadable.map(id => `unreadable ${id ?? 'without an id'} (look at its row in the portal)`),
+  ]
+  return { hash: hash('sha256', state, 'hex'), changes, unreadable, toString: () => lines.join('\n') }
 }
 
 function compareSubscription(

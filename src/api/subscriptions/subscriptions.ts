@@ -171,12 +171,6 @@ export function createSubscriptions(
     return toSubscription(row, reason, context.clock.now())
   }
 
-  /** One page: they are few. */
-  async function* listPage(inactive: boolean) {
-    const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
-    yield await Promise.all(wanted.map(openSubscription))
-  }
-
   return {
     plan: async () => (await comparePortal()).plan,
     async apply(given, { deletions = 'refuse', takeOver = false } = {}) {
@@ -209,7 +203,11 @@ export function createSubscriptions(
       }
       return sendChange('rotate', declared, commandOptions)
     },
-    list: ({ inactive = false } = {}) => lazyList(() => listPage(inactive)),
+    list: ({ inactive = false } = {}) =>
+      lazyList(async function* () {
+        const wanted = (await subscriptionRows(context)).filter(row => inactive || row.state !== 'deleted')
+        yield await Promise.all(wanted.map(openSubscription)) // One page: they are few.
+      }),
     ...createFailures(context, listAtPortal),
   }
 }

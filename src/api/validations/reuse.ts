@@ -3,7 +3,7 @@ import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { ValidationEvent } from '../../machines/validation.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import type { DataOf } from '../../vocabulary/log-types.ts'
-import type { Json, PartAddress } from '../../vocabulary/message.ts'
+import type { Json } from '../../vocabulary/message.ts'
 import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
@@ -54,12 +54,8 @@ export async function findReusable(
   if (!requested || !answered) return undefined
   if (!context.isFresh(answered.at, wanted.withinMs)) return undefined
   const result = `${answered.id}/result`
-  if (!(await isResultKept(context, result))) return undefined
+  if ((await store.open(result)) === undefined) return undefined
   return { from: requested.data.id, claims: `${requested.id}/claims`, result }
-}
-
-async function isResultKept({ store }: ApiContext, result: PartAddress): Promise<boolean> {
-  return (await store.open(result)) !== undefined
 }
 
 /** The index row of an answer, if it can be reused. */

@@ -226,7 +226,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       const owner = streamOf('subject', subject)
       const parts: Record<string, Part> = {
         ...(note !== undefined && { note: { owner, value: note } }),
-        problem: { owner, value: charged ? lostResultProblem : notChargedProblem },
+        problem: { owner, value: { status: 0, ...(charged ? resultLost : notCharged) } },
       }
       const message = { type: 'validation.resolve', data: { charged }, parts }
       const input = { method: 'validations.resolve', id, charged, note: note ?? null }
@@ -235,13 +235,9 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
   }
 }
 
-const notChargedProblem = {
-  status: 0,
-  code: 'NOT_CHARGED',
-  title: 'A person found out that it was not charged',
-}
-const lostResultProblem = {
-  ...{ status: 0, code: 'CHARGED_WITHOUT_RESULT' },
+const notCharged = { code: 'NOT_CHARGED', title: 'A person found out that it was not charged' }
+const resultLost = {
+  code: 'CHARGED_WITHOUT_RESULT',
   title: 'A person found out that it was charged and its result is lost',
 }
 
@@ -266,14 +262,11 @@ function invalidInput(what: string): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot use the ${what}`)
 }
 
-function isBlank(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() === ''
-}
-
 /** Checks the shape of claims. Errors name the field, never the value. */
 function parseClaims(given: Claims): Json {
   const parsed = claimsSchema.safeParse(given)
-  const isEmpty = parsed.success && [...flattenMembers(parsed.data).values()].every(isBlank)
+  const values: readonly unknown[] = parsed.success ? [...flattenMembers(parsed.data).values()] : []
+  const isEmpty = parsed.success && values.every(each => typeof each === 'string' && each.trim() === '')
   if (isEmpty) throw invalidInput('claims: all are blank, and the call may cost money')
   if (parsed.success) return JSON.parse(JSON.stringify(parsed.data))
   const all = parsed.error.issues.map(issue => {
