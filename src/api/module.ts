@@ -3,12 +3,12 @@ import type { ServiceLimits } from '../engine/performing/throttle.ts'
 import type { InFlight } from '../engine/recording/recorder.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { dayMs, isWithin } from '../vocabulary/instant.ts'
-import type { EffectState, Instant } from '../vocabulary/message.ts'
+import type { EffectState, Instant, Json, RecordedEvent } from '../vocabulary/message.ts'
 import type { ServiceName } from '../vocabulary/names.ts'
 import type { EffectClass, PerformersOf } from '../vocabulary/performer.ts'
 import type { EffectTypes } from './effect-types.ts'
+import type { Events, Recorded } from './events.ts'
 import type { HealthChecks } from './health-check.ts'
-import type { IndexRowsByType } from './keyed-index.ts'
 
 /**
  * An area of the API: its methods, and what it contributes to the loops that perform, run and check. The loops go over
@@ -118,4 +118,40 @@ export interface PendingFigure {
   readonly effectClass: EffectClass | 'other'
   readonly state: EffectState
   readonly count: number
+}
+
+/** A row of the keyed index, before its text is turned into a digest. */
+export interface IndexRow {
+  readonly kind: string
+  readonly text: string
+  readonly value: string
+}
+
+/** Opens a part of the event, or of another one; `undefined` when it was destroyed. */
+export type Opener = (name: string, of?: string) => Promise<Json | undefined>
+
+/** Returns the index rows of one type of event. */
+export type IndexRows<R extends RecordedEvent = RecordedEvent> = {
+  // A method, so that it can be kept among those of other types.
+  rows(event: R, open: Opener): readonly IndexRow[] | Promise<readonly IndexRow[]>
+}['rows']
+
+/** What makes the index rows, by the types of events. */
+export type IndexRowsByType = { readonly [T in keyof Events]?: IndexRows<Recorded<T>> }
+
+/** Returns one row, or none when its text or its value is missing. */
+export function indexRow(
+  kind: string,
+  found: Json | undefined,
+  value: string | undefined,
+  textOf: (found: string) => string = text => text,
+): IndexRow[] {
+  return typeof found === 'string' && value !== undefined ? [{ kind, text: textOf(found), value }] : []
+}
+
+/** The service's id of a record, as text. */
+export function remoteIdIn(record: Json | undefined): string | undefined {
+  if (typeof record !== 'object' || record === null || !('id' in record)) return undefined
+  const { id } = record
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : undefined
 }

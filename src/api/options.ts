@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Certificate } from '../adapters/credentials/certificate.ts'
+import { type Certificate, loadCertificate } from '../adapters/credentials/certificate.ts'
 import type { Source } from '../adapters/credentials/secret.ts'
 import type { PortalAuthentication } from '../adapters/portal/authentication.ts'
 import { parseRanges } from '../adapters/receiver/sender.ts'
@@ -8,10 +8,11 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Actor, Basis } from '../vocabulary/message.ts'
-import { serviceNames } from '../vocabulary/names.ts'
+import { checkKnownNames, serviceNames } from '../vocabulary/names.ts'
 import { recordKinds } from '../vocabulary/part-kinds.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import { checkDeclarations } from './check-declarations.ts'
@@ -23,6 +24,7 @@ import {
   hostFunction,
   httpsAddress,
   listOf,
+  listOptions,
   optional,
   pem,
   refuseBy,
@@ -229,7 +231,6 @@ export class TracingOptions {
   readonly traceparentTo? = optional(listOf(serviceNames, 'services'), "['validationService']")
 }
 
-/** The options for serving a receiver that a host decides. */
 type ServedReceiverOptions = Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
 
 /** What `averba run` serves. */
@@ -370,3 +371,39 @@ export const optionsSchema = group(HostOptions)
     ),
   })
   .superRefine(refuseBy(checkDeclarations))
+
+/**
+ * Checks the options before anything is opened: missing, misspelt and unusable ones. Throws `MISCONFIGURED`, and as
+ * `checkActor` and `checkBasis` do.
+ */
+export async function checkOptions(options: HostOptions, clock: Clock): Promise<void> {
+  checkOptionShape(options)
+  // With the host's own fetch, the host presents the certificate.
+  const certificate = options.fetch ? undefined : options.consentService?.certificate
+  if (typeof certificate === 'object') await loadCertificate(certificate, clock.now())
+}
+
+/** The same without reading certificates. Throws as `checkOptions`. */
+export function checkOptionShape(options: HostOptions): void {
+  const issues = optionsSchema.safeParse(options).error?.issues ?? []
+  // A misspelt name explains why the right one is missing.
+  for (const issue of issues) if (issue.code === 'unrecognized_keys') refuseNames(issue)
+  for (const issue of issues) throw toError(issue)
+}
+
+function refuseNames({ keys, path }: z.core.$ZodIssueUnrecognizedKeys): void {
+  const [of] = path.map(String)
+  const all = listOptions(optionsSchema)
+  const known = of === undefined ? all : all.find(each => each.name === of)?.options
+  const given = Object.fromEntries(keys.map(name => [name, true]))
+  const names = known?.map(each => each.name) ?? []
+  checkKnownNames(given, names, { noun: 'option', code: 'MISCONFIGURED', ...(of !== undefined && { of }) })
+}
+
+/** No issue holds the value: it may be a secret. */
+function toError(issue: z.core.$ZodIssue): AverbaError {
+  const { error, hint } = (issue.code === 'custom' && issue.params) || {}
+  if (error instanceof AverbaError) return error
+  const where = issue.path.length === 0 ? 'the options' : z.core.toDotPath(issue.path)
+  return new AverbaError('MISCONFIGURED', `Cannot use ${where}: ${issue.message}`, hint === undefined ? {} : { hint })
+}

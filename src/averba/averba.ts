@@ -3,7 +3,6 @@ import { type ApiContext, createApiContext, createRows } from '../api/api-contex
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
 import { createAuditModule } from '../api/audit/module.ts'
-import { checkOptions } from '../api/check-options.ts'
 import { createCommands } from '../api/commands.ts'
 import { createConsentModule } from '../api/consents/module.ts'
 import type { Events, Recorded } from '../api/events.ts'
@@ -13,6 +12,7 @@ import { createLogModule } from '../api/log/module.ts'
 import type { DueItem, Figures, Module } from '../api/module.ts'
 import { createNotificationModule } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
+import { checkOptions } from '../api/options.ts'
 import { createReceiverModule } from '../api/receiver/module.ts'
 import { createSubjectDirectory } from '../api/subject-directory.ts'
 import { createSubjectModule } from '../api/subjects/module.ts'
@@ -312,7 +312,6 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
   }
 }
 
-/** What averba will do by itself until an instant, earliest first. */
 async function listDue(modules: readonly Module[], until: Instant): Promise<DueItem[]> {
   const all = (await Promise.all(modules.map(each => each.due?.(until) ?? []))).flat()
   return all.filter(each => each.at <= until).sort((a, b) => (a.at < b.at ? -1 : 1))

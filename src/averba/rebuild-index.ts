@@ -1,5 +1,4 @@
-import type { IndexRows, Opener } from '../api/keyed-index.ts'
-import type { Module } from '../api/module.ts'
+import type { IndexRows, Module, Opener } from '../api/module.ts'
 import { type SubjectRef, toSubjectRef } from '../api/subject-directory.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import type { Store } from '../store/store.ts'

@@ -60,7 +60,6 @@ async function reportToModules(modules: readonly Module[]): Promise<void> {
   await runSequentially(...modules.map(each => async () => each.logAlerts?.()))
 }
 
-/** When to look for work again. */
 interface Look {
   readonly nextAt: number
   readonly hastens?: AbortSignal

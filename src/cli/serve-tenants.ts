@@ -19,7 +19,6 @@ export interface Tenant {
   readonly logger: (line: LogLine) => void
 }
 
-/** A tenant whose receiver this process serves. */
 interface ServedTenant extends Tenant {
   readonly receiver: NonNullable<AverbaOptions['receiver']>
   readonly serverOptions: Omit<ServeReceiversOptions, 'receivers' | 'onTrouble' | 'clock'>
@@ -73,7 +72,6 @@ async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServe
   })
 }
 
-/** The certificate for each host name. */
 function certificatesByName(group: readonly ServedTenant[]): NonNullable<ServeReceiversOptions['certificates']> {
   const byName: Record<string, ServeReceiversOptions['certificate']> = {}
   for (const { config, receiver, serverOptions } of group) {

@@ -11,7 +11,6 @@ export interface StatusServer {
   close(): Promise<void>
 }
 
-/** The answer of a path. */
 interface StatusAnswer {
   readonly status: number
   /** An object is sent as JSON. */

@@ -110,7 +110,6 @@ export function createEnrolments(context: ApiContext): Enrolments {
   return enrolments
 }
 
-/** Checks before anything is recorded. */
 function checkEnrollee({ cpf, syncEveryMs }: { cpf: string; syncEveryMs?: number | undefined }): Cpf {
   if (syncEveryMs !== undefined) checkSyncEveryMs(syncEveryMs)
   return parseCpf(cpf)

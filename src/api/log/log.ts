@@ -6,7 +6,6 @@ import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, LogStore, Recorded } from '../events.ts'
 
-/** Which events to read, and in which order. */
 interface EventFilter<T extends keyof Events = keyof Events> {
   /** A position: reads the events that come next in the order of reading. */
   after?: number

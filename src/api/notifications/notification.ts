@@ -4,8 +4,8 @@ import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import type { SealedBody } from '../events.ts'
 import { openAs } from '../events.ts'
-import type { SealedBody } from '../sealed-parts.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import { printable } from '../../vocabulary/printable.ts'
-import type { ListedAtPortal } from '../sealed-parts.ts'
+import type { ListedAtPortal } from '../events.ts'
 
 /** A change that one subscription needs, and why. */
 export interface PlannedChange {

@@ -17,7 +17,6 @@ import { evaluateAt } from '../consents/timeline.ts'
 import type { EffectTypes, PendingOf, WithheldValidation } from '../effect-types.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 
-/** The consent that a validation names, by the host's id of the validation. */
 interface NamedUse {
   readonly id: string
   readonly which: RecordSelector & FreshnessOptions

@@ -8,7 +8,7 @@ import { idOfStream, parsePartAddress, streamOf } from '../../vocabulary/names.t
 import type { ApiContext } from '../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
 import type { Recorded } from '../events.ts'
-import { type IndexRow, indexRow, type Opener } from '../keyed-index.ts'
+import { type IndexRow, indexRow, type Opener } from '../module.ts'
 
 /** An answer that can be reused, with the host's id of its validation. */
 export type ReusableAnswer = Pick<DataOf<ValidationEvent, 'validation.reused'>, 'from' | 'claims' | 'result'>
@@ -86,7 +86,6 @@ function reusableKey(
   return validationKey(environment, subject, claimed)
 }
 
-/** The key of a validation: the service, the person and the exact claims. */
 function validationKey(environment: string, subject: string, claims: Json): string {
   return [environment, subject, canonicalJson(claims, { fractions: true })].join('\0')
 }

@@ -32,7 +32,6 @@ interface RejectedToken {
 type TokenContext = Pick<ApiContext, 'engine' | 'store' | 'clock'>
 type TokenOptions = NonNullable<ApiContext['options']['tokenService']>
 type TokenLocked = Recorded<'token.locked'>
-/** The latest event of the token. */
 type TokenState = RecordedBy<'token'>
 
 /**
@@ -238,7 +237,6 @@ export function hostToken(bearer: SecretSource): TokenSource {
   }
 }
 
-/** Keeps the token in the store, under the name of its credential. */
 function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOptions): TokenKeeper {
   const stream = streamOf('token', credential)
   // Normalized: different spellings of the address are one gateway.

@@ -29,7 +29,6 @@ export const demoCommand = defineCommand({
   },
 })
 
-/** What each step of the demonstration works with. */
 interface Demo {
   readonly averba: Averba
   readonly services: RunningServices

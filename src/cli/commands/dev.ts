@@ -148,7 +148,6 @@ const advices: Readonly<Record<string, string>> = {
   'HTTP 403': "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }",
 }
 
-/** Makes the portal of `averba dev` send one notification. */
 async function sendNotification(
   evento: string,
   text: string,

@@ -44,7 +44,6 @@ export const runCommand = defineCommand({
   },
 })
 
-/** A tenant with its metrics. */
 interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }

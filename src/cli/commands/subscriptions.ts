@@ -68,7 +68,6 @@ export const applyCommand = defineCommand({
   },
 })
 
-/** Reads the hash from a file with a plan. */
 function readPlanHash(file: string): string {
   const hint = 'Write one with: averba plan --json > plan.json'
   try {

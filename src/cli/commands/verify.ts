@@ -104,7 +104,6 @@ function* formatProofVerdict(verdict: ProofVerdict & Partial<DisclosureVerdict>)
   if (closed.length > 0) yield `Not disclosed: ${closed.join(', ')}`
 }
 
-/** Reads key lines that are given as text or as files. */
 function readKeyLines(given: readonly string[]): string[] {
   return given.flatMap(each => {
     if (!statSync(each, { throwIfNoEntry: false })?.isFile()) return [each]

@@ -12,9 +12,9 @@ import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { isEffect } from '../../effect-types.ts'
+import type { AnsweredFailure } from '../../events.ts'
 import { type LogStore, ofType, openAs, type Recorded, requireAs } from '../../events.ts'
 import type { Job } from '../../module.ts'
-import type { AnsweredFailure } from '../../sealed-parts.ts'
 import { addressData } from '../portal-address.ts'
 import { failureContent } from './recovery.ts'
 
@@ -205,7 +205,7 @@ export async function requestPastFailures({
 }
 
 /** Requests the failure records of some days soon. `waiting` are the days that were requested and are not read yet. */
-export async function hastenRecovery(
+async function hastenRecovery(
   store: LogStore,
   asked: { readonly reason: RecoveryReason; readonly days: readonly string[]; readonly now: Instant },
 ) {
@@ -216,7 +216,7 @@ export async function hastenRecovery(
 }
 
 /** The days in Brasilia from one instant to another, the newest thirty at most. */
-export function daysBetween(from: Instant, until: Instant): string[] {
+function daysBetween(from: Instant, until: Instant): string[] {
   const end = fromInstant(until)
   const start = Math.max(Math.min(fromInstant(from), end), end - keptDays * dayMs)
   const days = new Set<string>()
