@@ -13,7 +13,10 @@ export function checkDeclarations({ subscriptions = [], receiver }: Declarations
   const declared = new Set<string>()
   for (const { evento, endpoint = receiver?.publicUrl ?? '' } of subscriptions) {
     checkHoldsNoCpf(evento, endpoint)
-    checkEvento(evento)
+    if (evento === '' || evento.length > limits.evento) {
+      const wrong = `its evento must have 1 to ${limits.evento} characters`
+      throw subscriptionError(evento.slice(0, limits.evento), wrong)
+    }
     checkEndpoint(evento, endpoint)
     if (declared.has(evento)) throw subscriptionError(evento, 'it is declared twice')
     declared.add(evento)
@@ -28,11 +31,6 @@ function checkHoldsNoCpf(evento: string, endpoint: string): void {
       hint: 'Use another name or path in subscriptions or receiver.publicUrl: it is stored in clear for ever',
     })
   }
-}
-
-function checkEvento(evento: string): void {
-  if (evento.length > 0 && evento.length <= limits.evento) return
-  throw subscriptionError(evento.slice(0, limits.evento), `its evento must have 1 to ${limits.evento} characters`)
 }
 
 /** HTTPS on port 443, at most 500 characters (section 4, rule 1). */

@@ -47,10 +47,9 @@ export async function readConsentHistory(
 export async function readConsentEvents(
   store: Pick<LogStore, 'read'>,
   stream: string,
-  { until = Number.MAX_SAFE_INTEGER, withUses = false }: ConsentHistoryOptions = {},
+  { until = lastPosition, withUses = false }: ConsentHistoryOptions = {},
 ): Promise<Pick<ConsentHistory, 'events' | 'last'>> {
-  const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
-  const [last] = await store.read({ stream, after, backward: true, limit: 1 })
+  const [last] = await store.read({ stream, after: until + 1, backward: true, limit: 1 })
   const events: ConsentRecorded[] = []
   for await (const event of readEvents(store, { stream, ...(!withUses && { exceptTypes: useTypes }) })) {
     if (event.position > until) break
@@ -59,6 +58,8 @@ export async function readConsentEvents(
   return { events, last: last && isBy(last, 'consent') ? last : undefined }
 }
 
+/** The next position is still a safe integer. */
+const lastPosition = Number.MAX_SAFE_INTEGER - 1
 const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
 
 /** The last complete list after a position. A partial list may lack the consent. */
@@ -66,11 +67,10 @@ async function readLastSynced(
   store: Pick<LogStore, 'read'>,
   subject: SubjectRef,
   since: number,
-  until = Number.MAX_SAFE_INTEGER,
+  until = lastPosition,
 ): Promise<ConsentHistory['synced']> {
-  const after = Math.min(until + 1, Number.MAX_SAFE_INTEGER)
   const lists = { stream: streamOf('subject', subject), types: ['subject.synced'], limit: 50 } as const
-  for await (const synced of readEvents(store, { ...lists, after, backward: true })) {
+  for await (const synced of readEvents(store, { ...lists, after: until + 1, backward: true })) {
     if (synced.position <= since) break
     if (!synced.data.isPartial) return synced
   }

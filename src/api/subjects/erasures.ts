@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { formatPartList } from '../../proof/erasure.ts'
-import type { NamedPart, PersonSurvey } from '../../store/owners/survey.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, toInstant } from '../../vocabulary/instant.ts'
@@ -9,11 +8,11 @@ import type { AttemptOutcome, PendingEffect, RecordedEvent } from '../../vocabul
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part-kinds.ts'
-import type { Performer, PerformersOf } from '../../vocabulary/performer.ts'
+import type { PerformersOf } from '../../vocabulary/performer.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
-import type { KeyEffects, KeyFact, PendingOf } from '../effect-types.ts'
+import type { KeyEffects, KeyFact } from '../effect-types.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
 
@@ -94,7 +93,8 @@ export function createErasures(context: ApiContext): Erasures {
     const keeps = keep.filter(kind => kept.some(part => partKindOf(part) === kind))
     const keepsKey = kept.length > 0
     const owner = streamOf('subject', subject)
-    const { until, effects } = survey
+    const { until, effects, keyEnding } = survey
+    const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
     const indexEntries = survey.indexEntries.filter(({ kind }) => !permanentIndexKinds.has(kind))
     const data = {
       ...{ requester, legalBasis, subject, keeps, kept: kept.map(partPlaceKey), effects },
@@ -103,7 +103,8 @@ export function createErasures(context: ApiContext): Erasures {
         list: hash('sha256', formatPartList(destroyed), 'hex'),
         indexRows: indexEntries.length,
       },
-      endings: readEndings(survey, destroyed, keepsKey),
+      // The file is searched for them, the key's first: without the key, the parts are unreadable.
+      endings: [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax),
     }
     const others = survey.streams.flatMap(stream => {
       const machine = stream.slice(0, stream.indexOf('-'))
@@ -167,12 +168,6 @@ function checkKeepable(before: ErasureReceipt | undefined, keep: readonly PartKi
   throw new AverbaError('INVALID_INPUT', message, { hint })
 }
 
-/** The endings to search the file for, the key's first: without the key, the parts are unreadable. */
-function readEndings({ keyEnding }: PersonSurvey, destroyed: readonly NamedPart[], keepsKey: boolean): string[] {
-  const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
-  return [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax)
-}
-
 const defaultRetentionDays = 30
 
 /** The largest file that is rewritten: writers wait meanwhile, for seconds. */
@@ -180,18 +175,17 @@ const rewriteBytesMax = 256 * 1024 ** 2
 
 /** The work of an erasure after its own transaction. Each step may be repeated. */
 export function createKeyPerformers(context: ApiContext): PerformersOf<KeyEffects> {
+  const lostFact = (): KeyFact => ({ type: 'keys.lost', data: {} })
+  const local = { effectClass: 'idempotent', isLocal: true, lostFact } as const
   return {
-    'keys.rotate': toPerformer(pending => rotateKeys(context, pending)),
-    'keys.destroyEpochs': toPerformer(pending => destroyEpochs(context, pending)),
-  }
-}
-
-function toPerformer<D>(perform: Performer<D, KeyFact>['perform']): Performer<D, KeyFact> {
-  return {
-    effectClass: 'idempotent',
-    isLocal: true,
-    perform,
-    lostFact: () => ({ type: 'keys.lost', data: {} }),
+    'keys.rotate': { ...local, perform: pending => rotateKeys(context, pending) },
+    'keys.destroyEpochs': {
+      ...local,
+      async perform({ data: { epochs } }) {
+        await context.store.owners.destroyEpochs(epochs)
+        return { status: 'settled', fact: { type: 'keys.epochsDestroyed', data: { epochs } } }
+      },
+    },
   }
 }
 
@@ -228,12 +222,4 @@ async function rotateKeys(
     copiesOpenUntil: toInstant(clock.now() + backupRetentionDays * dayMs),
   }
   return { status: 'settled', fact: { type: 'keys.rotated', data } }
-}
-
-async function destroyEpochs(
-  { store }: ApiContext,
-  { data: { epochs } }: Pick<PendingOf<'keys.destroyEpochs'>, 'data'>,
-): Promise<AttemptOutcome<KeyFact>> {
-  await store.owners.destroyEpochs(epochs)
-  return { status: 'settled', fact: { type: 'keys.epochsDestroyed', data: { epochs } } }
 }
