@@ -22,9 +22,9 @@ const generationsTried = 20
 export type SubscriptionSecrets = ReturnType<typeof createSubscriptionSecrets>
 
 /**
- * Creates the secrets of our subscriptions, and those that notifications may carry. The values of their sources are cached;
- * they are read again now and then, and when a notification does not match. A former secret is accepted as long as the
- * portal has it.
+ * Creates the secrets of our subscriptions, and those that notifications may carry. The values of their sources are
+ * cached; they are read again now and then, and when a notification does not match. A former secret is accepted as long
+ * as the portal has it.
  */
 export function createSubscriptionSecrets(context: ApiContext, declarations: DeclaredSubscriptions) {
   const { clock, engine, log } = context
