@@ -69,8 +69,8 @@ async function listIds({ at, send }: OpenedServices, list: 'consentimentos' | 'c
 }
 
 /** Document 1, line by line, in process or over TLS. */
-export function consentContract(name: string, open: Open): void {
-  describe(`the consent service ${name}`, () => {
+export function consentContract(open: Open): void {
+  describe('the consent service', () => {
     test('the seven operations answer JSON at their paths below /consentimento/v1', async () => {
       const { at, send, consentService } = await open()
       const consent = consentService.addConsent({ cpf: own })

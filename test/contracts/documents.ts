@@ -3,8 +3,8 @@ import { operations } from '../openapi/described.ts'
 import type { Open } from './opened-services.ts'
 
 /** Checks that everything exchanged in the suite matches docs/openapi. Call it after the other contracts. */
-export function documentsContract(name: string, { watch }: Open): void {
-  describe(`the documents of docs/openapi ${name}`, () => {
+export function documentsContract({ watch }: Open): void {
+  describe('the documents of docs/openapi', () => {
     const ids = operations.map(({ operation }) => operation.operationId)
 
     test('every answer and every notification of the suite matches the documents', () => {

@@ -10,14 +10,13 @@ import {
   startServices,
   VirtualClock,
 } from '../../src/simulation/index.ts'
-import { type Peer, serveHttps } from '../../src/simulation/served/serve.ts'
-import { createSimulators, credentials } from '../../src/simulation/services/create-simulators.ts'
-import { UnsentError } from '../../src/vocabulary/connection-errors.ts'
+import { serveHttps } from '../../src/simulation/served/serve.ts'
+import { credentials } from '../../src/simulation/services/create-simulators.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import type { ServiceName } from '../../src/vocabulary/names.ts'
 import { Watch } from '../openapi/watch.ts'
 
-/** The four services, in process or over sockets. */
+/** The four services behind sockets. */
 export interface OpenedServices extends Pick<Simulators, ServiceName> {
   readonly clock: VirtualClock
   /** The address of each service; for the token service the full URL. */
@@ -42,13 +41,6 @@ export const { cpf, cnpj } = samples
 export const otherCnpj = '00000000000191'
 export const [secondMs, dayMs] = [1_000, 86_400_000] as const
 
-const hosts = {
-  consentService: 'https://consentimento.exemplo.br',
-  tokenService: 'https://gateway.exemplo.br',
-  validationService: 'https://validacao.exemplo.br',
-  portal: 'https://portal.exemplo.br',
-} as const
-
 function watched(open: (policies?: Policies) => Promise<OpenedServices>): Open {
   const watch = new Watch()
   const watchedOpen = async (policies?: Policies) => {
@@ -64,40 +56,6 @@ function watched(open: (policies?: Policies) => Promise<OpenedServices>): Open {
   }
   return Object.assign(watchedOpen, { watch })
 }
-
-/** The simulators in process. */
-export const openInProcess: Open = watched(async (policies = {}) => {
-  const clock = new VirtualClock()
-  const receivers = new Map<string, (request: Request) => Response | Promise<Response>>()
-  const deliver: Fetch = async request => {
-    const { hostname, port } = new URL(request.url)
-    const handle = port === '' ? receivers.get(hostname) : undefined
-    if (!handle) throw new UnsentError('there is no listener')
-    return handle(request)
-  }
-  const { consentService, tokenService, validationService, portal } = createSimulators({
-    clock,
-    entropy: seededEntropy(1),
-    deliver,
-    policies,
-  })
-  const reach =
-    (peer: Pick<Peer, 'clientName'>): Fetch =>
-    request => {
-      const { origin } = new URL(request.url)
-      if (origin === hosts.consentService) return consentService.fetch(request, peer)
-      if (origin === hosts.tokenService) return tokenService.fetch(request)
-      if (origin === hosts.validationService) return validationService.fetch(request)
-      return portal.fetch(request)
-    }
-  return {
-    ...{ clock, consentService, tokenService, validationService, portal },
-    at: { ...hosts, tokenService: `${hosts.tokenService}/token` },
-    send: reach({ clientName: 'gestora-de-exemplo' }),
-    sendWithoutCertificate: reach({}),
-    receive: async (host, handle) => void receivers.set(host, handle),
-  }
-})
 
 /** The simulators behind HTTPS servers on this machine, and a client with a certificate. */
 export const openOverTls: Open = watched(async (policies = {}) => {

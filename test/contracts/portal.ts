@@ -33,8 +33,8 @@ const failureList = falhaSchema.array()
 const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
 
 /** Document 3, line by line, in process or over TLS. */
-export function portalContract(name: string, open: Open): void {
-  describe(`the portal ${name}`, () => {
+export function portalContract(open: Open): void {
+  describe('the portal', () => {
     const given = async (policies: PortalPolicies = {}) => {
       const opened = await open({ portal: policies })
       const { at, send } = opened

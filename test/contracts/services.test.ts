@@ -10,21 +10,16 @@ import { closeAtEnd } from '../support/close-at-end.ts'
 import { openServices } from '../support/world.ts'
 import { consentContract } from './consent.ts'
 import { documentsContract } from './documents.ts'
-import { openInProcess, openOverTls, portalHeaders } from './opened-services.ts'
+import { openOverTls, portalHeaders } from './opened-services.ts'
 import { portalContract } from './portal.ts'
 import { tokenContract } from './token.ts'
 import { validationContract } from './validation.ts'
 
-for (const [name, open] of [
-  ['in process', openInProcess],
-  ['over TLS', openOverTls],
-] as const) {
-  consentContract(name, open)
-  tokenContract(name, open)
-  validationContract(name, open)
-  portalContract(name, open)
-  documentsContract(name, open)
-}
+consentContract(openOverTls)
+tokenContract(openOverTls)
+validationContract(openOverTls)
+portalContract(openOverTls)
+documentsContract(openOverTls)
 
 const evento = 'dimp-situacao-import'
 const notice = { evento, destinatarioTipo: 'ORGAO', destinatarioId: '26000', body: {} } as const

@@ -6,8 +6,8 @@ import { consumerKey, consumerSecret, exact, type Open, secondMs } from './opene
 const hourMs = 3_600 * secondMs
 
 /** Document 2, section 4.1 and related parts, line by line, in process or over TLS. */
-export function tokenContract(name: string, open: Open): void {
-  describe(`the token service ${name}`, () => {
+export function tokenContract(open: Open): void {
+  describe('the token service', () => {
     const given = async () => {
       const opened = await open()
       const { at, send } = opened

@@ -57,8 +57,8 @@ function leaves(value: object, prefix = ''): string[] {
 }
 
 /** Document 2, section 4.2 and related parts, line by line, in process or over TLS. */
-export function validationContract(name: string, open: Open): void {
-  describe(`the validation service ${name}`, () => {
+export function validationContract(open: Open): void {
+  describe('the validation service', () => {
     const given = async (policies: ValidationPolicies = {}) => {
       const opened = await open({ validationService: policies })
       const { at, send, validationService } = opened

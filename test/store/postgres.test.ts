@@ -1,5 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest'
+import { openOn } from '../../src/averba/averba.ts'
+import { staticHeaders, valueOf } from '../../src/index.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
+import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
+import { createKeyring } from '../../src/vault/keyring.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { appendOf, at } from './append-of.ts'
 import { storeConformance } from './conformance/index.ts'
@@ -40,4 +46,87 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
   ])
   const newest = handle.selectFrom('subjects').select(eb => eb.fn.max('synced_at').as('at'))
   expect(await newest.execute()).toEqual([{ at: null }])
+})
+
+const evento = 'dimp-situacao-import'
+
+/** Opens an engine with simulated services. It can be reopened on the same log. */
+async function openWorld() {
+  const clock = new VirtualClock()
+  const keyring = createKeyring(systemEntropy)
+  const medium = { open: postgres.newSchema(), keyring: async () => keyring }
+  const services = createSimulators({
+    clock,
+    entropy: seededEntropy(1, 'services '),
+    deliver: request => averba.receiver.fetch(request, { remoteAddress: '161.148.0.1' }),
+  })
+  const { reach } = services
+  const hosts: Record<string, (request: Request) => Promise<Response>> = {
+    'consentimento.exemplo.br': request => reach.consentService(request, { clientName: 'gestora-de-exemplo' }),
+    'gateway.exemplo.br': request => reach.tokenService(request),
+    'validacao.exemplo.br': request => reach.validationService(request),
+    'portal.exemplo.br': request => reach.portal(request),
+  }
+  const { consumerKey, consumerSecret, service, portalHeaders } = credentials
+  const open = () =>
+    openOn(medium, {
+      ...{ store: ':memory:', clock, schedules: false },
+      fetch: async request => {
+        const reached = hosts[new URL(request.url).hostname]?.(request)
+        return reached ?? new Response('', { status: 404 })
+      },
+      consentService: {
+        baseUrl: 'https://consentimento.exemplo.br',
+        certificate: { cert: '', key: '' },
+      },
+      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service },
+      portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(portalHeaders) },
+      receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+      subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
+    })
+  let averba = await open()
+  return {
+    ...{ services, clock },
+    get averba() {
+      return averba
+    },
+    async reopen() {
+      await averba.close()
+      averba = await open()
+    },
+  }
+}
+
+test('the engine works on it, reopens with its data and erases a person', async () => {
+  const world = await openWorld()
+  const { services } = world
+  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
+  expect(valueOf(await world.averba.consents.sync({ subject })).read).toBe(4)
+  const claims = { nome: 'X' }
+  const validated = await world.averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims })
+  expect(validated.status).toBe('settled')
+  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  const handled: string[] = []
+  world.averba.notifications.handle(evento, 'crm', async ({ id }) => void handled.push(id))
+  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  await services.portal.notify({ evento, ...person, body: { numero: '26BR1' } })
+  await world.averba.settle()
+  expect(handled).toHaveLength(1)
+
+  await world.reopen()
+  const { averba } = world
+  const consents = await averba.views.selectFrom('consents').select('status').execute()
+  expect(consents.map(({ status }) => status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
+  expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
+  expect((await averba.rebuild()).map(each => each.differences)).toEqual(views.map(() => 0))
+  expect(await averba.viewAsOf('consents', { position: 3 })).toEqual([])
+  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  const receipt = await averba.subjects.erase({ subject }, request)
+  expect(receipt).toBeDefined()
+  await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  const positions = await Array.fromAsync(averba.log.read(), ({ position }) => position)
+  expect(positions).toEqual(positions.map((_, i) => i + 1))
+  expect((await averba.figures()).position).toBe(positions.length)
+  await averba.close()
 })
