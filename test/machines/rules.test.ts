@@ -144,6 +144,17 @@ describe('the table of consent', () => {
       expect(findViolation(statesOf(appeared, event), revoke)).toContain('in this state')
   })
 
+  test('rejects a consent that appears although it is listed, and one that is described before it appears', () => {
+    const revoked = { ...appeared, data: { status: 'REVOGADO' } }
+    const appears = headerOf(appeared, 'consent.observe')
+    expect(findViolation(statesOf(revoked), appears)).toContain('in this state')
+    expect(findViolation(statesOf(revoked, { type: 'consent.vanished', data: {} }), appears)).toBeUndefined()
+    for (const type of ['consent.described', 'consent.conflicted'])
+      expect(
+        findViolation(start, headerOf({ type, data: { status: 'ATIVO' } }, 'consentService.consentRead')),
+      ).toContain('in this state')
+  })
+
   test('rejects an event whose data belongs to another command', () => {
     const other = headerOf(requested('REVOGADO'), 'consent.approve')
     expect(findViolation(statesOf(appeared), other)).toBe(

@@ -24,19 +24,14 @@ function each<T extends ConsentEvent['type'], const V>(types: readonly T[], tran
 /** The transitions of events that change nothing in a region, but that its state takes. */
 const taken = <T extends ConsentEvent['type']>(...types: readonly T[]) => each(types, {})
 
+const asks = (params: Readonly<Record<string, string>>) => ({ guard: { type: 'reports', params } }) as const
 // The service's status counts, even when its table has no such transition.
 const asShown = (['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const).map(
-  status => ({ guard: { type: 'reports', params: { status } }, target: `.${status}`, actions: 'keepStatus' }) as const,
+  status => ({ ...asks({ status }), target: `#consent.status.listed.${status}`, actions: 'keepStatus' }) as const,
 )
-const asks = (params: Readonly<Record<string, string>>) => ({ guard: { type: 'reports', params } }) as const
 const refusesRequest = (refused: string) => ({ refuses: { 'consent.changeRequested': { refused } } })
 const onlyFrom = (status: string) =>
   refusesRequest(`it is ${status}: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO`)
-/** What a listed consent takes whatever its status. */
-const listed = taken('consent.confirmed', 'consent.changeSeen', 'consent.detailRequested')
-const amended = { 'consent.amended': { actions: 'keepDates' } } as const
-const vanishes = { 'consent.vanished': 'vanished' } as const
-const lapses = { 'consent.lapsed': { actions: 'keepLapse' } } as const
 
 /** The events that may end our change. */
 const shows = [...moveTypes, 'consent.appeared', 'consent.confirmed'] as const
@@ -56,7 +51,7 @@ export const chart = setup({
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
   },
   actions: {
-    keepDates: assign(({ event }) => (event.type === 'consent.amended' ? { reading: event.data } : {})),
+    keepReading: assign(({ event }) => (event.type === 'consent.amended' ? { reading: event.data } : {})),
     keepStatus: assign(({ context, event }) => {
       if (event.type === 'consent.appeared') return afterAppearing(context, event)
       return isMove(event) ? afterMove(context, event.data) : {}
@@ -102,59 +97,61 @@ export const chart = setup({
     status: {
       description: 'Its status at the service.',
       initial: 'absent',
-      on: {
-        'consent.appeared': asShown,
-        'consent.conflicted': asShown,
-        'consent.described': { actions: 'keepHistory' },
-        'consent.readDeclined': { actions: 'endReading' },
-        'consent.readGivenUp': { actions: 'endReading' },
-      },
+      on: { 'consent.readDeclined': { actions: 'endReading' }, 'consent.readGivenUp': { actions: 'endReading' } },
       states: {
         absent: {
           description: 'No reading has shown it.',
+          on: { 'consent.appeared': asShown },
           meta: { refusesAll: { refused: 'nothing is known of it' } },
         },
-        PENDENTE: {
-          description: 'The data subject has not decided.',
+        listed: {
+          description: 'The service lists it, with one of the five statuses of the contract.',
+          initial: 'PENDENTE',
           on: {
-            ...{ ...listed, ...amended, ...vanishes, ...lapses },
-            'consent.approved': { target: 'ATIVO', actions: 'keepStatus' },
-            'consent.denied': { target: 'NEGADO', actions: 'keepStatus' },
-            'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
-            'consent.changeRequested': [asks({ status: 'ATIVO' }), asks({ status: 'NEGADO' })],
+            ...taken('consent.confirmed', 'consent.changeSeen', 'consent.detailRequested'),
+            'consent.conflicted': asShown,
+            'consent.described': { actions: 'keepHistory' },
+            'consent.amended': { actions: 'keepReading' },
+            'consent.vanished': 'vanished',
           },
-          meta: onlyFrom('PENDENTE'),
-        },
-        ATIVO: {
-          description: 'The data subject consents.',
-          on: {
-            ...{ ...listed, ...amended, ...vanishes, ...lapses },
-            'consent.revoked': { target: 'REVOGADO', actions: 'keepStatus' },
-            'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
-            'consent.changeRequested': asks({ status: 'REVOGADO' }),
-            'consent.used': {},
+          states: {
+            PENDENTE: {
+              description: 'The data subject has not decided.',
+              on: {
+                'consent.lapsed': { actions: 'keepLapse' },
+                'consent.approved': { target: 'ATIVO', actions: 'keepStatus' },
+                'consent.denied': { target: 'NEGADO', actions: 'keepStatus' },
+                'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
+                'consent.changeRequested': [asks({ status: 'ATIVO' }), asks({ status: 'NEGADO' })],
+              },
+              meta: onlyFrom('PENDENTE'),
+            },
+            ATIVO: {
+              description: 'The data subject consents.',
+              on: {
+                'consent.lapsed': { actions: 'keepLapse' },
+                'consent.revoked': { target: 'REVOGADO', actions: 'keepStatus' },
+                'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
+                'consent.changeRequested': asks({ status: 'REVOGADO' }),
+                'consent.used': {},
+              },
+              meta: onlyFrom('ATIVO'),
+            },
+            NEGADO: { description: 'The data subject, or we for them, denied it.', meta: onlyFrom('NEGADO') },
+            REVOGADO: { description: 'It was active, and was revoked.', meta: onlyFrom('REVOGADO') },
+            EXPIRADO: { description: 'Its date has passed, as the service shows.', meta: onlyFrom('EXPIRADO') },
           },
-          meta: onlyFrom('ATIVO'),
-        },
-        NEGADO: {
-          description: 'The data subject, or we for them, denied it.',
-          on: { ...listed, ...amended, ...vanishes },
-          meta: onlyFrom('NEGADO'),
-        },
-        REVOGADO: {
-          description: 'It was active, and was revoked.',
-          on: { ...listed, ...amended, ...vanishes },
-          meta: onlyFrom('REVOGADO'),
-        },
-        EXPIRADO: {
-          description: 'Its date has passed, as the service shows.',
-          on: { ...listed, ...amended, ...vanishes },
-          meta: onlyFrom('EXPIRADO'),
         },
         vanished: {
           description: 'The service no longer lists it: it cannot be used until it is listed again.',
-          // A denial may replace an approval that was not sent.
-          on: { 'consent.changeRequested': asks({ status: 'NEGADO', instead: 'ATIVO' }) },
+          on: {
+            'consent.appeared': asShown,
+            // The answer to a change that was requested before.
+            'consent.conflicted': asShown,
+            'consent.described': { actions: 'keepHistory' },
+            // A denial may replace an approval that was not sent.
+            'consent.changeRequested': asks({ status: 'NEGADO', instead: 'ATIVO' }),
+          },
           meta: { refusesAll: { refused: 'the service no longer lists it' } },
         },
       },
