@@ -3,7 +3,7 @@ import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { reports, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record, refuse } from './definition/define-machine.ts'
-import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, EventCondition, Machine, UnexpectedFact } from './definition/machine.ts'
 
 /**
  * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway
@@ -89,6 +89,8 @@ interface TokenContext extends Holder, Lifetime {
 /** An answer to an older request says nothing about the current token. */
 const late = { refused: 'another process had asked as well' }
 const notRejected = { refused: 'the current token has not been rejected' }
+const notCorrected = { refused: 'the gateway refused this consumer key and secret: correct them first' }
+const requested = { target: 'requesting', actions: 'keepRequest' } as const
 
 const chart = setup({
   types: typesOf<TokenEvent, TokenContext>(),
@@ -96,6 +98,9 @@ const chart = setup({
     reports,
     isCurrent: ({ context, event }) => event.type === 'token.rejected' && event.data.generation === context.generation,
     isAwaited: ({ context, event }) => 'generation' in event.data && event.data.generation === context.asked,
+    isCorrected: ({ context, event }) => holderIn(event, context).credential !== context.credential,
+    isOtherContract: ({ context, event }, params: EventCondition) =>
+      reports({ event }, params) && holderIn(event, context).contract !== context.contract,
   },
   actions: {
     keepRequest: assign(({ context, event }) => {
@@ -137,7 +142,7 @@ const chart = setup({
   states: {
     absent: {
       description: 'There is no token: none was requested, or a request failed.',
-      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+      on: { 'token.requested': requested },
     },
     requesting: {
       description: 'One process requests a token, and the others wait for it.',
@@ -159,23 +164,24 @@ const chart = setup({
         'token.rejected': { guard: 'isCurrent', target: 'rejected', actions: 'keepRejection' },
         // No process has the token, or the contract is another one.
         'token.requested': [
-          { guard: { type: 'reports', params: { need: 'lost' } }, target: 'requesting', actions: 'keepRequest' },
-          { guard: { type: 'reports', params: { need: 'changed' } }, target: 'requesting', actions: 'keepRequest' },
+          { guard: { type: 'reports', params: { need: 'lost' } }, ...requested },
+          { guard: { type: 'isOtherContract', params: { need: 'changed' } }, ...requested },
         ],
       },
       meta: { refuses: { 'token.requested': notRejected } },
     },
     rejected: {
       description: 'A service answered 401 to the token: a newer one is requested.',
-      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+      on: { 'token.requested': requested },
     },
     repeated: {
       description: 'The gateway returned the rejected token again: the next request waits until it expires.',
-      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+      on: { 'token.requested': requested },
     },
     locked: {
       description: 'The gateway refused the consumer key and secret: only corrected ones are tried.',
-      on: { 'token.requested': { target: 'requesting', actions: 'keepRequest' } },
+      on: { 'token.requested': { guard: 'isCorrected', ...requested } },
+      meta: { refuses: { 'token.requested': notCorrected } },
     },
   },
 })
@@ -264,18 +270,13 @@ function decideRequest(
   { need, contract, credential, at }: TokenRequest,
 ): Decision<TokenEvent> {
   const { asked, until } = state.context
-  const isOther = contract !== state.context.contract
-  const isEarly = !isOther && remainingMs(until, at) > 0
-  if (state.matches('locked') && credential === state.context.credential) {
-    return refuse('the gateway refused this consumer key and secret: correct them first')
-  }
+  const isEarly = contract === state.context.contract && remainingMs(until, at) > 0
   if (state.matches('repeated') && isEarly) {
     return refuse('the gateway returned the rejected token again: the next request waits until it expires')
   }
   if (state.matches('rejected') && isEarly) {
     return refuse('the new tokens are rejected: the next request waits')
   }
-  if (state.matches('valid') && need === 'changed' && !isOther) return notRejected
   const effects = [{ type: 'tokenService.requestToken', data: { generation: asked + 1, need } }]
   return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }

@@ -1,4 +1,7 @@
 import { expect, test } from 'vitest'
+import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
+import { chartOf, takingRule } from '../../src/machines/definition/chart-rules.ts'
+import { tokenMachine } from '../../src/machines/token.ts'
 import { answerOf } from '../../src/simulation/index.ts'
 import type { Message } from '../../src/vocabulary/message.ts'
 
@@ -92,4 +95,20 @@ test('tokens that worked but are rejected soon are replaced ten times, then once
 
 test('tokens that expire before they work are replaced ten times, then once a minute', () => {
   expect(waitsOf(1_500, false, 1_000).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
+})
+
+test('the chart itself refuses the same credentials after they were refused, and another secret of the same contract', () => {
+  const chart = chartOf(tokenMachine) as AnyStateMachine // It has one.
+  const refusalOf = takingRule(chart)
+  const stateAfter = (type: string) =>
+    [
+      { type: 'token.requested', data: { need: 'absent', ...holder('k1') } },
+      { type, data: { generation: 1, ...holder('k1'), issuedAt: at, expiresAt: at } },
+    ].reduce((state, event) => tokenMachine.evolve(state, event), tokenMachine.initial) as AnyMachineSnapshot
+  const refused = (type: string, need: string, credential: string) =>
+    refusalOf(stateAfter(type), { type: 'token.requested', data: { need, ...holder(credential) } })?.refused
+  expect(refused('token.locked', 'lost', 'k1')).toContain('correct them first')
+  expect(refused('token.locked', 'lost', 'k1-new')).toBeUndefined()
+  expect(refused('token.renewed', 'changed', 'k1-new')).toContain('has not been rejected')
+  expect(refused('token.renewed', 'changed', 'k2')).toBeUndefined()
 })
