@@ -73,6 +73,8 @@ export const portugueseEvents: EventWords = {
     `O serviço respondeu à mudança com ${status}: uma nova leitura mostrará o que aconteceu`,
   'consent.changeNotMade': ({ asked, status }) =>
     `A mudança para ${asked} não foi feita: o consentimento segue ${status}`,
+  'consent.changeRepeated': ({ status }) => `${status} é pedido de novo`,
+  'consent.endWithdrawn': () => 'A negativa ou revogação pedida foi retirada',
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',
   'consent.changeSeen': ({ status }) =>
     status === null

@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
-import { endsOpenChange, isMove } from '../machines/consent/moves.ts'
+import { endsOpenChange, isMove, isWantedEnd, showsStatus } from '../machines/consent/moves.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
@@ -15,11 +15,8 @@ const columns = {
   expires_at: text<Instant | null>(),
   /** When to record its expiry; null once recorded, or when the consent is no longer open. */
   lapses_at: text<Instant | null>(),
-  /**
-   * A requested change that the service did not make: it refused it, or its answer was lost or contradictory. Null once
-   * another change is requested, or the consent has that status or ends.
-   */
-  unmade: text<RequestableStatus | null>(),
+  /** When the end was first asked for that has not been shown yet; null when none is wanted. */
+  end_wanted_at: text<Instant | null>(),
   /** The requested change whose outcome is not known, and whether its answer was lost or showed another status. */
   asked: text<RequestableStatus | null>(),
   asked_at: text<Instant | null>(),
@@ -42,7 +39,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   version: 1,
   columns,
   isByStream: true,
-  indexes: ['lapses_at', 'subject', 'unmade'],
+  indexes: ['lapses_at', 'subject', 'end_wanted_at'],
   key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'consent.appeared') {
@@ -57,8 +54,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         created_at: createdAt,
         expires_at: expiresAt,
         lapses_at: canLapse({ status, knowledge }) ? expiresAt : null,
-        // An unmade change stays unmade when the consent is listed again.
-        unmade: unmadeAt(row?.unmade ?? null, status),
+        end_wanted_at: row ? endWantedAfter(row, event) : null,
         asked: open.asked,
         asked_at: open.asked_at,
         is_lost: open.is_lost,
@@ -73,24 +69,24 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
     // Later events do not change an erased consent.
     if (event.type === 'consent.erased' || row.knowledge === 'erased')
-      return { ...row, knowledge: 'erased', lapses_at: null, unmade: null, changed_at: event.at }
+      return { ...row, knowledge: 'erased', lapses_at: null, end_wanted_at: null, changed_at: event.at }
     const after = { ...row, changed_at: event.at }
-    after.unmade = unmadeAfter(row, event)
+    after.end_wanted_at = endWantedAfter(row, event)
     applyEvent(after, event)
     after.lapses_at = lapsesAt(row, after, event.type === 'consent.lapsed')
     return after
   },
 })
 
-function unmadeAfter({ unmade }: ConsentRow, event: RecordedOf<ConsentEvent>): RequestableStatus | null {
-  if (event.type === 'consent.changeNotMade' || event.type === 'consent.changeDeclined') return event.data.asked ?? null
-  if (event.type === 'consent.changeRequested') return null
-  return isMove(event) ? unmadeAt(unmade, event.data.status) : unmade
-}
-
-/** A change is no longer unmade when the consent has its status or has ended; any other open status does not matter. */
-function unmadeAt(unmade: RequestableStatus | null, status: ConsentStatus): RequestableStatus | null {
-  return status === unmade || !isOpen(status) ? null : unmade
+function endWantedAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Instant | null {
+  const { end_wanted_at: wantedAt, is_lost, asked_at } = row
+  if (event.type === 'consent.endWithdrawn') return null
+  if (event.type === 'consent.changeRequested')
+    return event.data.status === 'ATIVO' ? null : (wantedAt ?? event.data.askedAt ?? event.at)
+  const lostAt = is_lost ? asked_at : null
+  return wantedAt !== null && showsStatus(event) && isWantedEnd({ endWantedAt: wantedAt, lostAt }, event.data)
+    ? null
+    : wantedAt
 }
 
 function canLapse({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
@@ -126,6 +122,12 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
     case 'consent.changeNotMade':
       setChange(row, null, 'known')
       return
+    case 'consent.endWithdrawn':
+      if (row.knowledge === 'changing') setChange(row, null, 'known')
+      return
+    case 'consent.changeWithheld':
+      if (event.data.asked === row.asked) setChange(row, null, 'known')
+      return
     case 'consent.amended':
       row.created_at = event.data.createdAt
       row.expires_at = event.data.expiresAt
@@ -139,6 +141,7 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.knowledge = 'changed'
       return
     case 'consent.changeRequested':
+    case 'consent.changeRepeated':
       row.asked_at = event.data.askedAt ?? null
       setChange(row, event.data.status, 'changing')
       return

@@ -63,7 +63,12 @@ test('the installed package runs its commands and the code of the README, and it
   expect(ofPages.length).toBeGreaterThan(15)
   expect(await compile(['first-steps.ts', ...ofPages])).toBe('')
   const variants = writeConfigurations(readFileSync(join(folder, 'averba.config.ts'), 'utf8'))
-  const stricter = { skipLibCheck: true, noPropertyAccessFromIndexSignature: true, noUnusedLocals: true, noImplicitReturns: true }
+  const stricter = {
+    skipLibCheck: true,
+    noPropertyAccessFromIndexSignature: true,
+    noUnusedLocals: true,
+    noImplicitReturns: true,
+  }
   expect(await compile(['averba.config.ts', ...variants], stricter)).toBe('')
 })
 

@@ -3,7 +3,6 @@ import { type EndWithheldCall, guardEffect } from '../../engine/performing/guard
 import { heldOf } from '../../machines/consent/chart.ts'
 import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -73,8 +72,9 @@ async function endIfObsolete(
   const { status } = pending.data
   const { events } = await readConsentEvents(store, pending.stream)
   const { asked, reading, statusesSinceRequest, isVanished } = heldOf(events.reduce(evolveConsent, initialConsent))
-  if (asked === status) return undefined
-  const reason = `the consent is now ${reading.status}`
+  // An end that is wanted is asked for again once the consent is listed.
+  if (asked === status && !isVanished) return undefined
+  const reason = isVanished ? 'the service no longer lists the consent' : `the consent is now ${reading.status}`
   // An approval that was revoked since would be reported as effective.
   const isDone =
     status === 'ATIVO' ? reading.status === status && !isVanished : statusesSinceRequest.some(each => each === status)
@@ -82,39 +82,35 @@ async function endIfObsolete(
     const data = { asked: status, ...(sentBefore && { sentBefore }), ...(isDone && { isDone }) }
     const fact = { type: 'consent.withholdChange', data } as const
     if (isDone) return { status: 'settled', reason, fact }
-    const value = { ...withdrawn, title: sentBefore ? notRepeated : neverSent }
+    const value = isVanished ? notListed : { ...withdrawn, title: sentBefore ? notRepeated : neverSent }
     const parts = { problem: { owner: effectOwner(pending), value } }
     return { status: 'declined', reason, fact: { ...fact, parts } }
   }
 }
 
+const notListed = {
+  status: 0,
+  code: 'NOT_LISTED',
+  title: 'The service no longer lists the consent: a denial or revocation is sent once it is listed again',
+}
 const withdrawn = { status: 0, code: 'WITHDRAWN' }
 const neverSent = 'A reading showed another status before the request was sent'
 const notRepeated = 'A reading showed another status: the request was sent once, not processed, and is not sent again'
 
-/**
- * Counts the active consents whose end we requested in vain: it was refused, or its answer was lost or said otherwise.
- */
-export async function countActiveUnmade({ views, clock }: Pick<ApiContext, 'views' | 'clock'>): Promise<number> {
-  const counted = await views
-    .selectFrom('consents')
-    .select(eb => eb.fn.countAll<number>().as('count'))
-    .where('unmade', 'in', ['NEGADO', 'REVOGADO'])
-    .where('status', '=', 'ATIVO')
-    // No change of an unlisted consent can be requested.
-    .where('knowledge', '!=', 'vanished')
-    .where(eb => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', toInstant(clock.now()))]))
-    .executeTakeFirst()
+/** Counts the consents whose end was asked for and has not been shown. */
+export async function countWantedEnds({ views }: Pick<ApiContext, 'views'>): Promise<number> {
+  const wanted = views.selectFrom('consents').where('end_wanted_at', 'is not', null)
+  const counted = await wanted.select(eb => eb.fn.countAll<number>().as('count')).executeTakeFirst()
   return Number(counted?.count ?? 0)
 }
 
 const logMessages = {
-  'consent.changeNotMade': 'a change of a consent was not made: request it again',
+  'consent.changeNotMade': 'a change of a consent was not made: see whether it is asked for again',
   // Perhaps because the person has made it.
   'consent.changeDeclined': 'the service refused a change of a consent: a reading will show its status',
 } as const
 
-/** Logs each change that was refused or turns out not to have been made. It is not repeated automatically. */
+/** Logs each change that was refused or turns out not to have been made. */
 export function logUnmadeChanges({ engine, log }: Pick<ApiContext, 'engine' | 'log'>): void {
   engine.on('recorded', event => {
     for (const type of ['consent.changeNotMade', 'consent.changeDeclined'] as const)

@@ -3,13 +3,13 @@ import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/tax-numbers.ts'
 import { type ApiContext, findStream, recordKey } from '../api-context.ts'
-import { checkAge, checkOneOf, eventMismatch } from '../arguments.ts'
+import { checkAge, checkOneOf, checkText, eventMismatch } from '../arguments.ts'
 import { requireAs } from '../events.ts'
 import { type RecordSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
 import { checkEvidence, type DecisionEvidence } from './changes.ts'
@@ -93,6 +93,16 @@ export interface Consents extends Enrolments, Standings {
   deny(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /** Asks the service to change a consent from ATIVO to REVOGADO. Throws as `approve` does. */
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
+  /**
+   * Gives up a denial or revocation that has not been made: it is no longer asked for, and no longer blocks uses.
+   * Reason and evidence are sealed as for `approve`; the reason is required. A request that was sent may still be made.
+   *
+   * @throws {AverbaError} `INVALID_INPUT` without a reason, `REFUSED` when no end is wanted, `NOT_FOUND`
+   */
+  withdrawEnd(
+    selector: RecordSelector,
+    evidence: CommandOptions & DecisionEvidence & { readonly reason: string },
+  ): Promise<Outcome<Consent>>
 }
 
 /** Creates the `consents` area. */
@@ -129,12 +139,13 @@ export function createConsents(context: ApiContext): Consents {
   }
 
   async function requestChange(
-    verb: 'approve' | 'deny' | 'revoke',
+    verb: 'approve' | 'deny' | 'revoke' | 'withdrawEnd',
     selector: RecordSelector,
     { reason, evidence, ...ask }: CommandOptions & DecisionEvidence = {},
   ): Promise<Outcome<Consent>> {
     context.require('consentService')
     const why = checkEvidence({ reason, evidence })
+    if (verb === 'withdrawEnd') checkText(reason, 'reason', 10_000)
     const { subject, stream } = await findConsent(selector)
     if (stream === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
@@ -146,7 +157,7 @@ export function createConsents(context: ApiContext): Consents {
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
         const unsent = await findUnsentChange(stream)
-        const type = unsent ? `consent.${verb}Instead` : `consent.${verb}`
+        const type = unsent && verb !== 'withdrawEnd' ? `consent.${verb}Instead` : `consent.${verb}`
         const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
         if (!unsent) return { targets: [{ stream, message }] }
         // Its end is in the same append, which fails if an attempt begins meanwhile.
@@ -162,11 +173,15 @@ export function createConsents(context: ApiContext): Consents {
     )
   }
 
-  /** The deferred or parked change of a consent, which was not sent yet; `undefined` unless there is exactly one. */
+  /** The change of a consent that waits and was not sent yet; `undefined` unless there is exactly one. */
   async function findUnsentChange(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['pending', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
-    return !other && (change?.state === 'deferred' || change?.state === 'parked') ? change : undefined
+    if (!change || other) return undefined
+    const { state, dueAt } = change
+    const waits =
+      state === 'deferred' || state === 'parked' || (state === 'pending' && fromInstant(dueAt) > clock.now())
+    return waits ? change : undefined
   }
 
   async function readDetail(row: ConsentRow): Promise<ConsentRow> {
@@ -232,6 +247,7 @@ export function createConsents(context: ApiContext): Consents {
     approve: (selector, why) => requestChange('approve', selector, why),
     deny: (selector, why) => requestChange('deny', selector, why),
     revoke: (selector, why) => requestChange('revoke', selector, why),
+    withdrawEnd: (selector, why) => requestChange('withdrawEnd', selector, why),
     ...createStandings(context, readings),
   }
 }

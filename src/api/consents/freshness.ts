@@ -4,12 +4,12 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { Figures } from '../module.ts'
-import { countActiveUnmade } from './changes.ts'
+import { countWantedEnds } from './changes.ts'
 
-/** Checks how fresh consents are kept, and which consents are still active although we asked for their end. */
+/** Checks how fresh consents are kept, and whether an end that we asked for has not been shown. */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
-  const unmade = await countActiveUnmade(context)
+  const wanted = await countWantedEnds(context)
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
   const advice = [
     isTight && 'raise requestsPerSecond or syncEveryMs',
@@ -17,12 +17,9 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
       'see effects.list(), subject.readDeclined and subject.synced in the log, and check that run or settle works',
   ].filter(each => each !== false)
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
-  if (unmade === 0) return { ok, detail: fresh }
-  const stillActive =
-    unmade === 1
-      ? '1 denial or revocation was not made, and the consent is still active: revoke it'
-      : `${unmade} denials or revocations were not made, and the consents are still active: revoke them`
-  return { ok: false, detail: `${stillActive}; ${fresh}` }
+  if (wanted === 0) return { ok, detail: fresh }
+  const noun = wanted === 1 ? 'denial or revocation has' : 'denials or revocations have'
+  return { ok: false, detail: `${wanted} ${noun} not been made yet, and nothing is used meanwhile; ${fresh}` }
 }
 
 /** The newest and the oldest reading, by one index look-up each. */

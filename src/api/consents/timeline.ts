@@ -7,7 +7,7 @@ import {
   type StandingQuestion,
   type StandingReason,
 } from '../../machines/consent/standing.ts'
-import { type ConsentStatus, type History, type RequestableStatus, statusBy } from '../../machines/consent/status.ts'
+import { type ConsentStatus, type History, statusBy } from '../../machines/consent/status.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { RecordedBy } from '../events.ts'
@@ -50,12 +50,14 @@ export function evaluateAt(
   const histories: ReadHistory[] = []
   for (const event of events) {
     const held = heldOf(state)
-    const doubted = [held.asked && askedAt, held.isUncertain && shownAt].filter(each => each !== null && each !== false)
+    const doubted = [(held.isEndWanted || held.asked) && askedAt, held.isUncertain && shownAt].filter(
+      each => each !== null && each !== false,
+    )
     changes.push(...statusChangesBy(event, doubted, changes.at(-1)))
     if (event.type === 'consent.appeared' || event.type === 'consent.amended')
       expiries.push({ expiresAt: event.data.expiresAt, from: event.at })
     // A repeated denial or revocation keeps the doubt that began with the first.
-    if (event.type === 'consent.changeRequested' && !(endsConsent(held.asked) && endsConsent(event.data.status)))
+    if (event.type === 'consent.changeRequested' && !(held.isEndWanted && event.data.status !== 'ATIVO'))
       askedAt = event.at
     if (!held.isUncertain) shownAt = event.at
     state = evolveConsent(state, event)
@@ -78,15 +80,11 @@ export function evaluateAt(
     isVanished: status === 'vanished',
     isUncertain: held.isUncertain && isShown,
     shown: isShown ? held.shown : null,
-    asked: isAsked ? held.asked : null,
+    isEndWanted: isAsked && held.isEndWanted,
     change: isAsked ? held.change : 'none',
     readAt,
   }
   return { reason: judge(known, asked), readAt, expiresAt }
-}
-
-function endsConsent(asked: RequestableStatus | null): boolean {
-  return asked === 'NEGADO' || asked === 'REVOGADO'
 }
 
 /**

@@ -1,5 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { reports, typesOf } from '../definition/chart-rules.ts'
+import type { EventCondition } from '../definition/machine.ts'
 import type { ConsentEvent } from './events.ts'
 import {
   afterAppearing,
@@ -10,9 +11,12 @@ import {
   endsOpenChange,
   initialContext,
   isMove,
+  isWantedEnd,
   moveTypes,
   type OpenChange,
   requestsReading,
+  showingTypes,
+  showsStatus,
 } from './moves.ts'
 import { isEndShown } from './standing.ts'
 
@@ -33,10 +37,9 @@ const refusesRequest = (refused: string) => ({ refuses: { 'consent.changeRequest
 const onlyFrom = (status: string) =>
   refusesRequest(`it is ${status}: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO`)
 
-/** The events that may end our change. */
-const shows = [...moveTypes, 'consent.appeared', 'consent.confirmed'] as const
 const changeEnds = <const G extends string>(guard: G) =>
-  each(shows, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
+  each(showingTypes, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
+const endings = ['NEGADO', 'REVOGADO'] as const
 const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
 const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
@@ -46,9 +49,13 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
+    /** An approval takes the place of a denial or revocation that was never sent. */
+    replacesUnsent: ({ context, event }, params: EventCondition) => context.repeats === 0 && reports({ event }, params),
     isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
+    isStillAsked: ({ context, event }) => event.type === 'consent.changeWithheld' && event.data.asked === context.asked,
+    isWantedEnd: ({ context, event }) => showsStatus(event) && isWantedEnd(context, event.data),
   },
   actions: {
     keepReading: assign(({ event }) => (event.type === 'consent.amended' ? { reading: event.data } : {})),
@@ -75,10 +82,24 @@ export const chart = setup({
             asked: event.data.status,
             askedAt: event.data.askedAt ?? null,
             lostAt: null,
+            ...{ refusedEnd: null, repeats: 0 },
             statusesSinceRequest: [context.reading.status],
           }
         : {},
     ),
+    keepRepeat: assign(({ context, event }) =>
+      event.type === 'consent.changeRepeated'
+        ? {
+            ...{ asked: event.data.status, askedAt: event.data.askedAt, lostAt: null },
+            ...{ refusedEnd: null, repeats: context.repeats + 1 },
+          }
+        : {},
+    ),
+    keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
+    wantEnd: assign({
+      endWantedAt: ({ event }) => (event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null),
+    }),
+    forgetEnd: assign({ endWantedAt: null }),
     keepLoss: assign({
       lostAt: ({ event }) => ('lostAt' in event.data ? (event.data.lostAt ?? null) : null),
     }),
@@ -193,12 +214,17 @@ export const chart = setup({
     change: {
       description: 'A change that we requested.',
       initial: 'none',
+      on: {
+        'consent.changeWithheld': [{ guard: 'isStillAsked', target: '.none', actions: 'forgetChange' }, {}],
+        'consent.endWithdrawn': {},
+      },
       states: {
         none: {
           description: 'No change of ours is open.',
           on: {
-            ...taken(...shows),
+            ...taken(...showingTypes),
             'consent.changeRequested': { target: 'requested', actions: 'keepRequest' },
+            'consent.changeRepeated': { target: 'requested', actions: 'keepRepeat' },
           },
         },
         requested: {
@@ -209,7 +235,8 @@ export const chart = setup({
             'consent.changeRequested': (['ATIVO', 'NEGADO', 'REVOGADO'] as const).map(
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
-            'consent.changeDeclined': { target: 'none', actions: 'forgetChange' },
+            'consent.changeDeclined': { target: 'none', actions: 'keepRefusal' },
+            'consent.endWithdrawn': { target: 'none', actions: 'forgetChange' },
             'consent.changeLost': { target: 'lost', actions: 'keepLoss' },
             'consent.changeContradicted': { target: 'contrary', actions: 'keepLoss' },
           },
@@ -227,6 +254,42 @@ export const chart = setup({
         },
       },
     },
+    end: {
+      description: 'Whether we want it to end, by a denial or a revocation that somebody asked us for.',
+      initial: 'unwanted',
+      states: {
+        unwanted: {
+          description: 'Nobody asked for its end.',
+          on: {
+            ...taken(...showingTypes),
+            'consent.changeRequested': [
+              ...endings.map(status => ({ ...asks({ status }), target: 'wanted', actions: 'wantEnd' }) as const),
+              {},
+            ],
+          },
+          meta: { refuses: { 'consent.endWithdrawn': { refused: 'no denial or revocation is wanted' } } },
+        },
+        wanted: {
+          description: 'Its end was asked for, and none has been shown: nothing is used, and it is asked for again.',
+          on: {
+            ...each(showingTypes, [{ guard: 'isWantedEnd', target: 'unwanted', actions: 'forgetEnd' }, {}]),
+            'consent.endWithdrawn': { target: 'unwanted', actions: 'forgetEnd' },
+            'consent.changeRequested': [
+              ...endings.map(
+                instead =>
+                  ({
+                    guard: { type: 'replacesUnsent', params: { status: 'ATIVO', instead } },
+                    target: 'unwanted',
+                    actions: 'forgetEnd',
+                  }) as const,
+              ),
+              ...endings.map(status => asks({ status })),
+            ],
+          },
+          meta: refusesRequest('its end was asked for and is still wanted: consents.withdrawEnd gives it up'),
+        },
+      },
+    },
     data: {
       description: 'Whether its personal data is kept.',
       initial: 'kept',
@@ -240,6 +303,7 @@ export const chart = setup({
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
               ...(['consent.changeWithheld', 'consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
+              ...(['consent.changeRepeated', 'consent.endWithdrawn'] as const),
             ),
             'consent.appeared': { actions: 'noteReading' },
             'consent.changeSeen': { actions: 'noteReading' },
@@ -260,9 +324,7 @@ export const chart = setup({
 })
 
 function endsIn(open: OpenChange, event: ConsentEvent): boolean {
-  if (isMove(event) || event.type === 'consent.appeared' || event.type === 'consent.confirmed')
-    return endsOpenChange(open, event.data)
-  return false
+  return showsStatus(event) && endsOpenChange(open, event.data)
 }
 
 /** The state of the consent chart. */
@@ -276,6 +338,7 @@ export function heldOf({ context, value }: ConsentChartState): ConsentView {
     isVanished,
     isUnknown: isVanished || value.status === 'absent',
     isUncertain: value.knowledge === 'changed',
+    isEndWanted: value.end === 'wanted',
     change: value.change,
   }
 }

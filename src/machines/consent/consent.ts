@@ -45,6 +45,8 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       const data = { status, ...replaced, ...(askedAt !== undefined && { askedAt }) }
       return record({ type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] })
     }
+    case 'consent.withdrawEnd':
+      return record({ type: 'consent.endWithdrawn', data: {} })
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
     case 'consent.observe':
@@ -135,6 +137,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.approveInstead': requests('ATIVO'),
     'consent.denyInstead': requests('NEGADO'),
     'consent.revokeInstead': requests('REVOGADO'),
+    'consent.withdrawEnd': ['consent.endWithdrawn'],
     'consent.readDetail': ['consent.detailRequested'],
     'consent.use': ['consent.used', 'consent.useRefused'],
   },
@@ -143,12 +146,13 @@ export const consentMachine: Machine = defineMachine({
     'consent.passTime': ['consent.lapsed'],
     'consent.observe': [
       ...(['consent.appeared', 'consent.amended', 'consent.confirmed'] as const),
-      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
+      ...(['consent.changeSeen', 'consent.changeRepeated', 'consent.detailRequested'] as const),
     ],
     'consent.observeUnreadable': ['consent.changeSeen', 'consent.detailRequested'],
     'consent.miss': ['consent.vanished', 'consent.changeSeen', 'consent.detailRequested'],
     'consentService.consentRead': [
       ...(['consent.described', 'consent.amended', 'consent.changeSeen', 'consent.changeNotMade'] as const),
+      'consent.changeRepeated',
       ...moves,
     ],
     'consentService.statusChanged': [
@@ -165,6 +169,7 @@ export const consentMachine: Machine = defineMachine({
   effects: {
     'consent.changeRequested': ['consentService.changeStatus'],
     'consent.appeared': readsConsent,
+    'consent.changeRepeated': ['consentService.changeStatus'],
     'consent.detailRequested': readsConsent,
     'consent.changeSeen': readsConsent,
     'consent.described': readsConsent,

@@ -68,8 +68,12 @@ export type ConsentEvent =
   | Event<'consent.changeLost', { lostAt?: Instant }>
   /** The service answered our change with another status, which does not end it. */
   | Event<'consent.changeContradicted', { status: ConsentStatus; lostAt?: Instant }>
-  /** A late enough reading shows that the uncertain change was not made. To make it, it has to be requested again. */
+  /** A late enough reading shows that the uncertain change was not made. */
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
+  /** A change that is still wanted is requested again. `askedAt`: when it was first asked for. */
+  | Event<'consent.changeRepeated', { status: RequestableStatus; askedAt: Instant }>
+  /** A person no longer wants the end that was asked for. Its part `why` has the reason. */
+  | Event<'consent.endWithdrawn', Record<string, never>>
   /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /** A deferred change was not sent, because it was no longer wanted. */
@@ -122,6 +126,7 @@ export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', { askedAt?: Instant }>
   /** Replaces an earlier change that was not sent. */
   | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
+  | Message<'consent.withdrawEnd', unknown>
   | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ListedConsent>
   /** `observeUnreadable`: a list has it twice or in an unreadable form. `miss`: a list does not have it. */

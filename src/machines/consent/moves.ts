@@ -28,6 +28,10 @@ export interface ConsentContext extends History {
   readonly askedAt: Instant | null
   /** Since when the service may still make a change whose outcome is unknown. */
   readonly lostAt: Instant | null
+  /** When the end that is wanted was first asked for, which end the service refused, and how often we asked again. */
+  readonly endWantedAt: Instant | null
+  readonly refusedEnd: RequestableStatus | null
+  readonly repeats: number
   /** All known statuses since the last requested change. */
   readonly statusesSinceRequest: readonly ConsentStatus[]
   /** The differing status of a reading, until a full reading has shown what happened. */
@@ -55,6 +59,7 @@ export const initialContext: ConsentContext = {
   reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
   ...{ statusAt: null, since: null },
   ...{ asked: null, askedAt: null, lostAt: null, statusesSinceRequest: [] },
+  ...{ endWantedAt: null, refusedEnd: null, repeats: 0 },
   ...{ shown: null, shownAt: null, isReadingPending: false },
   ...unread,
   lapsed: null,
@@ -112,6 +117,8 @@ export interface ConsentView extends ConsentContext {
   readonly isUnknown: boolean
   /** A reading differs from what is known. */
   readonly isUncertain: boolean
+  /** We asked for its end, and no end has been shown. */
+  readonly isEndWanted: boolean
   /** What became of our change: it is under way, its answer was lost, or the answer showed another status. */
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
 }
@@ -168,6 +175,17 @@ export type OpenChange = Pick<ConsentView, 'asked' | 'askedAt' | 'change'>
 export function endsOpenChange(open: OpenChange, { status, since, askedAt }: Omit<StatusMove, 'by'>): boolean {
   if (open.asked === null || !endsChange(open.asked, status)) return false
   return since === undefined || askedAt !== undefined || isAfterAsking(open, since)
+}
+
+/** Checks that a recorded status is the end that is wanted, whoever made it. */
+export function isWantedEnd(
+  { endWantedAt, lostAt }: Pick<ConsentContext, 'endWantedAt' | 'lostAt'>,
+  shown: Omit<StatusMove, 'by'>,
+): boolean {
+  return endsOpenChange(
+    { asked: 'REVOGADO', askedAt: endWantedAt, change: lostAt === null ? 'requested' : 'lost' },
+    shown,
+  )
 }
 
 /** The service may write whole seconds. */
@@ -252,4 +270,14 @@ export function isMove<E extends { readonly type: string }>(
   event: E,
 ): event is Extract<E, { readonly type: StatusEvent['type'] }> {
   return moveTypes.some(type => type === event.type)
+}
+
+/** The types of the events that show a consent's status: they may end our change. */
+export const showingTypes = [...moveTypes, 'consent.appeared', 'consent.confirmed'] as const
+
+/** Checks that an event shows a consent's status. */
+export function showsStatus<E extends { readonly type: string }>(
+  event: E,
+): event is Extract<E, { readonly type: (typeof showingTypes)[number] }> {
+  return showingTypes.some(type => type === event.type)
 }

@@ -1,8 +1,25 @@
-import { fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
+import {
+  backoffMs,
+  clocksDifferMaxMs,
+  dayMs,
+  fromInstant,
+  isWaitOver,
+  minuteMs,
+  toInstant,
+} from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent } from './events.ts'
-import { type ConsentView, endsChange, endsOpenChange, move, movesOf, oldReadingsMax, resolution } from './moves.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent, StatusEvent } from './events.ts'
+import {
+  type ConsentView,
+  endsChange,
+  endsOpenChange,
+  isWantedEnd,
+  move,
+  movesOf,
+  oldReadingsMax,
+  resolution,
+} from './moves.ts'
 import { isEndShown } from './standing.ts'
 import {
   type ConsentStatus,
@@ -16,6 +33,12 @@ import {
 
 /** How long a lost change may take, and a copy of the records be behind: our policy `late-change-1`. */
 const lateChangeMs = 60_000
+
+/**
+ * How long we ask again for what was not made, an end and an approval: our policy `asked-again-1`. That a status may be
+ * set twice is not in the contract: an answer was lost, and a reading showed that the change was not made.
+ */
+const repeatedMaxMs = { end: 30 * dayMs, approval: dayMs }
 
 type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
 type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
@@ -31,7 +54,7 @@ export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 
  * consent uncertain: a full reading shows what happened, one at a time.
  */
 export function listed(held: ConsentView, given: ListedConsent, isOld: boolean): readonly ConsentEvent[] {
-  if (held.isUnknown) return held.isVanished && isOld ? [] : [appeared(held, given)]
+  if (held.isUnknown) return held.isVanished && isOld ? [] : appeared(held, given)
   const amended = isOld ? [] : amendment(held, given)
   const differs = given.status !== held.reading.status || (isOld && amendment(held, given).length > 0)
   if (differs) return [...amended, ...doubt(held, given.status, given.askedAt)]
@@ -112,8 +135,23 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
   const moves = movesOf(held, status, history, askedAt)
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
   const ends = moves.length === 0 && held.isUncertain ? [confirmed(status)] : []
+  const isWanted = held.isEndWanted && !moves.some(({ data }) => isWantedEnd(held, data))
+  const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status, moves))
+  const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
   const against = contradiction(given)
-  return [...moves, ...unmade, ...ends, ...(against === undefined ? [] : [seen({ status: against, askedAt })])]
+  const contrary = against === undefined ? [] : [seen({ status: against, askedAt })]
+  return [...moves, ...unmade, ...ends, ...asking, ...contrary]
+}
+
+/** Checks that a wanted end is to be asked for from a status: it is new, or explains why the other end was refused. */
+function isDueFrom({ change, refusedEnd }: ConsentView, status: ConsentStatus, moves: readonly StatusEvent[]): boolean {
+  return change === 'none' && (moves.length > 0 || refusedEnd !== null) && refusedEnd !== endFrom(status)
+}
+
+/** The service's time of the status that a full reading shows, if its history has it. */
+function timeOf({ status, history }: FullReading): Instant | undefined {
+  const last = history.at(-1)
+  return last?.status === status ? (last.since ?? undefined) : undefined
 }
 
 /** The event when a late enough reading shows that a change of unknown outcome was not made. */
@@ -123,6 +161,35 @@ function notMade({ change, asked }: ConsentView, status: ConsentStatus): readonl
   const anomaly = `the change to ${asked}, ${why}, was not made`
   const ends = change === 'lost' ? resolution(false) : {}
   return [{ type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...ends }]
+}
+
+/**
+ * Asks again for what is wanted of a consent that was shown with an open status, after waits that grow to a day. Nothing
+ * when a person has to decide: too much time has passed, or somebody approved it after its end was asked for.
+ */
+function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): readonly ConsentEvent[] {
+  const { isEndWanted, endWantedAt, repeats } = held
+  const wantedAt = isEndWanted ? endWantedAt : held.askedAt
+  if (wantedAt === null || askedAt === undefined || !isOpen(status)) return []
+  const ageMs = fromInstant(askedAt) - fromInstant(wantedAt)
+  if (ageMs > (isEndWanted ? repeatedMaxMs.end : repeatedMaxMs.approval)) return []
+  if (isEndWanted && status === 'ATIVO' && since && since > wantedAt) return []
+  const again = isEndWanted ? endFrom(status) : 'ATIVO'
+  const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
+  const effects = [{ ...changeStatus(held, again), dueAt }]
+  return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt }, effects }]
+}
+
+/** An open status, the service's time of it if known, and when the request was sent whose answer shows it. */
+interface ShownStatus {
+  readonly status: ConsentStatus
+  readonly since?: Instant | null | undefined
+  readonly askedAt?: Instant | undefined
+}
+
+/** The end that may follow a status (section 3). */
+function endFrom(status: ConsentStatus): RequestableStatus {
+  return status === 'PENDENTE' ? 'NEGADO' : 'REVOGADO'
 }
 
 /** Checks that a reading shows the former status within a minute of our lost change: it may still be made. */
@@ -168,17 +235,19 @@ function nextReading(held: ConsentView, askedAt: Instant | undefined): Effect {
   return laterReading(held, held.oldReadings + 1 < oldReadingsMax ? null : (askedAt ?? null))
 }
 
-function appeared(held: ConsentView, given: ListedConsent): ConsentEvent {
+function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEvent[] {
   const { consent, subject, askedAt } = given
   const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
   const whose = { ...held, consent, subject }
   const isDue = held.isUncertain && !held.isReadingPending
   const effects = isOutcomeUnknown(held) ? [laterReading(whose, held.lostAt)] : isDue ? [readConsent(whose)] : []
   const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
-  return {
+  const isWanted = held.isEndWanted && held.change === 'none'
+  const event: ConsentEvent = {
     ...{ type: 'consent.appeared', data, ...(held.isVanished && { anomaly: 'it had vanished' }) },
     ...(isResolved ? resolution(given.status === held.asked) : effects.length > 0 && { effects }),
   }
+  return [event, ...(isWanted ? askAgain(whose, { status: given.status, askedAt }) : [])]
 }
 
 function described(

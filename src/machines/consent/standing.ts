@@ -1,5 +1,5 @@
 import type { Instant } from '../../vocabulary/message.ts'
-import { type ConsentStatus, isOpen, type RequestableStatus } from './status.ts'
+import { type ConsentStatus, isOpen } from './status.ts'
 
 /** Whether a consent is effective, or why not. Only `active` is effective. */
 export type StandingReason =
@@ -24,8 +24,9 @@ export interface KnownConsent {
   /** A reading differs, or the service refused a change that it should allow. */
   readonly isUncertain: boolean
   readonly shown: ListedStatus | null
-  /** The requested status, and what became of the change. */
-  readonly asked: RequestableStatus | null
+  /** We asked for its end, and no end has been shown. */
+  readonly isEndWanted: boolean
+  /** What became of our requested change. */
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
   /** When the latest reading that covers the instant was sent. */
   readonly readAt: Instant | null
@@ -58,11 +59,10 @@ const reasons = {
 
 /** Returns whether a consent is effective: only if everything known says so. With an unknown expiry it is not. */
 export function judge(known: KnownConsent, question: StandingQuestion): StandingReason {
-  const { status, since, expiresAt, isVanished, isUncertain, shown, asked, change } = known
+  const { status, since, expiresAt, isVanished, isUncertain, isEndWanted, shown, change } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
-  if (change === 'lost' || change === 'contrary' || (asked !== null && asked !== 'ATIVO' && status === 'ATIVO'))
-    return 'uncertain'
+  if (change === 'lost' || change === 'contrary' || (isEndWanted && status === 'ATIVO')) return 'uncertain'
   if (!isOpen(status)) return reasons[status]
   if (isUncertain) return shown === null || shown === 'unreadable' || isOpen(shown) ? 'uncertain' : reasons[shown]
   if (status === 'PENDENTE') return 'pending'

@@ -53,37 +53,33 @@ interface ValidationUnderConsent {
 }
 
 const endTypes = ['consent.revoked', 'consent.expired', 'consent.denied']
-/** The events that end a revocation of ours. */
-const changeAnswers = [
-  ...endTypes,
-  'consent.changeDeclined',
-  'consent.changeNotMade',
-  'consent.changeWithheld',
-  'consent.lapsed',
-  'consent.vanished',
-  'consent.conflicted',
-  'consent.confirmed',
-  'consent.erased',
-]
+/** The events that show a status, whoever changed it. */
+const showing = [...endTypes, 'consent.approved', 'consent.conflicted', 'consent.confirmed', 'consent.appeared']
+const givenUp = ['consent.endWithdrawn', 'consent.erased']
 
-/** No consent is used, and no validation is sent under it, after the log has its end or our request to revoke it. */
-export const noUseAfterTheEnd: CreateCheck = (_, report) => {
+/**
+ * No consent is used, and no validation is sent under it, after the log has its end or our request for one. Whatever the
+ * service does, that request ends made, withdrawn or erased, or stays wanted.
+ */
+export const noUseAfterTheEnd: CreateCheck = (simulated, report) => {
   const endedAt = new Map<string, number>()
-  const revoking = new Set<string>()
+  const wanted = new Set<string>()
   const validations = new Map<string, ValidationUnderConsent>()
   return {
     rolledBack() {
       endedAt.clear()
-      revoking.clear()
+      wanted.clear()
       validations.clear()
     },
     recorded({ type, stream, data, position }: RecordedEvent) {
       const { status, consent, effect } = data as { status?: string; consent?: string; effect?: string } // Only of the types below.
-      if (type === 'consent.changeRequested' && status === 'REVOGADO') revoking.add(stream)
-      else if (changeAnswers.includes(type)) revoking.delete(stream)
+      const isEnd = status === 'NEGADO' || status === 'REVOGADO' || status === 'EXPIRADO'
+      if (type === 'consent.changeRequested' && isEnd) wanted.add(stream)
+      else if (type === 'consent.changeRequested' || givenUp.includes(type)) wanted.delete(stream)
+      else if (isEnd && showing.includes(type)) wanted.delete(stream)
       if (endTypes.includes(type)) endedAt.set(stream, position)
       else if (status === 'ATIVO' && type !== 'consent.changeRequested') endedAt.delete(stream)
-      if (type === 'consent.used' && (endedAt.has(stream) || revoking.has(stream)))
+      if (type === 'consent.used' && (endedAt.has(stream) || wanted.has(stream)))
         report(`${stream} was used at ${position}, but its end was known`)
       if (type === 'validation.requested' && consent !== undefined)
         validations.set(stream, { consent: `consent-${consent}`, attemptedAt: 0 })
@@ -94,6 +90,12 @@ export const noUseAfterTheEnd: CreateCheck = (_, report) => {
       const end = answered && endedAt.get(answered.consent)
       if (answered && end !== undefined && end < answered.attemptedAt)
         report(`${stream} was sent at ${answered.attemptedAt}, after the end of its consent at ${end}`)
+    },
+    async end() {
+      const rows = await simulated.host.ask(averba => averba.views.selectFrom('consents').selectAll().execute(), [])
+      for (const row of rows && 'value' in rows ? rows.value : [])
+        if (wanted.has(row.consent) && row.end_wanted_at === null)
+          report(`${row.consent} was to end, was not ended, and is not blocked`)
     },
   }
 }

@@ -86,17 +86,18 @@ test.each([
   await end()
 })
 
-test('a revocation that was not made is reported again when a lapsed consent is active again', async () => {
+test('a revocation that the service refused is reported until the service shows an end', async () => {
   const policies = { consentService: { expiry: 'never' } } as const
   const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true }, policies })
   const until = (at: string) => `lists expiring ${at}, details expiring ${at}`
   await play(`${until('2026-11-20T13:00:00.000Z')}, list, changes 400, revoke declined 400, health bad, 25 h, settle`)
   expect(await eventsOf(world, 'consent.lapsed')).not.toEqual([])
-  await play(`health ok, ${until('2027-11-20T13:00:00.000Z')}, list, is active, health bad`)
+  await play(`health bad, ${until('2027-11-20T13:00:00.000Z')}, list, is uncertain, health bad, sent 1`)
+  await play('lists now, details now, person EXPIRADO, list, health ok')
   await end()
 })
 
-test('followers, logger and health report a lost revocation until it is requested again', async () => {
+test('followers, logger and health report a lost revocation until it is made', async () => {
   const lines: unknown[] = []
   const logger = (line: unknown) => void lines.push(line)
   const { world, which, play, end } = await givenStory('ATIVO', { averba: { logger } })
@@ -109,12 +110,38 @@ test('followers, logger and health report a lost revocation until it is requeste
   await play('health ok, changes lost, revoke unknown, 1 min, settle, revoke declined NOT_DONE, health bad')
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
   const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
-  const message = 'a change of a consent was not made: request it again'
+  const message = 'a change of a consent was not made: see whether it is asked for again'
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
-    /^1 denial or revocation was not made, and the consent is still active: revoke it; /,
+    /^1 denial or revocation has not been made yet, and nothing is used meanwhile; /,
   )
-  // No change of an unlisted consent can be requested.
-  await play('lists without, list, health ok, lists now, list, health bad, changes now, revoke 2 settled, health ok')
+  await play('lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, 1 h, settle')
+  await play('is revoked, sent 2, health ok')
+  await end()
+})
+
+test('a revocation that is still wanted refuses an approval and blocks, until a person gives it up with a reason', async () => {
+  const { world, which, play, end } = await givenStory('PENDENTE')
+  const { consents } = world.averba
+  await expect(consents.withdrawEnd(which, { reason: 'engano' })).rejects.toMatchObject({ code: 'REFUSED' })
+  await play('changes lost, deny unknown, 1 min, settle, sent 1, health bad')
+  await expect(consents.approve(which)).rejects.toMatchObject({ code: 'REFUSED', message: /withdrawEnd gives it up/ })
+  for (const reason of ['', undefined as never])
+    await expect(consents.withdrawEnd(which, { reason })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })
+  await play('changes now, 2 d, settle, sent 1, health ok, approve settled, is active')
+  expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ parts: [{ name: 'why' }] }])
+  await end()
+})
+
+test('waits between repeated requests for an end grow to a day, and after thirty days a person decides', async () => {
+  const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true } })
+  await play('changes lost, revoke unknown, settle hourly 1000')
+  const at = (await eventsOf(world, 'consent.changeRepeated')).map(event => Date.parse(event.at))
+  const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / 3_600_000)
+  expect(at.length).toBeGreaterThan(30)
+  expect(waits.every((wait, i) => i === 0 || wait >= (waits[i - 1] ?? 0) * 0.9)).toBe(true)
+  expect(Math.max(...waits)).toBeLessThan(27)
+  await play('use uncertain, health bad, changes now, 2 d, settle, use uncertain, revoke 2 settled, health ok')
   await end()
 })

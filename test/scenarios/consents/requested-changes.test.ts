@@ -12,7 +12,7 @@ describe('a deferred change', () => {
     [
       'allows no use if it is a denial, whatever a list shows, and is declined if the service declines it',
       `PENDENTE: changes busy, deny deferred, lists without, 1 min, list, lists now, person ATIVO, 1 min, list,
-      is uncertain, use uncertain, changes now, 2 h, settle, sent 2, deny declined 400, is active`,
+      is uncertain, use uncertain, changes now, 2 h, settle, sent 2, deny declined 400, is uncertain, health bad, revoke settled, is revoked, health ok`,
     ],
     [
       'allows no use if it is a revocation, whatever a list shows',
@@ -23,9 +23,10 @@ describe('a deferred change', () => {
       `${listedAgain}, changes made, 2 h, settle, revoke settled, use revoked`,
     ],
     [
-      'of an unlisted consent is sent, and its answer counts and is an anomaly',
+      'of an unlisted consent is sent once it is listed again',
       `changes busy, revoke deferred, lists without, list, is vanished, unlisted, changes now, 1 h, settle,
-      revoke settled, moves conflicted:us, anomaly the service no longer lists it, is revoked`,
+      revoke declined NOT_LISTED, sent 1, health bad, lists now, list, is uncertain, 1 min, settle, is revoked, sent 2,
+      health ok`,
     ],
     [
       'of a consent that is listed again allows no use, and is sent',
@@ -77,19 +78,15 @@ describe('a deferred change', () => {
       sent 2, is denied`,
     ],
     [
-      "is withdrawn by the person's denial while the consent is unlisted, which is sent",
-      `PENDENTE: changes busy, approve deferred, lists without, 1 min, list, revoke REFUSED, deny deferred,
-      approve declined WITHDRAWN, unlisted, changes now, 2 h, settle, sent 3, deny settled, is denied, use denied`,
-    ],
-    [
       "is withdrawn by the person's denial, which is sent when the consent is listed again",
-      `PENDENTE: changes busy, approve deferred, lists without, 1 min, list, deny deferred, lists now, list,
-      shown PENDENTE changing, changes now, 2 h, settle, sent 3, deny settled, is denied`,
+      `PENDENTE: changes busy, approve deferred, lists without, 1 min, list, revoke REFUSED, deny declined NOT_LISTED,
+      approve declined WITHDRAWN, unlisted, lists now, list, shown PENDENTE changing, changes now, 2 h, settle, sent 2,
+      is denied, use denied`,
     ],
     [
       "is withdrawn by the person's denial, which counts when the consent is listed again as approved",
-      `PENDENTE: changes busy, approve deferred, lists without, list, deny deferred, person ATIVO, lists now, 1 min, list,
-      use uncertain`,
+      `PENDENTE: changes busy, approve deferred, lists without, list, deny declined NOT_LISTED, person ATIVO, lists now, 1 min,
+      list, use uncertain, changes now, 1 h, settle, is revoked`,
     ],
   ])
 })
@@ -113,23 +110,24 @@ describe('a change whose answer is lost', () => {
     [
       'is in doubt while nothing can be read, and no other is sent',
       `lists lost, details lost, changes lost, revoke unknown, shown ATIVO uncertain, revoke 2 REFUSED, sent 1, all now,
-      1 h, settle, revoke declined NOT_DONE, is active`,
+      1 h, settle, revoke declined NOT_DONE, is uncertain, 1 min, settle, sent 2, is revoked`,
     ],
     [
-      'is ended by a reading a minute later and then reported: a denial',
+      'is shown as not made by a reading a minute later, and its end is asked for again: a denial',
       `PENDENTE: changes busy, deny deferred, changes lost, 1 h, settle, person ATIVO, 5 s, sync, is uncertain,
-      use uncertain, deny unknown, 1 min, settle, deny declined NOT_DONE, is active, not made 1, health bad,
-      changes now, revoke settled, health ok`,
+      use uncertain, deny unknown, 1 min, settle, deny declined NOT_DONE, is uncertain, not made 1,
+      health bad, changes now, 2 d, settle, is uncertain, revoke settled, health ok`,
     ],
     [
-      'is ended by a reading a minute later and then reported: a revocation',
+      'is shown as not made by a reading a minute later, and its end is asked for again: a revocation',
       `changes busy, revoke deferred, lists as PENDENTE, list, lists now, changes lost, 1 h, settle, 5 s, sync,
-      is uncertain, use uncertain, revoke unknown, 1 min, settle, revoke declined NOT_DONE, is active, not made 1,
-      health bad, changes now, revoke 2 settled, health ok`,
+      is uncertain, use uncertain, revoke unknown, 1 min, settle, revoke declined NOT_DONE, is uncertain, not made 1,
+      health bad, changes now, 2 min, settle, is revoked, health ok`,
     ],
     [
-      'is reported only once the consent is approved if it is a denial',
-      'PENDENTE: changes lost, deny unknown, 1 min, settle, health ok, person ATIVO, sync, health bad',
+      'and was not made waits for a person once somebody approved the consent after it',
+      `PENDENTE: changes lost, deny unknown, 1 min, settle, health bad, 1 h, person ATIVO, settle, 1 min, settle, sync,
+      is uncertain, changes now, 2 d, settle, is uncertain, health bad, revoke settled, health ok`,
     ],
     [
       'is not settled by an end from before it that is read after it',
@@ -148,7 +146,7 @@ describe('a change whose answer is lost', () => {
     ],
     [
       'is recognised in the history after an earlier change with another answer',
-      `full, changes answered ATIVO, revoke settled, 2 min, settle, not made 1, changes made, 1 d, lists lost,
+      `full, changes answered ATIVO, revoke settled, 1 min, settle, not made 1, changes made, lists lost,
       details lost, revoke 2 unknown, 20 s, person ATIVO, all now, 1 h, settle, revoke 2 settled,
       moves revoked:us conflicted:service`,
     ],
@@ -160,12 +158,12 @@ describe('a change whose answer is lost', () => {
     [
       'of a consent that is listed again allows no use until a reading ends the doubt',
       `changes lost, revoke unknown, lists without, 5 s, list, is vanished, lists now, 5 s, list, is uncertain,
-      shown ATIVO uncertain, use uncertain, 1 h, settle, revoke declined NOT_DONE, is active`,
+      shown ATIVO uncertain, use uncertain, 1 h, settle, revoke declined NOT_DONE, is uncertain`,
     ],
     [
       'while the clock was ahead is in doubt only until the clock is corrected',
       `clock +40 d, changes lost, revoke unknown, settle, revoke unknown, clock -40 d, 1 h, sync,
-      revoke declined NOT_DONE, use active`,
+      revoke declined NOT_DONE, use uncertain`,
     ],
     [
       'is declined if a reading contradicts it',
