@@ -141,21 +141,19 @@ interface NotificationContext {
   readonly handlings: readonly HandlerState[]
 }
 
-const leadsTo =
-  (state: HandlingState) =>
+/** Checks that a handler is in this state after an event. */
+const leaves =
+  (state: HandlerState['state']) =>
   ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
-    overallState(handlingsAfter(context.handlings, event)) === state
+    handlingsAfter(context.handlings, event).some(each => each.state === state)
 
-const handlerMoves = [
-  { guard: 'isParked', target: '.parked', actions: 'keepHandlings' },
-  { guard: 'isFailing', target: '.failing', actions: 'keepHandlings' },
-  { guard: 'isWaiting', target: '.received', actions: 'keepHandlings' },
-  { target: '.handled', actions: 'keepHandlings' },
-] as const
+const parks = { target: '.parked', actions: 'keepHandlings' } as const
+const fails = { target: '.failing', actions: 'keepHandlings' } as const
+const waits = { target: '.received', actions: 'keepHandlings' } as const
 
 const chart = setup({
   types: typesOf<NotificationEvent, NotificationContext>(),
-  guards: { isParked: leadsTo('parked'), isFailing: leadsTo('failing'), isWaiting: leadsTo('received') },
+  guards: { leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesWaiting: leaves('waiting') },
   actions: {
     keepEvento: assign({
       evento: ({ context, event }) =>
@@ -184,10 +182,15 @@ const chart = setup({
       initial: 'received',
       on: {
         'notification.copied': {},
-        'notification.handled': handlerMoves,
-        'notification.failed': handlerMoves,
-        'notification.parked': handlerMoves,
-        'notification.replayed': handlerMoves,
+        'notification.handled': [
+          { guard: 'leavesParked', ...parks },
+          { guard: 'leavesFailing', ...fails },
+          { guard: 'leavesWaiting', ...waits },
+          { target: '.handled', actions: 'keepHandlings' },
+        ],
+        'notification.failed': [{ guard: 'leavesParked', ...parks }, fails],
+        'notification.parked': parks,
+        'notification.replayed': [{ guard: 'leavesFailing', ...fails }, waits],
       },
       states: {
         received: { description: 'A handler was not called yet.' },

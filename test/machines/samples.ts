@@ -14,10 +14,15 @@ import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
 import type { MessageWithParts } from '../../src/vocabulary/message.ts'
 
-/** A machine with messages that, in some order, lead to each of its states. */
+/**
+ * A machine with messages that, in some order, lead to each of its states. With `more` messages, and from the ends of
+ * `walks` as well, they lead to each transition.
+ */
 export interface Sample {
   readonly machine: Machine
   readonly messages: readonly MessageWithParts[]
+  readonly more?: readonly MessageWithParts[]
+  readonly walks?: readonly (readonly MessageWithParts[])[]
 }
 
 const reading = (status: string) => ({
@@ -28,7 +33,19 @@ const reading = (status: string) => ({
 })
 const now = '2026-11-20T12:00:00.000Z'
 const entryOf = (status: string | null, i: number) => ({ status, since: `2026-11-20T1${i}:00:00.000Z` })
+const shown = (status: string) => ({
+  type: 'consent.observe',
+  data: { ...reading(status), consent: 'c', subject: 's' },
+})
+const answered = (status: string) => ({ type: 'consentService.statusChanged', data: reading(status) })
+const missed = { type: 'consent.miss', data: {} }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
+const askedAt = '2026-11-20T15:00:00.000Z'
+const lost = { type: 'consentService.changeLost', data: { lostAt: askedAt } }
+const histories = [
+  ...['PENDENTE', 'PENDENTE ATIVO', 'PENDENTE NEGADO', 'PENDENTE EXPIRADO', 'PENDENTE NEGADO ATIVO'],
+  ...['PENDENTE EXPIRADO PENDENTE', 'PENDENTE ATIVO REVOGADO', 'PENDENTE ATIVO REVOGADO ATIVO'],
+].map(statuses => statuses.split(' '))
 const listed = {
   remoteId: 7,
   evento: 'e',
@@ -42,6 +59,9 @@ const listed = {
 /** A reading after three quarters of the thirty days without a success. */
 const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
 const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
+const declared = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } }
+const adopted = { type: 'subscription.adopt', data: { ...listed, lastSuccessAt: now } }
+const failed = (failedAt: string) => ({ type: 'subscription.observeFailure', data: { ...failure, failedAt } })
 
 const byPolicy = { reason: 'no answer in time', policy: 'day-1', elapsedMs: 9_000 }
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
@@ -88,10 +108,7 @@ export const samples: readonly Sample[] = [
   {
     machine: consentMachine,
     messages: [
-      ...statuses.map(status => ({
-        type: 'consent.observe',
-        data: { ...reading(status), consent: 'c', subject: 's' },
-      })),
+      ...statuses.map(shown),
       { type: 'consent.approve', data: {} },
       { type: 'consent.deny', data: {} },
       { type: 'consent.denyInstead', data: {} },
@@ -99,17 +116,13 @@ export const samples: readonly Sample[] = [
       { type: 'consent.revokeInstead', data: {} },
       { type: 'consent.revoke', data: {} },
       { type: 'consent.readDetail', data: {} },
-      { type: 'consent.miss', data: {} },
+      missed,
       { type: 'consent.erase', data: {} },
       { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
       { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
-      ...['ATIVO', 'REVOGADO'].map(status => ({
-        type: 'consent.observe',
-        data: { ...reading(status), consent: 'c', subject: 's' },
-        isStale: true,
-      })),
+      ...['ATIVO', 'REVOGADO'].map(status => ({ ...shown(status), isStale: true })),
       { type: 'consent.observeUnreadable', data: {} },
-      ...statuses.map(status => ({ type: 'consentService.statusChanged', data: reading(status) })),
+      ...statuses.map(answered),
       { type: 'consentService.statusChanged', data: { ...reading('ATIVO'), asked: 'ATIVO', askedAt: now } },
       {
         type: 'consentService.statusChanged',
@@ -132,6 +145,30 @@ export const samples: readonly Sample[] = [
       { type: 'consentService.readGivenUp', data: {} },
       { type: 'consentService.changeLost', data: { status: 'ATIVO', lostAt: now } },
       { type: 'consentService.changeDeclined', data: { httpStatus: 400, asked: 'REVOGADO' } },
+    ],
+    more: [
+      ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt } })),
+      lost,
+      { type: 'consent.observe', data: { ...shown('ATIVO').data, expiresAt: null } },
+      // By its times, each history is from before the request. Without `askedAt`, the reading may be as well.
+      ...histories.flatMap(history =>
+        [{}, { askedAt: '2026-11-20T18:00:00.000Z' }].map(given => ({
+          type: 'consentService.consentRead',
+          data: { ...reading(history.at(-1) ?? ''), history: history.map(entryOf), ...given },
+        })),
+      ),
+      ...statuses.map(status => ({
+        type: 'consentService.consentRead',
+        data: { ...reading(status), history: [], askedAt: '2026-11-20T18:00:00.000Z' },
+      })),
+    ],
+    walks: [
+      // An approval that was requested before it vanished, and an end that a list showed before.
+      [shown('PENDENTE'), { type: 'consent.approve', data: {} }, missed],
+      [shown('ATIVO'), shown('REVOGADO'), missed],
+      // An approval whose answer was lost, or showed another status.
+      [shown('PENDENTE'), { type: 'consent.approve', data: { askedAt } }, lost],
+      [shown('PENDENTE'), { type: 'consent.approve', data: { askedAt } }, answered('PENDENTE')],
     ],
   },
   {
@@ -207,12 +244,12 @@ export const samples: readonly Sample[] = [
   {
     machine: subscriptionMachine,
     messages: [
-      { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } },
+      declared,
       { type: 'subscription.register', data: { endpoint: listed.endpoint } },
       { type: 'subscription.change', data: { endpoint: 'https://b.exemplo.br/x' } },
       { type: 'subscription.rotate', data: { endpoint: listed.endpoint } },
       { type: 'subscription.delete', data: {} },
-      { type: 'subscription.adopt', data: { ...listed, lastSuccessAt: '2026-11-20T12:00:00.000Z' } },
+      adopted,
       { type: 'subscription.observe', data: listed },
       { type: 'subscription.takeOver', data: { ...listed, lastSuccessAt: null, generation: null } },
       { type: 'subscription.observe', data: { ...listed, generation: null } },
@@ -221,7 +258,7 @@ export const samples: readonly Sample[] = [
       { type: 'subscription.observe', data: late },
       { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
       { type: 'subscription.miss', data: {} },
-      { type: 'subscription.observeFailure', data: failure },
+      failed(failure.failedAt),
       {
         type: 'subscription.recoverFailure',
         data: { failure: 'f1', evento: 'e', notification: 'n', how: 'stored' },
@@ -234,6 +271,16 @@ export const samples: readonly Sample[] = [
         { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
         { type: 'portal.lost', data: { operation } },
       ]),
+    ],
+    walks: [
+      // A former registration is listed beside another one, and a success between two failures.
+      [
+        declared,
+        adopted,
+        { type: 'subscription.miss', data: {} },
+        { ...adopted, data: { ...adopted.data, remoteId: 8 } },
+      ],
+      [declared, adopted, failed('2026-11-21T12:00:00.000Z'), failed('2026-11-23T12:00:00.000Z')],
     ],
   },
   {
@@ -330,6 +377,13 @@ export const samples: readonly Sample[] = [
       {
         type: 'notification.recover',
         data: { notification: 'n', evento: 'e', failedAt: failure.failedAt, bodyBytes: 2 },
+      },
+    ],
+    more: [
+      { type: 'host.handled', data: { handler: 'b', handlers: ['a', 'b'] } },
+      {
+        type: 'host.failed',
+        data: { handler: 'b', handlers: ['a', 'b'], reason: 'RangeError', retryAt: '2026-11-21T12:00:00.000Z' },
       },
     ],
   },

@@ -167,8 +167,8 @@ export const chart = setup({
           description: 'The service no longer lists it: it cannot be used until it is listed again.',
           on: {
             'consent.appeared': asShown,
-            // The answer to a change that was requested before.
-            'consent.conflicted': asShown,
+            // The answer to a change that was requested before: PENDENTE contradicts it.
+            'consent.conflicted': asShown.slice(1),
             'consent.described': { actions: 'keepHistory' },
             // A denial may replace an approval that was not sent.
             'consent.changeRequested': asks({ status: 'NEGADO', instead: 'ATIVO' }),
