@@ -1,4 +1,5 @@
 import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, MachineContext } from 'xstate'
+import { pathToStateValue } from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 
@@ -71,9 +72,9 @@ function isWithin(node: AnyStateNode, region: AnyStateNode): boolean {
 }
 
 /** Returns the words of the current state of a region, or of the nearest state around it that has some. */
-function refusalIn(region: AnyStateNode, { _nodes }: AnyMachineSnapshot, type: string): Refusal {
-  const current: AnyStateNode | undefined = _nodes.find(node => node.type === 'atomic' && isWithin(node, region))
-  for (let node = current; node; node = node.parent) {
+function refusalIn(region: AnyStateNode, state: AnyMachineSnapshot, type: string): Refusal {
+  const current = nodesUnder(region).find(node => node.type === 'atomic' && state.matches(pathToStateValue(node.path)))
+  for (let node: AnyStateNode | undefined = current; node; node = node.parent) {
     const { refuses, refusesAll }: StateMeta = node.meta ?? {}
     const words = refuses?.[type] ?? refusesAll
     if (words) return words
