@@ -34,7 +34,10 @@ test.each(machines)(
 
 test('a Mermaid diagram has boxes for regions, conditions, and arrows between boxes that name the states inside', () => {
   const leaf = { description: '' }
-  const moved = (guard: object, target: string) => ({ guard: { type: 'reports', ...guard }, target })
+  const moved = (guard: object, target?: string) => ({
+    guard: { type: 'reports', ...guard },
+    ...(target && { target }),
+  })
   const light = {
     ...leaf,
     initial: 'off',
@@ -51,7 +54,10 @@ test('a Mermaid diagram has boxes for regions, conditions, and arrows between bo
           again: [{ target: '#lamp.light.on' }],
           off: [{ guard: { type: 'isDark', params: { by: 'us' } }, target: '#lamp.light.off' }],
         },
-        states: { dim: { ...leaf, on: { break: [{ target: '#lamp.light.off' }], ping: [{}] } }, bright: leaf },
+        states: {
+          dim: { ...leaf, on: { break: [moved({ params: { by: 'us' } }), { target: '#lamp.light.off' }], ping: [{}] } },
+          bright: leaf,
+        },
       },
     },
   }
@@ -75,7 +81,7 @@ test('a Mermaid diagram has boxes for regions, conditions, and arrows between bo
     [*] --> lamp_light_off
     lamp_light__any --> lamp_light_off : reset
     lamp_light_off --> lamp_light_on : on [by = us] to bright<br/>on [else]
-    lamp_light_on --> lamp_light_off : off [isDark, by = us]<br/>break from dim
+    lamp_light_on --> lamp_light_off : off [isDark, by = us]<br/>break [not by = us] from dim
   }
   state "place" as lamp_place {
     state "here" as lamp_place_here

@@ -50,7 +50,7 @@ function arrowsFrom(root: ChartConfig, path: Path, { on = {} }: ChartConfig): Ar
   return Object.entries(on).flatMap(([type, transitions]) =>
     transitions.flatMap((transition, i) => {
       if (transition.target === undefined) return []
-      const label = type + conditionOf(transition, i > 0)
+      const label = type + conditionOf(transition, transitions.slice(0, i))
       return toArrow(root, path, transition.target.slice(1).split('.'), label)
     }),
   )
@@ -77,10 +77,16 @@ function toArrow(root: ChartConfig, source: Path, target: Path, label: string): 
   }
 }
 
-function conditionOf({ guard }: ChartTransition, isAlternative: boolean): string {
-  if (!guard) return isAlternative ? ' [else]' : ''
-  const members = Object.entries(guard.params ?? {}).map(([member, value]) => `${member} = ${value}`)
-  return ` [${[...(guard.type === 'reports' ? [] : [guard.type]), ...members].join(', ')}]`
+/** An alternative before it without a target is not drawn, so its condition is named. */
+function conditionOf(transition: ChartTransition, before: readonly ChartTransition[]): string {
+  const hidden = before.filter(({ target }) => target === undefined).map(other => `not ${guardText(other)}`)
+  const text = guardText(transition) || hidden.join(', ') || (before.length > 0 ? 'else' : '')
+  return text && ` [${text}]`
+}
+
+function guardText({ guard }: ChartTransition): string {
+  const members = Object.entries(guard?.params ?? {}).map(([member, value]) => `${member} = ${value}`)
+  return [...(guard?.type === 'reports' ? [] : [guard?.type]), ...members].join(', ')
 }
 
 /** Draws one arrow for all events between the same two states. */
