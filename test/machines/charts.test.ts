@@ -7,8 +7,8 @@ import { machines } from '../../src/machines/machines.ts'
 
 /** What a chart says of its states and transitions. */
 function contentOf({ root }: AnyStateMachine): unknown {
-  return nodesUnder(root).map(({ id, type, description, initial, transitions }) => ({
-    ...{ id, type, description, initial: initial.target.map(target => target.id) },
+  return nodesUnder(root).map(({ id, type, description, meta, initial, transitions }) => ({
+    ...{ id, type, description, meta, initial: initial.target.map(target => target.id) },
     transitions: [...transitions].map(([event, all]) => [
       event,
       all.map(({ target, guard, actions, reenter }) => ({

@@ -1,5 +1,5 @@
 import type { AnyStateNode } from 'xstate'
-import { chartOf } from './chart-rules.ts'
+import { chartOf, type StateMeta } from './chart-rules.ts'
 import type { EventCondition, Machine } from './machine.ts'
 import { toMachineTable } from './machine-table.ts'
 
@@ -12,6 +12,8 @@ export interface ChartConfig {
   readonly initial?: string
   readonly on?: Readonly<Record<string, readonly ChartTransition[]>>
   readonly states?: Readonly<Record<string, ChartConfig>>
+  /** Why an event is refused. */
+  readonly meta?: StateMeta
 }
 
 /** A transition: the first one whose guard holds is taken. Without a target the state stays the same. */
@@ -42,6 +44,7 @@ function toConfig(node: AnyStateNode): ChartConfig {
     ...(initial && { initial: initial.key }),
     ...(on.length > 0 && { on: Object.fromEntries(on) }),
     ...(states.length > 0 && { states: Object.fromEntries(states) }),
+    ...(node.meta && { meta: node.meta }),
   }
 }
 
