@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AnyMachineSnapshot, initialTransition, type SnapshotFrom, transition } from 'xstate'
-import { chartOf, nodesUnder, statePath } from '../../src/machines/definition/chart-rules.ts'
+import { chartOf, nodesUnder, type StateMeta, statePath } from '../../src/machines/definition/chart-rules.ts'
 import type { MachineState } from '../../src/machines/definition/machine.ts'
 import type { MessageWithParts } from '../../src/vocabulary/message.ts'
 import { explore, nameOf, statePaths } from './explore.ts'
@@ -75,5 +75,14 @@ describe.each(charted)('$name', ({ machine, messages, more, walks, chart }) => {
     // An inline action or guard would be a function.
     const text = JSON.stringify(chart.config, (_, value) => (typeof value === 'function' ? 'INLINE' : value))
     expect(text).not.toMatch(/INLINE|"(invoke|after|always|entry|exit)"|\*/)
+  })
+
+  test('it has words only for events that it names, and parallel states only at its root', () => {
+    const nodes = nodesUnder(chart.root)
+    const types = nodes.flatMap(node => [...node.transitions.keys()])
+    const refused = nodes.flatMap(node => Object.keys((node.meta as StateMeta | undefined)?.refuses ?? {}))
+    expect(refused.filter(type => !types.includes(type))).toEqual([])
+    // `regionsOf` looks for regions nowhere else.
+    expect(nodes.slice(1).filter(node => node.type === 'parallel')).toEqual([])
   })
 })

@@ -3,9 +3,12 @@ import { pathToStateValue } from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 
-/** Why a state does not take an event, by the event's type, or why it takes none. Without words it asks its parent. */
-export interface StateMeta {
-  readonly refuses?: Readonly<Record<string, Refusal>>
+/**
+ * The words beside a state: why it does not take an event, by the event's type, or why it takes none. A state without
+ * words asks its parent.
+ */
+export interface StateMeta<T extends string = string> {
+  readonly refuses?: Readonly<Partial<Record<T, Refusal>>>
   readonly refusesAll?: Refusal
 }
 
@@ -17,7 +20,7 @@ export function typesOf<E extends Event, C extends MachineContext = MachineConte
 interface ChartTypes<E extends Event, C extends MachineContext> {
   context: C
   events: E
-  meta: StateMeta
+  meta: StateMeta<E['type']>
 }
 
 /** The guard of transitions that depend on what the event reports: the published table has its params as data. */
