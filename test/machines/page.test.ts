@@ -10,11 +10,14 @@ or recorded as unexpected, where the machine does not take its event. \`npm run 
 
 An arrow is an event that changes a state. It has its condition in brackets: a value that the event has, or the name of a
 condition in the code. The box \`any\` stands for all states beside it. Where no start is drawn beside boxes, the machine is
-in one state of each of them at the same time.
+in one state of each of them at the same time. Each of these boxes whose states name an event must take it, or the event is
+refused.
 
 Events that a state takes without a change are left out here. \`npx averba charts\` prints them too, as xstate
-configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. With \`--format mermaid\` it
-prints these diagrams.
+configurations in JSON: put one into \`createMachine(…)\`, and Stately's editor imports it. Its simulator moves each box by
+itself, so it also takes an event that one of several boxes refuses. To run a configuration, give xstate the condition
+\`reports\`: \`({ event }, params) => Object.entries(params).every(([name, value]) => event.data?.[name] === value)\`. With
+\`--format mermaid\` it prints these diagrams.
 `
 
 const charts = machines.map(toChartConfig)
