@@ -19,6 +19,7 @@ import {
   showsStatus,
 } from './moves.ts'
 import { isEndShown } from './standing.ts'
+import { type ConsentStatus, consentStatuses, type RequestableStatus } from './status.ts'
 
 /** The same transition for events of several types. */
 function each<T extends ConsentEvent['type'], const V>(types: readonly T[], transition: V): Readonly<Record<T, V>> {
@@ -28,9 +29,10 @@ function each<T extends ConsentEvent['type'], const V>(types: readonly T[], tran
 /** The transitions of events that change nothing in a region, but that its state takes. */
 const taken = <T extends ConsentEvent['type']>(...types: readonly T[]) => each(types, {})
 
-const asks = (params: Readonly<Record<string, string>>) => ({ guard: { type: 'reports', params } }) as const
+const asks = (params: { status?: ConsentStatus; instead?: RequestableStatus }) =>
+  ({ guard: { type: 'reports', params } }) as const
 // The service's status counts, even when its table has no such transition.
-const asShown = (['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const).map(
+const asShown = consentStatuses.map(
   status => ({ ...asks({ status }), target: `#consent.status.listed.${status}`, actions: 'keepStatus' }) as const,
 )
 const refusesRequest = (refused: string) => ({ refuses: { 'consent.changeRequested': { refused } } })

@@ -30,7 +30,8 @@ const uncertain = { description: 'The answer was lost: a list shows what became 
 const notDone = { 'subscription.confirmed': '#subscription.registration.registered.active' } as const
 const ofRegistering = { guard: { type: 'reports', params: { operation: 'subscribe' } } } as const
 /** An answer of the portal to a change or deletion of the current registration. */
-const answersTo = (operation: string) => ({ guard: { type: 'isOfRegistration', params: { operation } } }) as const
+const answersTo = (operation: 'changeSubscription' | 'deleteSubscription') =>
+  ({ guard: { type: 'isOfRegistration', params: { operation } } }) as const
 
 /** The chart of a subscription: its registration, whether deliveries fail, and whose secrets the portal has. */
 export const chart = setup({
