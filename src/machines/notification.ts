@@ -1,6 +1,6 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
-import { typesOf } from './definition/chart-rules.ts'
+import { actionsOf, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record, refuse } from './definition/define-machine.ts'
 import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
 
@@ -155,12 +155,7 @@ const chart = setup({
   types: typesOf<NotificationEvent, NotificationContext>(),
   guards: { leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesWaiting: leaves('waiting') },
   actions: {
-    keepEvento: assign({
-      evento: ({ context, event }) =>
-        event.type === 'notification.received' || event.type === 'notification.recovered'
-          ? event.data.evento
-          : context.evento,
-    }),
+    keepEvento: actionsOf<NotificationEvent, NotificationContext>()(arrivals, ({ data }) => ({ evento: data.evento })),
     keepHandlings: assign({ handlings: ({ context, event }) => handlingsAfter(context.handlings, event) }),
   },
 }).createMachine({

@@ -1,7 +1,7 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
-import { reports, typesOf } from './definition/chart-rules.ts'
+import { actionsOf, reports, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record, refuse } from './definition/define-machine.ts'
 import type { Decision, EventCondition, Machine, UnexpectedFact } from './definition/machine.ts'
 
@@ -92,6 +92,8 @@ const notRejected = { refused: 'the current token has not been rejected' }
 const notCorrected = { refused: 'the gateway refused this consumer key and secret: correct them first' }
 const requested = { target: 'requesting', actions: 'keepRequest' } as const
 
+const keep = actionsOf<TokenEvent, TokenContext>()
+
 const chart = setup({
   types: typesOf<TokenEvent, TokenContext>(),
   guards: {
@@ -109,21 +111,18 @@ const chart = setup({
       return { asked: context.asked + 1, ...holder, ...counts }
     }),
     keepHolder: assign(({ context, event }) => holderIn(event, context)),
-    keepGeneration: assign(({ event }) => {
-      if (event.type !== 'token.renewed') return {}
-      const { generation, issuedAt, expiresAt } = event.data
-      return { generation, issuedAt, expiresAt }
-    }),
-    keepRejection: assign(({ context, event }) => {
-      if (event.type !== 'token.rejected') return {}
-      const { hasServed, isOver, times, code = '', until = '' } = event.data
+    keepGeneration: keep('token.renewed', ({ data: { generation, issuedAt, expiresAt } }) => ({
+      ...{ generation, issuedAt, expiresAt },
+    })),
+    keepRejection: keep('token.rejected', ({ data }, context) => {
+      const { hasServed, isOver, times, code = '', until = '' } = data
       const last = { code, until }
       if (isOver) return { ...last, servedRejections: times }
       // A token that worked restarts the count of those that never worked.
       if (hasServed) return { ...last, rejections: 1, servedRejections: times }
       return { ...last, rejections: times, servedRejections: times === 1 ? 0 : context.servedRejections }
     }),
-    keepRepetition: assign(({ event }) => (event.type === 'token.repeated' ? { until: event.data.until } : {})),
+    keepRepetition: keep('token.repeated', ({ data }) => ({ until: data.until })),
   },
 }).createMachine({
   id: 'token',

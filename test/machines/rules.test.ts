@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AnyMachineSnapshot } from 'xstate'
+import { type AnyMachineSnapshot, initialTransition, setup, transition } from 'xstate'
 import { consentMachine } from '../../src/machines/consent/consent.ts'
-import { chartOf, takingRule } from '../../src/machines/definition/chart-rules.ts'
+import { actionsOf, chartOf, takingRule, typesOf } from '../../src/machines/definition/chart-rules.ts'
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { toMachineTable } from '../../src/machines/definition/machine-table.ts'
 import { machines } from '../../src/machines/machines.ts'
@@ -184,6 +184,20 @@ describe('the table of consent', () => {
     }
     expect(types.at(-1)).toBe('consent.detailRequested')
   })
+})
+
+test('an action throws on an event that it is not for', () => {
+  const keep = actionsOf<Event<'a.kept' | 'a.other', { n: number }>, { n: number }>()
+  const wrong = setup({
+    types: typesOf<Event<'a.kept' | 'a.other', { n: number }>, { n: number }>(),
+    actions: { keepNumber: keep('a.kept', ({ data }) => data) },
+  }).createMachine({
+    context: { n: 0 },
+    on: { 'a.kept': { actions: 'keepNumber' }, 'a.other': { actions: 'keepNumber' } },
+  })
+  const after = (type: 'a.kept' | 'a.other') => transition(wrong, initialTransition(wrong)[0], { type, data: { n: 1 } })
+  expect(after('a.kept')[0].context).toEqual({ n: 1 })
+  expect(() => after('a.other')).toThrow('a.other')
 })
 
 test('an invalid table is not compiled', () => {

@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { reports, typesOf } from '../definition/chart-rules.ts'
+import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
 import type { EventCondition } from '../definition/machine.ts'
 import type { ConsentEvent } from './events.ts'
 import {
@@ -46,6 +46,8 @@ const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetCha
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
 const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
 
+const keep = actionsOf<ConsentEvent, ConsentContext>()
+
 /** The chart of a consent: its status, whether readings agree with it, our own change, and whether it was erased. */
 export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
@@ -60,55 +62,34 @@ export const chart = setup({
     isWantedEnd: ({ context, event }) => showsStatus(event) && isWantedEnd(context, event.data),
   },
   actions: {
-    keepReading: assign(({ event }) => (event.type === 'consent.amended' ? { reading: event.data } : {})),
-    keepStatus: assign(({ context, event }) => {
-      if (event.type === 'consent.appeared') return afterAppearing(context, event)
-      return isMove(event) ? afterMove(context, event.data) : {}
-    }),
-    keepHistory: assign(({ context, event }) =>
-      event.type === 'consent.described' ? afterDescription(context, event) : {},
+    keepReading: keep('consent.amended', ({ data }) => ({ reading: data })),
+    keepStatus: keep(['consent.appeared', ...moveTypes], (event, context) =>
+      event.type === 'consent.appeared' ? afterAppearing(context, event) : afterMove(context, event.data),
     ),
-    keepShown: assign(({ event }) =>
-      event.type === 'consent.changeSeen'
-        ? { shown: event.data.status ?? ('unreadable' as const), shownAt: event.data.askedAt ?? null }
-        : {},
-    ),
+    keepHistory: keep('consent.described', (event, context) => afterDescription(context, event)),
+    keepShown: keep('consent.changeSeen', ({ data: { status, askedAt = null } }) => ({
+      ...{ shown: status ?? 'unreadable', shownAt: askedAt },
+    })),
     forgetShown: assign({ shown: null, shownAt: null }),
     noteReading: assign({
       isReadingPending: ({ context, event }) => context.isReadingPending || requestsReading(event),
     }),
     endReading: assign({ isReadingPending: false }),
-    keepRequest: assign(({ context, event }) =>
-      event.type === 'consent.changeRequested'
-        ? {
-            asked: event.data.status,
-            askedAt: event.data.askedAt ?? null,
-            lostAt: null,
-            ...{ refusedEnd: null, repeats: 0 },
-            statusesSinceRequest: [context.reading.status],
-          }
-        : {},
-    ),
-    keepRepeat: assign(({ context, event }) =>
-      event.type === 'consent.changeRepeated'
-        ? {
-            ...{ asked: event.data.status, askedAt: event.data.askedAt, lostAt: null },
-            ...{ refusedEnd: null, repeats: context.repeats + 1 },
-          }
-        : {},
-    ),
+    keepRequest: keep('consent.changeRequested', ({ data: { status, askedAt = null } }, { reading }) => ({
+      ...{ asked: status, askedAt, lostAt: null, statusesSinceRequest: [reading.status] },
+      ...{ refusedEnd: null, repeats: 0 },
+    })),
+    keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { repeats }) => ({
+      ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, repeats: repeats + 1 },
+    })),
     keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
-    wantEnd: assign({
-      endWantedAt: ({ event }) => (event.type === 'consent.changeRequested' ? (event.data.askedAt ?? null) : null),
-    }),
+    wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({ endWantedAt: askedAt })),
     forgetEnd: assign({ endWantedAt: null }),
-    keepLoss: assign({
-      lostAt: ({ event }) => ('lostAt' in event.data ? (event.data.lostAt ?? null) : null),
-    }),
+    keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }) => ({
+      lostAt: data.lostAt ?? null,
+    })),
     forgetChange: assign({ asked: null, askedAt: null, lostAt: null }),
-    keepLapse: assign({
-      lapsed: ({ event }) => (event.type === 'consent.lapsed' ? event.data.expiresAt : null),
-    }),
+    keepLapse: keep('consent.lapsed', ({ data }) => ({ lapsed: data.expiresAt })),
   },
 }).createMachine({
   id: 'consent',

@@ -1,5 +1,5 @@
-import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, MachineContext } from 'xstate'
-import { pathToStateValue } from 'xstate'
+import type { AnyMachineSnapshot, AnyStateMachine, AnyStateNode, ExtractEvent, MachineContext } from 'xstate'
+import { assertEvent, assign, pathToStateValue } from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 
@@ -21,6 +21,15 @@ interface ChartTypes<E extends Event, C extends MachineContext> {
   context: C
   events: E
   meta: StateMeta<E['type']>
+}
+
+/** Returns a maker of the actions of a chart: each is for events of some types, and throws on others. */
+export function actionsOf<E extends Event, C extends MachineContext>() {
+  return <T extends E['type']>(types: T | readonly T[], next: (event: ExtractEvent<E, T>, context: C) => Partial<C>) =>
+    assign<C, E, undefined, E, never>(({ context, event }) => {
+      assertEvent(event, types)
+      return next(event, context)
+    })
 }
 
 /** The guard of transitions that depend on what the event reports: the published table has its params as data. */

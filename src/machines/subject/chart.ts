@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { reports, typesOf } from '../definition/chart-rules.ts'
+import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
 import type { AwarenessReading, SubjectEvent } from './messages.ts'
 
 interface SubjectContext {
@@ -25,6 +25,8 @@ const erased = [
 const notHeld = { 'subject.released': { refused: 'no hold has this reason', code: 'NOT_FOUND' } } as const
 const notErased = { refused: 'its data subject was not erased' }
 
+const keep = actionsOf<SubjectEvent, SubjectContext>()
+
 /** The chart of a data subject: enrolled, with or without a schedule of readings, and erased. */
 export const chart = setup({
   types: typesOf<SubjectEvent, SubjectContext>(),
@@ -33,25 +35,18 @@ export const chart = setup({
     isHeld: ({ context, event }) => event.type === 'subject.released' && context.holds.includes(event.data.reason),
   },
   actions: {
-    keepSubject: assign(({ event }) => (event.type === 'subject.enrolled' ? { subject: event.data.subject } : {})),
-    keepSchedule: assign(({ context, event }) =>
-      event.type === 'subject.scheduled' ? { everyMs: event.data.everyMs, schedules: context.schedules + 1 } : {},
-    ),
-    keepHold: assign(({ context, event }) =>
-      event.type === 'subject.held' ? { holds: [...context.holds, event.data.reason] } : {},
-    ),
-    endHold: assign(({ context, event }) =>
-      event.type === 'subject.released' ? { holds: context.holds.filter(reason => reason !== event.data.reason) } : {},
-    ),
+    keepSubject: keep('subject.enrolled', ({ data }) => ({ subject: data.subject })),
+    keepSchedule: keep('subject.scheduled', ({ data }, { schedules }) => ({
+      everyMs: data.everyMs,
+      schedules: schedules + 1,
+    })),
+    keepHold: keep('subject.held', ({ data }, { holds }) => ({ holds: [...holds, data.reason] })),
+    endHold: keep('subject.released', ({ data }, { holds }) => ({ holds: holds.filter(each => each !== data.reason) })),
     endHolds: assign({ holds: [] }),
-    keepRecord: assign(({ context, event }) =>
-      event.type === 'subject.awarenessAppeared' || event.type === 'subject.awarenessAmended'
-        ? { awareness: [...withoutRecord(context, event.data.record), toAwarenessReading(event.data)] }
-        : {},
-    ),
-    dropRecord: assign(({ context, event }) =>
-      event.type === 'subject.awarenessVanished' ? { awareness: withoutRecord(context, event.data.record) } : {},
-    ),
+    keepRecord: keep(['subject.awarenessAppeared', 'subject.awarenessAmended'], ({ data }, context) => ({
+      awareness: [...withoutRecord(context, data.record), toAwarenessReading(data)],
+    })),
+    dropRecord: keep('subject.awarenessVanished', ({ data }, at) => ({ awareness: withoutRecord(at, data.record) })),
     forgetRecords: assign({ awareness: [] }),
   },
 }).createMachine({

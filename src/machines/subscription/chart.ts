@@ -1,5 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
-import { reports, typesOf } from '../definition/chart-rules.ts'
+import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
 import type { EventCondition } from '../definition/machine.ts'
 import { type HealthState, healthAfterFailure, healthAfterSuccess, initialHealth, isRelevantFailure } from './health.ts'
 import type { HeldEndpoint, RegistrationRef, SubscriptionEvent } from './messages.ts'
@@ -33,6 +33,8 @@ const ofRegistering = { guard: { type: 'reports', params: { operation: 'subscrib
 const answersTo = (operation: 'changeSubscription' | 'deleteSubscription') =>
   ({ guard: { type: 'isOfRegistration', params: { operation } } }) as const
 
+const keep = actionsOf<SubscriptionEvent, SubscriptionContext>()
+
 /** The chart of a subscription: its registration, whether deliveries fail, and whose secrets the portal has. */
 export const chart = setup({
   types: typesOf<SubscriptionEvent, SubscriptionContext>(),
@@ -49,51 +51,34 @@ export const chart = setup({
       context.eventoAtPortal === context.evento,
   },
   actions: {
-    keepDeclaration: assign(({ event }) => {
-      if (event.type !== 'subscription.declared') return {}
-      const { evento, endpoint } = event.data
-      return { evento, eventoAtPortal: evento, endpoint }
-    }),
-    keepRegistration: assign(({ context, event }) => {
-      if (event.type !== 'subscription.registered') return {}
-      const { remoteId } = event.data
-      const formerId = context.formerId === remoteId ? null : context.formerId
-      return { remoteId, formerId, ...pickEndpoint(event.data), eventoAtPortal: context.evento }
-    }),
-    keepReappearance: assign(({ event }) =>
-      event.type === 'subscription.reappeared' ? { remoteId: event.data.remoteId, formerId: null } : {},
-    ),
+    keepDeclaration: keep('subscription.declared', ({ data: { evento, endpoint } }) => ({
+      ...{ evento, eventoAtPortal: evento, endpoint },
+    })),
+    keepRegistration: keep('subscription.registered', ({ data }, { evento, formerId }) => ({
+      ...{ remoteId: data.remoteId, formerId: formerId === data.remoteId ? null : formerId },
+      ...{ ...pickEndpoint(data), eventoAtPortal: evento },
+    })),
+    keepReappearance: keep('subscription.reappeared', ({ data }) => ({ remoteId: data.remoteId, formerId: null })),
     forgetFormer: assign({ formerId: null }),
     endRegistration: assign({ remoteId: null, formerId: ({ context }) => context.remoteId }),
-    keepRequest: assign(({ event }) =>
-      event.type === 'subscription.changeRequested' || event.type === 'subscription.rotationRequested'
-        ? { asked: event.data }
-        : {},
-    ),
-    keepChange: assign(({ context, event }) =>
-      event.type === 'subscription.changed' ? { ...pickEndpoint(event.data), eventoAtPortal: context.evento } : {},
-    ),
-    keepDrift: assign(({ context, event }) => {
-      if (event.type !== 'subscription.drifted') return {}
-      const { evento, endpoint, generation = context.generation, registeredAt = context.registeredAt } = event.data
+    keepRequest: keep(['subscription.changeRequested', 'subscription.rotationRequested'], ({ data }) => ({
+      asked: data,
+    })),
+    keepChange: keep('subscription.changed', ({ data }, { evento }) => ({
+      ...{ ...pickEndpoint(data), eventoAtPortal: evento },
+    })),
+    keepDrift: keep('subscription.drifted', ({ data }, context) => {
+      const { evento, endpoint, generation = context.generation, registeredAt = context.registeredAt } = data
       return { eventoAtPortal: evento, endpoint, generation, registeredAt }
     }),
-    beginHealth: assign(({ event }) => {
-      if (event.type !== 'subscription.registered') return {}
-      const { lastSuccessAt = null, registeredAt = null } = event.data
-      return { ...initialHealth, lastSuccessAt, registeredAt }
-    }),
-    keepFailure: assign(({ context, event }) =>
-      event.type === 'subscription.failing' ? healthAfterFailure(context, event.data.failedAt) : {},
+    beginHealth: keep('subscription.registered', ({ data: { lastSuccessAt = null, registeredAt = null } }) => ({
+      ...{ ...initialHealth, lastSuccessAt, registeredAt },
+    })),
+    keepFailure: keep('subscription.failing', ({ data }, context) => healthAfterFailure(context, data.failedAt)),
+    keepSuccess: keep('subscription.recovered', ({ data }, context) =>
+      healthAfterSuccess(data.lastSuccessAt, data.failsAgain, context),
     ),
-    keepSuccess: assign(({ context, event }) =>
-      event.type === 'subscription.recovered'
-        ? healthAfterSuccess(event.data.lastSuccessAt, event.data.failsAgain, context)
-        : {},
-    ),
-    keepThreat: assign(({ event }) =>
-      event.type === 'subscription.threatened' ? { announced: event.data.percent } : {},
-    ),
+    keepThreat: keep('subscription.threatened', ({ data }) => ({ announced: data.percent })),
   },
 }).createMachine({
   id: 'subscription',
