@@ -34,8 +34,16 @@ interface TableEvent {
   readonly anomaly?: true
 }
 
-/** Builds the table of a machine from its chart, its commands and its facts. */
+const tables = new WeakMap<Machine, MachineTable>()
+
+/** Returns the table of a machine, which is built once: from its chart, its commands and its facts. */
 export function toMachineTable(machine: Machine): MachineTable {
+  const table = tables.get(machine) ?? buildTable(machine)
+  tables.set(machine, table)
+  return table
+}
+
+function buildTable(machine: Machine): MachineTable {
   const { name, version } = machine
   const { commands, facts, effects } = machine.messages
   const chart = chartOf(machine)
