@@ -54,7 +54,8 @@ const repeatable = ['evento', 'recipientKind', 'recipientId', 'contentLength'] a
 function mergeRepeated(head: typeof emptyHead): ReceivedHead {
   for (const name of repeatable) {
     if (!head[name].includes(',')) continue
-    const [first = '', ...others] = head[name].split(/\s*,\s*/)
+    // Not split by a pattern with white space: that is quadratic, and anybody may send a header of blanks.
+    const [first = '', ...others] = head[name].split(',').map(each => each.trim())
     if (others.every(other => other === first)) head[name] = first
   }
   head.evento = decodeUtf8(head.evento)
