@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { redactEcho } from '../../../src/adapters/http/exchange.ts'
+import { redactEcho } from '../../../src/adapters/http/redact-echo.ts'
+import { cpuMs } from '../../support/cpu-ms.ts'
 
 const url = 'https://portal.exemplo.br/consentimentos/25774435016/a'
 const key = 'ch"a/ve <ç> &1'
@@ -43,4 +44,35 @@ test.each([
 test('an answer to a request without credentials is unchanged', () => {
   const hide = redactEcho(new Request('https://exemplo.br/', { headers: { accept: 'application/json' } }))
   expect(hide('application/json')).toBe('application/json')
+})
+
+const words = Array.from({ length: 1_000 }, (_, i) => `a${String(i).padStart(3, '0')}`)
+
+test.each([
+  ['one letter', `${'a'.repeat(4_000)}b`, 'a'],
+  ['two characters', `${'a-'.repeat(2_000)}b`, 'a-'],
+  ['many words', words.join('='), 'a000'],
+  ['backslashes', `${'\\'.repeat(4_000)}b`, '\\'],
+  ['what looks escaped', `${'%41'.repeat(1_300)}b`, '%41'],
+  ['escapes of what looks escaped', `${'%'.repeat(4_000)}b`, '%25'],
+  ['entities', `${'&'.repeat(4_000)}b`, '&amp;'],
+])('a token and an answer that repeat %s do not hold up the process', async (_, token, repeated) => {
+  const hide = redactEcho(new Request(url, { headers: { authorization: `Bearer ${token}` } }), ['00000000191'])
+  const text = repeated.repeat(1_000_000 / repeated.length)
+  expect(await cpuMs(() => hide(`${text}${token}`))).toBeLessThan(200)
+  expect(hide(`${text}${token}`)).not.toContain(token)
+})
+
+test('a long token is masked in a long answer, and nothing else', async () => {
+  const token = Buffer.from(Array.from({ length: 6_000 }, (_, i) => (i * i * 7) % 251)).toString('base64url')
+  const hide = redactEcho(new Request(url, { headers: { authorization: `Bearer ${token}` } }))
+  const page = '<p class="a">Não autorizado: 401 &amp; 403</p>\r\n'.repeat(20_000)
+  expect(await cpuMs(() => hide(`${page}${token}${page}`))).toBeLessThan(200)
+  expect(hide(`${page}${token}${page}`)).toBe(`${page}***${page}`)
+})
+
+test('an answer whose digits may be read in many ways as a CPF does not hold up the process', async () => {
+  const hide = redactEcho(new Request(url), ['00000000191'])
+  expect(await cpuMs(() => hide('0%000%00'.repeat(100_000)))).toBeLessThan(200)
+  expect(hide(`0${'%000'.repeat(7)}%00191`)).toBe('***')
 })
