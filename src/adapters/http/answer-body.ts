@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { OversizedError } from '../../vocabulary/connection-errors.ts'
-import { parseJson } from '../../vocabulary/json.ts'
+import { parseJson, parseRecords } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
 
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
@@ -53,21 +53,21 @@ export interface Listing<T> {
 /** A longer list is rejected. */
 const defaultItemsMax = 10_000
 
-/** Reads a list record by record: an unreadable one does not hide the others. `undefined` if it is no list. */
+/** Reads a list record by record: an unreadable or ambiguous one does not hide the others. `undefined` if no list. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
   read: (item: S, record: Json) => T,
   itemsMax = defaultItemsMax,
 ): Listing<T> | undefined {
-  const parsed = parseJson(text)
-  if (!Array.isArray(parsed) || parsed.length > itemsMax) return undefined
-  const list: readonly Json[] = parsed
+  const { value, ambiguous } = parseRecords(text) ?? {}
+  if (!Array.isArray(value) || value.length > itemsMax) return undefined
+  const list: readonly Json[] = value
   const items: T[] = []
   const unreadable: Json[] = []
-  for (const record of list) {
+  for (const [place, record] of list.entries()) {
     const item = schema.safeParse(record)
-    if (item.success) items.push(read(item.data, record))
+    if (item.success && !ambiguous?.has(place)) items.push(read(item.data, record))
     else unreadable.push(record)
   }
   return { items, unreadable }
@@ -75,7 +75,9 @@ export function readListing<S, T>(
 
 /** Removes the slashes at the end of an address, so that a path can be appended. */
 export function trimEndSlashes(address: string): string {
-  return address.replace(/\/+$/, '')
+  let end = address.length
+  while (address[end - 1] === '/') end -= 1
+  return address.slice(0, end)
 }
 
 const textMax = 300
@@ -112,13 +114,10 @@ export function problemPart(problem: Problem): Json {
 }
 
 function parseBody(text: string): Record<string, unknown> {
-  try {
-    const parsed: unknown = JSON.parse(text)
-    const value = Array.isArray(parsed) ? parsed[0] : parsed
-    return isObject(value) ? value : {}
-  } catch {
-    return { fault: parseXmlFault(text) }
-  }
+  const parsed: unknown = parseJson(text)
+  if (parsed === undefined) return { fault: parseXmlFault(text) }
+  const value = Array.isArray(parsed) ? parsed[0] : parsed
+  return isObject(value) ? value : {}
 }
 
 /** Reads a gateway's fault in XML: three flat texts, found by name without parsing the markup. */

@@ -169,7 +169,7 @@ const retryAfterMaxMs = 24 * 3_600_000
 function retryAfterMs(answer: HttpAnswer, clock: Clock): number | undefined {
   const text = answer.headers.get('retry-after')
   if (text === null) return undefined
-  // `Date.parse` reads other texts as some year.
+  // `Date.parse` makes some year of other texts.
   const dated = /^(Mon|Tue|Wed|Thu|Fri|Sat|Sun)\w*, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN
   const ms = /^\d+$/.test(text) ? Number(text) * 1_000 : dated - clock.now()
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1_000), retryAfterMaxMs)

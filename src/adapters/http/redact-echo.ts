@@ -39,7 +39,7 @@ interface Sought {
   readonly pieces: readonly Piece[]
   readonly isWholeWord: boolean
   /** The characters that it may begin with. */
-  readonly starts: string
+  readonly starts: readonly string[]
 }
 
 /** Letters and digits, which are never escaped; another character with its escapes; or the punctuation in a CPF. */
@@ -59,7 +59,7 @@ function soughtSecret(secret: string, escapables: Map<string, Escapable>): Sough
   return {
     pieces,
     isWholeWord: secret.length < wholeWordBelow,
-    starts: pieces[0]?.kind === 'escapable' ? `${start}\\%&+` : start,
+    starts: pieces[0]?.kind === 'escapable' ? [start, '\\', '%', '&', '+'] : [start],
   }
 }
 
@@ -84,7 +84,7 @@ function escapable(character: string, known: Map<string, Escapable>): Escapable 
 
 function soughtCpf(cpf: string): Sought {
   const pieces = [...cpf].flatMap((digit): Piece[] => [{ kind: 'gap' }, plain(digit)]).slice(1)
-  return { pieces, isWholeWord: false, starts: cpf.slice(0, 1) }
+  return { pieces, isWholeWord: false, starts: [cpf.slice(0, 1)] }
 }
 
 /** Whoever chooses both token and answer can make them match almost everywhere: such an answer is masked whole. */

@@ -33,19 +33,18 @@ const tokenSchema = z.object({
 
 /** Reads a token; `undefined` when the answer has no token. */
 export function readToken(text: string): Bearer | undefined {
-  try {
-    const { access_token, expires_in } = tokenSchema.parse(JSON.parse(text))
-    return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null }
-  } catch {
-    return undefined
-  }
+  const { data } = tokenSchema.safeParse(parseJson(text))
+  if (!data) return undefined
+  const { access_token, expires_in } = data
+  return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null }
 }
 
 /** OAuth 2.0 (RFC 6749, sections 4.1.2.1 and 5.2): these are about the client, the others about the request. */
 const clientErrors = ['invalid_client', 'unauthorized_client', 'access_denied']
 
-const errorSchema = z.object({ error: z.string().max(200) })
-const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(200) }) })
+const codeMax = 200
+const errorSchema = z.object({ error: z.string().max(codeMax) })
+const faultSchema = z.object({ fault: z.object({ code: z.coerce.string().max(codeMax) }) })
 
 /**
  * Reports whether the token endpoint says that the consumer key or secret is wrong. Document 2 does not show it, so
@@ -60,8 +59,8 @@ export function refusesCredentials({ status, text }: { readonly status: number; 
 }
 
 function readErrorCode(text: string): string | undefined {
-  const [, inXml] = /<(?:\w+:)?code>\s*(\w{1,200})\s*<\//.exec(text) ?? []
-  if (inXml !== undefined) return inXml
+  const [, inXml = ''] = /<(?:\w+:)?code>\s*(\w+)\s*<\//.exec(text) ?? []
+  if (inXml !== '' && inXml.length <= codeMax) return inXml
   const json = parseJson(text)
   return errorSchema.safeParse(json).data?.error ?? faultSchema.safeParse(json).data?.fault.code
 }
