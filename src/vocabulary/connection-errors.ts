@@ -18,14 +18,15 @@ export class UnsentError extends Error {
 
 /** The service refused our certificate. TLS 1.3 reports this only after the first request was written, but not read. */
 const certificateAlert =
-  /^ERR_SSL_[\w/]*ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_\w+|ACCESS_DENIED)$/
+  /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|UNSUPPORTED_CERTIFICATE|CERTIFICATE_[A-Z]{1,20}|ACCESS_DENIED)$/
 
 /**
  * Checks that the service cannot have read the request, although the connection was established. An unreachable network
  * or broken TLS does not prove it: the service may have read the request before.
  */
 export function isRequestUnread(error: unknown): boolean {
-  return certificateAlert.test(nodeErrorCode(error))
+  const code = nodeErrorCode(error)
+  return code.startsWith('ERR_SSL_') && certificateAlert.test(code)
 }
 
 /** Returns Node's code of an error, or an empty text. */

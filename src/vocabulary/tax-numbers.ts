@@ -49,8 +49,11 @@ function containsCpf(text: string): boolean {
 }
 
 function isInHex(text: string, index: number, length: number): boolean {
-  const before = /[\da-f-]*$/i.exec(text.slice(0, index))?.[0] ?? ''
-  const after = /^[\da-f-]*/i.exec(text.slice(index + length))?.[0] ?? ''
+  // Backwards, since a pattern that ends at the candidate would be tried from every character before it.
+  const reversed = [...text.slice(Math.max(0, index - hexLengthMin), index)].reverse().join('')
+  const [before = '', after = ''] = [reversed, text.slice(index + length, index + length + hexLengthMin)].map(
+    side => /^[\da-f-]*/i.exec(side)?.[0] ?? '',
+  )
   return before.length + length + after.length >= hexLengthMin && /[a-f]/i.test(before + after)
 }
 

@@ -7,7 +7,9 @@ import { type Connection, each, first, type Steps } from '../database/connection
 export type ViewRow = Record<string, Cell>
 
 /** Names stand in statements as they are. */
-const identifier = /^(?!discarded_|.*_next$)[a-z]\w*$/
+const identifier = /^[a-z]\w*$/
+/** The names of views that are being built or were replaced. */
+const reserved = /^discarded_|_next$/
 
 /** The table of one view: the serving one, or one that is being built. */
 export class ViewTable {
@@ -22,7 +24,7 @@ export class ViewTable {
     this.name = name
     this.#isEmpty = isEmpty
     this.#columns = Object.keys(view.columns)
-    if (![view.name, ...this.#columns].every(each => identifier.test(each)))
+    if (![view.name, ...this.#columns].every(each => identifier.test(each) && !reserved.test(each)))
       throw new TypeError(
         `The view "${view.name}" has a name that is not allowed in SQL, or is that of a discarded table`,
       )
