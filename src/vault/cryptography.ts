@@ -13,11 +13,13 @@ import type { Entropy } from '../runtime/entropy.ts'
 const algorithm = 'aes-256-gcm'
 const nonceBytes = 12
 const tagBytes = 16
+/** Otherwise Node accepts a tag that was cut to four bytes, which can be guessed. */
+const tagLength = { authTagLength: tagBytes }
 
 /** Encrypts with associated data (AAD). The result is the nonce, the ciphertext and the tag. */
 export function encrypt(key: KeyObject, plain: Uint8Array, aad: string, entropy: Entropy): Buffer {
   const nonce = entropy.bytes(nonceBytes)
-  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(aad))
+  const cipher = createCipheriv(algorithm, key, nonce, tagLength).setAAD(Buffer.from(aad))
   const encrypted = cipher.update(plain)
   // In GCM `update` gives all of the output.
   cipher.final()
@@ -27,7 +29,8 @@ export function encrypt(key: KeyObject, plain: Uint8Array, aad: string, entropy:
 /** Reverses `encrypt`. Throws when the key, the bytes or the associated data differ. */
 export function decrypt(key: KeyObject, sealed: Uint8Array, aad: string): Buffer {
   const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
-  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes))
+  if (bytes.length < nonceBytes + tagBytes) throw new RangeError('Cannot decrypt: a nonce and a tag are longer')
+  const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, nonceBytes), tagLength)
     .setAAD(Buffer.from(aad))
     .setAuthTag(bytes.subarray(-tagBytes))
   return Buffer.concat([decipher.update(bytes.subarray(nonceBytes, -tagBytes)), decipher.final()])
