@@ -1,4 +1,5 @@
 import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { z } from 'zod'
 import { statusSchema } from '../../adapters/consent/wire.ts'
 import { limits, recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
@@ -41,6 +42,9 @@ const bodySchemas = {
   }),
 }
 
+/** Larger than any body that a receiver accepts. */
+const bodyBytesMax = 4 * 1_048_576
+
 /** The running control server of simulated services. */
 export interface RunningControl {
   readonly baseUrl: string
@@ -59,6 +63,9 @@ export function createControl(
   clock: Pick<ShiftedClock, 'advance' | 'now'>,
 ): (request: Request) => Promise<Response> {
   const app = new Hono()
+  app.use(
+    bodyLimit({ maxSize: bodyBytesMax, onError: context => context.json({ error: 'the body is too large' }, 413) }),
+  )
 
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {
@@ -93,7 +100,7 @@ export function createControl(
     services.reset()
     return context.json({})
   })
-  const controls = app.routes.map(({ method, path }) => `${method} ${path}`)
+  const controls = app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => `${method} ${path}`)
   app.notFound(context => context.json({ error: 'unknown control', controls }, 404))
   return async request => app.fetch(request)
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { createServer as createHttpServer, type Server as HttpServer, type IncomingMessage } from 'node:http'
 import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TLSSocket } from 'node:tls'
@@ -77,11 +77,25 @@ function chooseCertificatePerConnection(
   })
 }
 
+/** How long the head of a request to the control server and the whole of it may take. */
+const controlTimes = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }
+
 /** Serves the control server of the simulated services over plain HTTP, on loopback only. */
 export async function serveControl(handle: (request: Request) => Promise<Response>): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
-  const server = createHttpServer((incoming, outgoing) => void listener(incoming, outgoing))
+  const server = createHttpServer(controlTimes, (incoming, outgoing) => {
+    if (isFromOutside(incoming)) outgoing.writeHead(403, { connection: 'close' }).end(fromOutside)
+    else void listener(incoming, outgoing)
+  })
   return listenOnLoopback(server)
+}
+
+const fromOutside = JSON.stringify({ error: 'the request is a page’s, or for another host than this machine' })
+
+/** A page in a browser of this machine can send requests here too, under a name that leads to this machine. */
+function isFromOutside({ headers: { host = '', origin = `http://${host}` }, socket }: IncomingMessage): boolean {
+  const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
+  return !hosts.includes(host) || origin !== `http://${host}`
 }
 
 async function listenOnLoopback(server: HttpServer | HttpsServer): Promise<Server> {

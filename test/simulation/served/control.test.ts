@@ -1,8 +1,11 @@
+import { request } from 'node:http'
 import { expect, test } from 'vitest'
 import { createControl } from '../../../src/simulation/served/control.ts'
+import { serveControl } from '../../../src/simulation/served/serve.ts'
 import { createSimulators } from '../../../src/simulation/services/create-simulators.ts'
 import { seededEntropy } from '../../../src/simulation/world/seeded-entropy.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
 
 const evento = 'dimp-situacao-import'
 
@@ -24,7 +27,7 @@ function givenControl() {
     const response = await control(new Request(`http://localhost${path}`, { method: 'POST', body }))
     return { status: response.status, body: await response.json() }
   }
-  return { notified, ask }
+  return { notified, ask, control }
 }
 
 test('a recipient is accepted in the format of its kind only', async () => {
@@ -93,4 +96,31 @@ test('an unknown control is answered 404 with the list of controls', async () =>
   const { status, body } = await ask('/clock', '{}')
   expect(status).toBe(404)
   expect(body.controls).toEqual(expect.arrayContaining(['POST /clock/advance', 'DELETE /faults', 'GET /requests']))
+})
+
+test('a body that is too large is not read', async () => {
+  const { ask } = givenControl()
+  const large = { evento, destinatarioTipo: 'ORGAO', destinatarioId: '26000', body: 'x'.repeat(4 * 1_048_576) }
+  expect(await ask('/notifications', large)).toEqual({ status: 413, body: { error: 'the body is too large' } })
+})
+
+test('neither a page nor another name of this machine controls the services', async () => {
+  const { control } = givenControl()
+  const { port } = closeAtEnd(await serveControl(control))
+  const statusOf = (headers: Record<string, string>) =>
+    new Promise(resolve => {
+      const asked = request({ host: '127.0.0.1', port, path: '/reset', method: 'POST', headers }, answer => {
+        answer.resume()
+        resolve(answer.statusCode)
+      })
+      asked.end('{}')
+    })
+  const own = `127.0.0.1:${port}`
+  expect(await statusOf({})).toBe(200)
+  expect(await statusOf({ host: `localhost:${port}` })).toBe(200)
+  expect(await statusOf({ host: own, origin: `http://${own}` })).toBe(200)
+  expect(await statusOf({ host: own, origin: 'https://pagina.exemplo.br' })).toBe(403)
+  expect(await statusOf({ host: own, origin: 'null' })).toBe(403)
+  expect(await statusOf({ host: `pagina.exemplo.br:${port}` })).toBe(403)
+  expect(await statusOf({ host: '127.0.0.1' })).toBe(403)
 })
