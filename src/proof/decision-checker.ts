@@ -214,6 +214,7 @@ function isTable(value: unknown): value is CompiledTable {
     typeof version === 'number' &&
     areStrings(start) &&
     isObject(moves) &&
+    [...start, ...Object.keys(moves)].every(isState) &&
     Object.values(moves).every(of => isObject(of) && Object.values(of).every(areMoves)) &&
     isObject(makes) &&
     Object.values(makes).every(made => areObjects(made) && made.every(isMadeEvent)) &&
@@ -222,9 +223,14 @@ function isTable(value: unknown): value is CompiledTable {
   )
 }
 
+/** Every event is compared with a state and all states around it: a long name would be cut as often as it has dots. */
+function isState(name: string): boolean {
+  return name.length <= 200
+}
+
 function areMoves(value: unknown): boolean {
   const isMove = ({ to, if: members }: Members) =>
-    (to === undefined || typeof to === 'string') && (members === undefined || isObject(members))
+    (to === undefined || (typeof to === 'string' && isState(to))) && (members === undefined || isObject(members))
   return areObjects(value) && value.every(isMove)
 }
 

@@ -128,11 +128,15 @@ function parsePart(text: string, line: number): BundledPart | undefined {
   return { position, line, name, owner, hash: sha256(bytes), bytes: bytes.length }
 }
 
+/** A log has a key for each time that it was restored. Every checkpoint is compared with all of them. */
+const keysMax = 1_000
+
 async function readBundleKeys(read: ReadFile, faults: Faults): Promise<VerifierKey[]> {
   const keys: VerifierKey[] = []
   for (const line of (await readText(read, 'key', faults)).split('\n').filter(each => each !== '')) {
     const key = parseVerifierKey(line)
-    if (key) keys.push(key)
+    if (key && keys.length < keysMax) keys.push(key)
+    else if (key) faults.add('bundle', `the file key has more than ${keysMax} keys`)
     else faults.add('bundle', 'a line of the file key is not a verifier key')
   }
   return keys

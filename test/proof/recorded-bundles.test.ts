@@ -3,8 +3,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { compileMachine } from '../../src/proof/decision-checker.ts'
 import { portableSha256, sha256 } from '../../src/proof/encoding.ts'
-import { parseCheckpoint } from '../../src/proof/note.ts'
+import { createVerifierKey, parseCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
 import { type BundleFile, verifyBundle } from '../../src/verify.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -68,4 +69,38 @@ test('averba/verify imports only files of src/proof', () => {
   ])
   expect(seen.size).toBeGreaterThan(10)
   expect(sha256('')).toBe(portableSha256(''))
+})
+
+/** A bundle whose file has the same line a hundred thousand times, in chunks. */
+const repeating = (dir: string, file: BundleFile, line: string) => (name: BundleFile) => {
+  async function* lines() {
+    const chunk = Buffer.from(`${line}\n`.repeat(10_000))
+    for (let i = 0; i < 10; i++) yield chunk
+  }
+  return name === file ? lines() : readerOf(dir)(name)
+}
+
+test.each([
+  ['leaves.ndjson', 'x', 'headers'],
+  ['parts.ndjson', 'x', 'bundle'],
+  ['parts.ndjson', '{"position":0,"name":"a","owner":"b","sealed":""}', 'bundle'],
+  ['parts.ndjson', '{"position":9,"name":"a","owner":"b","sealed":""}', 'parts'],
+  ['checkpoints.ndjson', 'x', 'bundle'],
+  ['checkpoints.ndjson', '{"note":"x"}', 'signatures'],
+  ['key', 'x', 'bundle'],
+  ['key', writeVerifierKey(createVerifierKey('a', new Uint8Array(32))), 'bundle'],
+] as const)('a hundred thousand bad lines of %s are counted, and exhaust nothing: %s', async (file, line, check) => {
+  const verdict = await verifyBundle(repeating(join(logs, bundles[0] ?? ''), file, line))
+  expect(verdict.level).toBe('broken')
+  const fault = verdict.faults.find(each => each.check === check)
+  expect(fault?.count).toBeGreaterThanOrEqual(99_000)
+  expect(fault?.examples).toHaveLength(10)
+})
+
+test('a table whose states are nested without end is not read', () => {
+  const table = (start: string, to = 'b') =>
+    compileMachine({ name: 'a', version: 1, start: [start], moves: { b: { c: [{ to }] } }, makes: {}, effects: {} })
+  expect(table('b')).toBeDefined()
+  expect(table('b.'.repeat(500_000))).toBeUndefined()
+  expect(table('b', 'b.'.repeat(500_000))).toBeUndefined()
 })
