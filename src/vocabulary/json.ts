@@ -21,9 +21,10 @@ export interface ParsedRecords {
 /** Parses JSON, and finds the records that are ambiguous; `undefined` when it is invalid or nested too deeply. */
 export function parseRecords(text: string): ParsedRecords | undefined {
   try {
-    const value: Json = JSON.parse(text)
-    const written = countWritten(text, Array.isArray(value))
+    // First, since the parser is slow on a text that is nested too deeply.
+    const written = countWritten(text, text.trimStart().startsWith('['))
     if (!written) return undefined
+    const value: Json = JSON.parse(text)
     const ambiguous = new Set<number>()
     // `JSON.parse` keeps one of two members of one name, so there are fewer than were written.
     for (const [place, record] of (Array.isArray(value) ? value : [value]).entries())
@@ -37,7 +38,7 @@ export function parseRecords(text: string): ParsedRecords | undefined {
 const [quote, comma, colon] = [0x22, 0x2c, 0x3a]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** How many members each record of valid JSON has in the text; `undefined` when it is nested too deeply. */
+/** How many members each record of JSON has in the text; `undefined` when it is nested too deeply. */
 function countWritten(text: string, isList: boolean): number[] | undefined {
   const written: number[] = []
   let members = 0
@@ -60,11 +61,12 @@ function countWritten(text: string, isList: boolean): number[] | undefined {
 }
 
 function endOfString(text: string, start: number): number {
-  for (let end = text.indexOf('"', start + 1); ; end = text.indexOf('"', end + 1)) {
+  for (let end = text.indexOf('"', start + 1); end !== -1; end = text.indexOf('"', end + 1)) {
     let backslashes = 0
     while (text[end - 1 - backslashes] === '\\') backslashes += 1
     if (backslashes % 2 === 0) return end
   }
+  return text.length
 }
 
 function countMembers(value: Json): number {

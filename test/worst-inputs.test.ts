@@ -1,0 +1,153 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+import * as consent from '../src/adapters/consent/protocol.ts'
+import { readListing, readProblem } from '../src/adapters/http/answer-body.ts'
+import { redactEcho } from '../src/adapters/http/redact-echo.ts'
+import * as portal from '../src/adapters/portal/protocol.ts'
+import { headOfIncoming, headOfRequest } from '../src/adapters/receiver/received-head.ts'
+import { parseRanges } from '../src/adapters/receiver/sender.ts'
+import * as token from '../src/adapters/token/protocol.ts'
+import { readResult } from '../src/adapters/validation/protocol.ts'
+import * as note from '../src/proof/note.ts'
+import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
+import { parseTlogProof } from '../src/proof/tlog-proof.ts'
+import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
+import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
+import { parseInstant } from '../src/vocabulary/instant.ts'
+import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
+import { holdsCpf, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
+import { cpuMs } from './support/cpu-ms.ts'
+
+const query = { cpf: '25774435016', id: 'a' } as Parameters<typeof consent.readConsent>[1]
+const headers = ['event-type', 'destinatario-tipo', 'destinatario-id', 'content-length', 'x-forwarded-for']
+/** Node refuses larger heads. */
+const headMax = 16_384
+const inHead = (text: string) => text.slice(0, headMax).replace(/[\r\n]/g, ' ')
+
+/** What reads a text from outside, by the name of its function. */
+const readers: Readonly<Record<string, (text: string) => unknown>> = {
+  readConsents: consent.readConsents,
+  readAwarenessList: consent.readAwarenessList,
+  readChanged: text => consent.readChanged(text, 'a'),
+  readConsent: text => consent.readConsent(text, query),
+  readAwareness: text => consent.readAwareness(text, query),
+  readLogin: consent.readLogin,
+  readLoginAddress: consent.readLoginAddress,
+  readSubscribed: portal.readSubscribed,
+  readList: portal.readList,
+  readFailures: portal.readFailures,
+  holdsCredentials: portal.holdsCredentials,
+  readToken: token.readToken,
+  refusesCredentials: text => token.refusesCredentials({ status: 400, text }),
+  readResult: text => readResult(text, { nome: 'a' } as Parameters<typeof readResult>[1]),
+  readListing: text => readListing(text, { safeParse: () => ({ success: false }) } as never, () => 0),
+  readProblem: text => readProblem(400, text),
+  redactEcho: text => redactEcho(new Request('https://a/', { headers: { authorization: 'Bearer aa-a00%41' } }))(text),
+  headOfIncoming: text =>
+    headOfIncoming({ rawHeaders: headers.flatMap(name => [name, inHead(text)]) } as Parameters<
+      typeof headOfIncoming
+    >[0]),
+  headOfRequest: text =>
+    headOfRequest({ method: 'POST', headers: new Map(headers.map(name => [name, inHead(text)])) } as never),
+  parseRanges: text => parseRanges(['10.0.0.0/8'])(inHead(text)),
+  parseVerifierKey: note.parseVerifierKey,
+  parseNote: note.parseNote,
+  parseCheckpoint: note.parseCheckpoint,
+  parseObject,
+  parseRecorded,
+  parseTlogProof,
+  readTimeStamp: text => readTimeStamp(Buffer.from(text.slice(0, 65_536), 'latin1')),
+  parseBrasilia,
+  parseIso,
+  parseInstant,
+  parseJson,
+  parseRecords,
+  holdsCpf,
+  parseCpf,
+  parseCnpj,
+  readCnpj,
+}
+
+/** Functions of these names that are not given a text from outside. */
+const exceptions: Readonly<Record<string, string>> = {
+  readBounded: 'It stops at its own bound.',
+  readBoundedText: 'It stops at its own bound.',
+  readId: 'It is given a record that was read.',
+  readUnreadable: 'It is given a record that was read.',
+  readHistoryEntries: 'It is given a record that was read.',
+  readLeafCertificate: 'The operator gives the file.',
+  readPkcs12: 'The operator gives the file.',
+  parsePartAddress: 'The log gives the address.',
+  parseEffectId: 'The log gives the id.',
+}
+
+test('every function that reads a text from outside is in the table', () => {
+  const source = resolve(import.meta.dirname, '../src')
+  const found = globSync('{adapters,proof,vocabulary}/**/*.ts', { cwd: source }).flatMap(file =>
+    [
+      ...readFileSync(join(source, file), 'utf8').matchAll(
+        /^export (?:async )?function\*? ((?:read|parse|holds|redact|refuses|headOf)[A-Z]\w*)/gm,
+      ),
+    ].map(([, name = '']) => name),
+  )
+  expect(found.length).toBeGreaterThan(30)
+  expect(found.sort()).toEqual([...Object.keys(readers), ...Object.keys(exceptions)].sort())
+})
+
+/** Pieces that a parser may read again from every place, and what comes after many of them. */
+const pieces = [
+  ' ',
+  'a',
+  '0',
+  '-',
+  ',',
+  'a-',
+  '[',
+  '{"a":',
+  '[],',
+  '{},',
+  '0,',
+  '"',
+  '\\',
+  '\\"',
+  '%41',
+  '&amp;',
+  '<a:',
+]
+const more = [
+  '<code>',
+  '<?xml ',
+  '123.456.789-',
+  '25774435016 ',
+  '25774435016-',
+  '\n',
+  '\n\n',
+  'a+',
+  '— a ',
+  '/',
+  '\u00e7',
+]
+/** What is linear takes far less than 50 ms for this length, and what is quadratic takes seconds. */
+const length = 65_536
+const worst = [...pieces, ...more].flatMap(piece => {
+  const long = piece.repeat(length / piece.length)
+  return [`${long}!`, `!${long}`, `["${long.replace(/["\\\n]/g, '')}"]`, `[${long}0]`, `<fault><code>${long}`]
+})
+
+test.each(Object.keys(readers))(
+  '%s takes at most 50 ms for each of the worst texts',
+  { timeout: 120_000 },
+  async name => {
+    for (const text of worst) {
+      const run = () => {
+        try {
+          return readers[name]?.(text)
+        } catch {
+          return undefined
+        }
+      }
+      expect(await cpuMs(run), JSON.stringify(text.slice(0, 30))).toBeLessThan(50)
+    }
+  },
+)
