@@ -23,7 +23,7 @@ const query = { cpf: '25774435016', id: 'a' } as Parameters<typeof consent.readC
 const headers = ['event-type', 'destinatario-tipo', 'destinatario-id', 'content-length', 'x-forwarded-for']
 /** Node refuses larger heads. */
 const headMax = 16_384
-const inHead = (text: string) => text.slice(0, headMax).replace(/[\r\n]/g, ' ')
+const inHead = (text: string) => `a${text.slice(0, headMax).replace(/[\r\n]/g, ' ')}b,`
 
 /** What reads a text from outside, by the name of its function. */
 const readers: Readonly<Record<string, (text: string) => unknown>> = {
