@@ -18,7 +18,7 @@ export const explanations: readonly Explanation[] = [
   },
   {
     names:
-      /^consent: ((NEGADO|REVOGADO|EXPIRADO)\+known\S* -> \S+ \(consent\.changeSeen|(\w+)\+changed\S* -> \3\+known\S* \(consent\.confirmed)\)$/,
+      /^consent: (listed\.(NEGADO|REVOGADO|EXPIRADO)\+known\S* -> \S+ \(consent\.changeSeen|(\S+)\+changed\S* -> \3\+known\S* \(consent\.confirmed)\)$/,
     reason: 'the service never returns to an earlier status, so it needs a reading concurrent with an answer',
     isSeldom: true,
   },

@@ -115,6 +115,7 @@ export const samples: readonly Sample[] = [
       { type: 'consent.approveInstead', data: {} },
       { type: 'consent.revokeInstead', data: {} },
       { type: 'consent.revoke', data: {} },
+      { type: 'consent.withdrawEnd', data: {} },
       { type: 'consent.readDetail', data: {} },
       missed,
       { type: 'consent.erase', data: {} },

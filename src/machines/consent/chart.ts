@@ -53,7 +53,7 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
-    /** An approval takes the place of a denial or revocation that was never sent. */
+    /** An approval takes the place of a denial that was never sent. */
     replacesUnsent: ({ context, event }, params: EventCondition) => context.repeats === 0 && reports({ event }, params),
     isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
@@ -256,16 +256,14 @@ export const chart = setup({
           description: 'Its end was asked for, and none has been shown: nothing is used, and it is asked for again.',
           on: {
             ...each(showingTypes, [{ guard: 'isWantedEnd', target: 'unwanted', actions: 'forgetEnd' }, {}]),
+            'consent.approved': {},
             'consent.endWithdrawn': { target: 'unwanted', actions: 'forgetEnd' },
             'consent.changeRequested': [
-              ...endings.map(
-                instead =>
-                  ({
-                    guard: { type: 'replacesUnsent', params: { status: 'ATIVO', instead } },
-                    target: 'unwanted',
-                    actions: 'forgetEnd',
-                  }) as const,
-              ),
+              {
+                guard: { type: 'replacesUnsent', params: { status: 'ATIVO', instead: 'NEGADO' } },
+                target: 'unwanted',
+                actions: 'forgetEnd',
+              },
               ...endings.map(status => asks({ status })),
             ],
           },

@@ -164,7 +164,7 @@ function notMade({ change, asked }: ConsentView, status: ConsentStatus): readonl
 }
 
 /**
- * Asks again for what is wanted of a consent that was shown with an open status, after waits that grow to a day. Nothing
+ * Asks again for what is wanted of a consent that was shown with an open status, after waits that grow to a day. Not
  * when a person has to decide: too much time has passed, or somebody approved it after its end was asked for.
  */
 function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): readonly ConsentEvent[] {

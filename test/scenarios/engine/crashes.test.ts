@@ -54,9 +54,10 @@ async function somePending({ averba }: World) {
 }
 
 test.each([
-  [true, 'settled', 'ATIVO'],
-  [false, 'declined', 'PENDENTE'],
-])('an approval in progress at a crash is read back (done: %s)', async (done, state, status) => {
+  [true, 'settled', 'ATIVO', 'known'],
+  [false, 'declined', 'PENDENTE', 'changing'],
+])('an approval in progress at a crash is read back, and asked for again if not done (done: %s)', async (...given) => {
+  const [done, state, status, knowledge] = given
   const world = await givenCrashDuring(request => request.method === 'PUT', done)
   const { subject, id } = await somePending(world)
   void world.averba.consents.approve({ subject, id }, { commandId: 'c1' })
@@ -67,10 +68,10 @@ test.each([
   await passTime({ averba, clock: world.clock }, 60_000)
   const outcome = await averba.consents.approve({ subject, id }, { commandId: 'c1' })
   expect(outcome).toMatchObject({ status: state, replayed: true })
-  expect((await averba.consents.list({ subject })).find(each => each.id === id)).toMatchObject({
-    status,
-    knowledge: 'known',
-  })
+  const find = async () => (await averba.consents.list({ subject })).find(each => each.id === id)
+  expect(await find()).toMatchObject({ status, knowledge })
+  await passTime({ averba, clock: world.clock }, 60_000)
+  expect(await find()).toMatchObject({ status: 'ATIVO', knowledge: 'known' })
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 

@@ -68,6 +68,8 @@ test.each(table)('$fault', async ({ fault, reason, retryAt, tokenRequests = 1, .
   expect(tokenService.requests).toBe(tokenRequests)
   world.faults.clear()
   await passTime(world, hourMs)
+  // A change that was not made is asked for again.
+  await passTime(world, hourMs)
   if (expected.paid !== 'unknown') expect(await validate('second')).toMatchObject({ status: 'settled' })
   expect(validationService.answered).toBeLessThanOrEqual(2)
   const rows = await averba.views.selectFrom('consents').select('knowledge').execute()
