@@ -22,7 +22,7 @@ test('a killed engine gives the same answers again and pays nothing twice', asyn
 })
 
 test('an error or kill at any write, sync or read loses nothing, and every error has a code', async () => {
-  expectPassed(...(await injectFaults({ seed, faults: 4 })))
+  expectPassed(...(await injectFaults({ seed, faults: 8 })))
 })
 
 test('a power cut loses nothing, except with reduced durability', async () => {
