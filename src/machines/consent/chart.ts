@@ -10,7 +10,6 @@ import {
   type ConsentView,
   endsOpenChange,
   initialContext,
-  isMove,
   isWantedEnd,
   moveTypes,
   type OpenChange,

@@ -1,12 +1,4 @@
-import {
-  backoffMs,
-  clocksDifferMaxMs,
-  dayMs,
-  fromInstant,
-  isWaitOver,
-  minuteMs,
-  toInstant,
-} from '../../vocabulary/instant.ts'
+import { backoffMs, dayMs, fromInstant, isWaitOver, minuteMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
 import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent, StatusEvent } from './events.ts'
