@@ -163,6 +163,8 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   const { isEndWanted, endWantedAt, repeats } = held
   const wantedAt = isEndWanted ? endWantedAt : held.askedAt
   if (wantedAt === null || askedAt === undefined || !isOpen(status)) return []
+  // An end that was given up is not asked for again, and becomes no approval.
+  if (!isEndWanted && (held.asked !== 'ATIVO' || status !== 'PENDENTE')) return []
   const ageMs = fromInstant(askedAt) - fromInstant(wantedAt)
   if (ageMs > (isEndWanted ? repeatedMaxMs.end : repeatedMaxMs.approval)) return []
   if (isEndWanted && status === 'ATIVO' && since && since > wantedAt) return []

@@ -145,3 +145,14 @@ test('waits between repeated requests for an end grow to a day, and after thirty
   await play('use uncertain, health bad, changes now, 2 d, settle, use uncertain, revoke 2 settled, health ok')
   await end()
 })
+
+test.each([
+  ['PENDENTE', 'deny', 'pending'],
+  ['ATIVO', 'revoke', 'active'],
+] as const)('nothing is asked for after a lost end of a %s consent was given up', async (first, verb, reason) => {
+  const { world, which, play, end } = await givenStory(first)
+  await play(`changes lost, ${verb} unknown`)
+  await world.averba.consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })
+  await play(`changes now, 1 h, settle, 2 d, settle, not made 1, sent 1, is ${reason}`)
+  await end()
+})
