@@ -82,7 +82,7 @@ function endWantedAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Insta
   const { end_wanted_at: wantedAt, is_lost, asked_at } = row
   if (event.type === 'consent.endWithdrawn') return null
   if (event.type === 'consent.changeRequested')
-    return event.data.status === 'ATIVO' ? null : (wantedAt ?? event.data.askedAt ?? event.at)
+    return event.data.status === 'ATIVO' ? null : (event.data.askedAt ?? event.at)
   const lostAt = is_lost ? asked_at : null
   return wantedAt !== null && showsStatus(event) && isWantedEnd({ endWantedAt: wantedAt, lostAt }, event.data)
     ? null
@@ -123,7 +123,7 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       setChange(row, null, 'known')
       return
     case 'consent.endWithdrawn':
-      if (row.knowledge === 'changing') setChange(row, null, 'known')
+      if (row.asked !== null && row.is_lost === 0) setChange(row, null, 'known')
       return
     case 'consent.changeWithheld':
       if (event.data.asked === row.asked) setChange(row, null, 'known')

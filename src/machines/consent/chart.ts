@@ -74,10 +74,14 @@ export const chart = setup({
       isReadingPending: ({ context, event }) => context.isReadingPending || requestsReading(event),
     }),
     endReading: assign({ isReadingPending: false }),
-    keepRequest: keep('consent.changeRequested', ({ data: { status, askedAt = null } }, { reading }) => ({
-      ...{ asked: status, askedAt, lostAt: null, statusesSinceRequest: [reading.status] },
-      ...{ refusedEnd: null, repeats: 0 },
-    })),
+    keepRequest: keep(
+      'consent.changeRequested',
+      ({ data: { status, askedAt = null } }, { reading, endWantedAt, repeats }) => ({
+        ...{ asked: status, askedAt, lostAt: null, statusesSinceRequest: [reading.status] },
+        // What was sent once stays sent while the end is wanted.
+        ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats },
+      }),
+    ),
     keepRepeat: keep('consent.changeRepeated', ({ data: { status, askedAt } }, { repeats }) => ({
       ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, repeats: repeats + 1 },
     })),
@@ -263,7 +267,8 @@ export const chart = setup({
                 target: 'unwanted',
                 actions: 'forgetEnd',
               },
-              ...endings.map(status => asks({ status })),
+              // An end from before the newer request does not end it.
+              ...endings.map(status => ({ ...asks({ status }), actions: 'wantEnd' }) as const),
             ],
           },
           meta: refusesRequest('its end was asked for and is still wanted: consents.withdrawEnd gives it up'),

@@ -146,7 +146,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.passTime': ['consent.lapsed'],
     'consent.observe': [
       ...(['consent.appeared', 'consent.amended', 'consent.confirmed'] as const),
-      ...(['consent.changeSeen', 'consent.changeRepeated', 'consent.detailRequested'] as const),
+      ...(['consent.changeSeen', 'consent.detailRequested'] as const),
     ],
     'consent.observeUnreadable': ['consent.changeSeen', 'consent.detailRequested'],
     'consent.miss': ['consent.vanished', 'consent.changeSeen', 'consent.detailRequested'],

@@ -128,16 +128,16 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
   const ends = moves.length === 0 && held.isUncertain ? [confirmed(status)] : []
   const isWanted = held.isEndWanted && !moves.some(({ data }) => isWantedEnd(held, data))
-  const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status, moves))
+  const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status))
   const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
   const against = contradiction(given)
   const contrary = against === undefined ? [] : [seen({ status: against, askedAt })]
   return [...moves, ...unmade, ...ends, ...asking, ...contrary]
 }
 
-/** Checks that a wanted end is to be asked for from a status: it is new, or explains why the other end was refused. */
-function isDueFrom({ change, refusedEnd }: ConsentView, status: ConsentStatus, moves: readonly StatusEvent[]): boolean {
-  return change === 'none' && (moves.length > 0 || refusedEnd !== null) && refusedEnd !== endFrom(status)
+/** Checks that a wanted end is to be asked for from a status: no change is out, and this end was not refused. */
+function isDueFrom({ change, refusedEnd }: ConsentView, status: ConsentStatus): boolean {
+  return change === 'none' && refusedEnd !== endFrom(status)
 }
 
 /** The service's time of the status that a full reading shows, if its history has it. */
@@ -233,15 +233,15 @@ function appeared(held: ConsentView, given: ListedConsent): readonly ConsentEven
   const { consent, subject, askedAt } = given
   const data = { consent, subject, ...readingIn(given), ...(askedAt !== undefined && { askedAt }) }
   const whose = { ...held, consent, subject }
-  const isDue = held.isUncertain && !held.isReadingPending
+  // Only a full reading shows whether somebody approved it after its end was asked for.
+  const isDue = (held.isUncertain || (held.isEndWanted && isOpen(given.status))) && !held.isReadingPending
   const effects = isOutcomeUnknown(held) ? [laterReading(whose, held.lostAt)] : isDue ? [readConsent(whose)] : []
   const isResolved = held.change === 'lost' && endsOpenChange(held, { status: given.status })
-  const isWanted = held.isEndWanted && held.change === 'none'
   const event: ConsentEvent = {
     ...{ type: 'consent.appeared', data, ...(held.isVanished && { anomaly: 'it had vanished' }) },
     ...(isResolved ? resolution(given.status === held.asked) : effects.length > 0 && { effects }),
   }
-  return [event, ...(isWanted ? askAgain(whose, { status: given.status, askedAt }) : [])]
+  return [event]
 }
 
 function described(

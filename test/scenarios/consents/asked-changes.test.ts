@@ -115,7 +115,7 @@ test('followers, logger and health report a lost revocation until it is made', a
   expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
     /^1 denial or revocation has not been made yet, and nothing is used meanwhile; /,
   )
-  await play('lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, 1 h, settle')
+  await play('lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, settle, 1 h, settle')
   await play('is revoked, sent 2, health ok')
   await end()
 })
@@ -154,5 +154,29 @@ test.each([
   await play(`changes lost, ${verb} unknown`)
   await world.averba.consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })
   await play(`changes now, 1 h, settle, 2 d, settle, not made 1, sent 1, is ${reason}`)
+  await end()
+})
+
+test('a newer revocation is not ended by an end from before it, and an older one that was sent refuses an approval', async () => {
+  const older = await givenStory('ATIVO')
+  await older.play(`full, changes 400, revoke declined 400, 2 d, person REVOGADO, 1 h, person ATIVO, 1 h, changes busy,
+    revoke 2 deferred, full, use uncertain, health bad`)
+  await older.end()
+  const sent = await givenStory('PENDENTE')
+  await sent.play('changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED')
+  await sent.end()
+})
+
+test('an end that the service refused is not asked for again when the consent is listed again', async () => {
+  const { play, end } = await givenStory('ATIVO')
+  await play('full, changes 400, revoke declined 400, settle, lists without, list, lists now, 1 h, list, 2 d, settle')
+  await play('sent 1, use uncertain, health bad')
+  await end()
+})
+
+test('an approval from after the end was asked for is not undone when the consent is listed again', async () => {
+  const { play, end } = await givenStory('PENDENTE')
+  await play('changes 503, deny unknown, 1 min, settle, lists without, list, 1 h, settle, person ATIVO, 1 h, settle')
+  await play('changes now, lists now, list, 2 d, settle, use uncertain, health bad')
   await end()
 })

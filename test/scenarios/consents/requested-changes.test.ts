@@ -25,7 +25,7 @@ describe('a deferred change', () => {
     [
       'of an unlisted consent is sent once it is listed again',
       `changes busy, revoke deferred, lists without, list, is vanished, unlisted, changes now, 1 h, settle,
-      revoke declined NOT_LISTED, sent 1, health bad, lists now, list, is uncertain, 1 min, settle, is revoked, sent 2,
+      revoke declined NOT_LISTED, sent 1, health bad, lists now, list, is uncertain, settle, 1 min, settle, is revoked, sent 2,
       health ok`,
     ],
     [
@@ -80,13 +80,13 @@ describe('a deferred change', () => {
     [
       "is withdrawn by the person's denial, which is sent when the consent is listed again",
       `PENDENTE: changes busy, approve deferred, lists without, 1 min, list, revoke REFUSED, deny declined NOT_LISTED,
-      approve declined WITHDRAWN, unlisted, lists now, list, shown PENDENTE changing, changes now, 2 h, settle, sent 2,
+      approve declined WITHDRAWN, unlisted, lists now, list, settle, shown PENDENTE changing, changes now, 2 h, settle, sent 2,
       is denied, use denied`,
     ],
     [
-      "is withdrawn by the person's denial, which counts when the consent is listed again as approved",
-      `PENDENTE: changes busy, approve deferred, lists without, list, deny declined NOT_LISTED, person ATIVO, lists now, 1 min,
-      list, use uncertain, changes now, 1 h, settle, is revoked`,
+      "is withdrawn by the person's denial, which blocks when the consent is listed again as approved",
+      `PENDENTE: changes busy, approve deferred, lists without, list, deny declined NOT_LISTED, 1 min, person ATIVO, lists now, 1 min,
+      list, use uncertain, changes now, settle, 2 d, settle, is uncertain, health bad`,
     ],
   ])
 })
