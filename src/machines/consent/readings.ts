@@ -1,7 +1,7 @@
 import { backoffMs, dayMs, fromInstant, isWaitOver, minuteMs, toInstant } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent, StatusEvent } from './events.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent } from './events.ts'
 import {
   type ConsentView,
   endsChange,
