@@ -25,10 +25,18 @@ test('every check holds in worlds with faults and crashes, and the command gives
   expect(campaign.digest).toBe(hash('sha256', lines.join('')))
   expect(new Set([...results.values()].map(({ digest }) => digest)).size).toBe(seeds)
 
-  const flags = ['--first', String(seeds), '--seeds', '1', '--days', String(days)]
-  const { stdout } = await promisify(execFile)('node', ['test/campaign/main.ts', ...flags], { cwd: root })
-  const printed = stdout.trim().split('\n')
+  const print = async (...flags: readonly string[]) => {
+    const args = ['test/campaign/main.ts', ...flags, '--days', String(days)]
+    const { stdout } = await promisify(execFile)('node', args, { cwd: root })
+    return stdout.trim().split('\n')
+  }
+  const [printed, asJson] = await Promise.all([
+    print('--first', String(seeds), '--seeds', '1'),
+    print('--seed', String(seeds), '--json'),
+  ])
   const { events, digest } = results.get(seeds) ?? {}
+  // Only the object.
+  expect(asJson.map(line => JSON.parse(line))).toEqual([{ seed: seeds, failures: 0, events, digest }])
   expect(printed[0]).toBe(`seed ${seeds}: ${events} events, 0 failures, digest ${digest}`)
   expect(JSON.parse(printed.at(-1) ?? '')).toMatchObject({ seeds: 1, digest: hash('sha256', `${seeds} ${digest}\n`) })
 })

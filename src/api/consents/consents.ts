@@ -95,7 +95,8 @@ export interface Consents extends Enrolments, Standings {
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /**
    * Gives up a denial or revocation that has not been made: it is no longer asked for, and no longer blocks uses.
-   * Reason and evidence are sealed as for `approve`; the reason is required. A request that was sent may still be made.
+   * Reason and evidence are sealed as for `approve`; the reason is required. A request that was sent may still be made:
+   * call `sync` afterwards, since only a reading shows it.
    *
    * @throws {AverbaError} `INVALID_INPUT` without a reason, `REFUSED` when no end is wanted, `NOT_FOUND`
    */

@@ -241,11 +241,11 @@ export const chart = setup({
       },
     },
     end: {
-      description: 'Whether we want it to end, by a denial or a revocation that somebody asked us for.',
+      description: 'Whether a denial or a revocation was asked for and is still wanted.',
       initial: 'unwanted',
       states: {
         unwanted: {
-          description: 'Nobody asked for its end.',
+          description: 'No end was asked for.',
           on: {
             ...taken(...showingTypes),
             'consent.changeRequested': [
