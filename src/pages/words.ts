@@ -131,13 +131,10 @@ const callEndings = {
     'não repetida: foi enviada e não processada; depois, o consentimento indicado já não valia',
     'not repeated: it was sent and not processed, and then the consent that it names was no longer valid',
   ],
-  'consent.changeWithheld': [
-    'não enviada: o consentimento já tinha outra situação',
-    'not sent: the consent had another status by then',
-  ],
+  'consent.changeWithheld': ['não enviada: já não se aplicava', 'not sent: it no longer applied'],
   'consent.changeWithheld, sent before': [
-    'não repetida: foi enviada e não processada; depois, o consentimento já tinha outra situação',
-    'not repeated: it was sent and not processed, and then the consent had another status',
+    'não repetida: foi enviada e não processada; depois, já não se aplicava',
+    'not repeated: it was sent and not processed, and then it no longer applied',
   ],
   'consent.changeWithheld, done': [
     'não enviada: o consentimento já tinha a situação pedida',

@@ -79,14 +79,12 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
 })
 
 function endWantedAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Instant | null {
-  const { end_wanted_at: wantedAt, is_lost, asked_at } = row
+  const { end_wanted_at: wantedAt, is_lost } = row
   if (event.type === 'consent.endWithdrawn') return null
   if (event.type === 'consent.changeRequested')
     return event.data.status === 'ATIVO' ? null : (event.data.askedAt ?? event.at)
-  const lostAt = is_lost ? asked_at : null
-  return wantedAt !== null && showsStatus(event) && isWantedEnd({ endWantedAt: wantedAt, lostAt }, event.data)
-    ? null
-    : wantedAt
+  if (wantedAt === null || !showsStatus(event)) return wantedAt
+  return isWantedEnd({ endWantedAt: wantedAt, isLost: is_lost === 1 }, event.data) ? null : wantedAt
 }
 
 function canLapse({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {
@@ -123,7 +121,7 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       setChange(row, null, 'known')
       return
     case 'consent.endWithdrawn':
-      if (row.asked !== null && row.is_lost === 0) setChange(row, null, 'known')
+      if (event.data.isUnsent) setChange(row, null, 'known')
       return
     case 'consent.changeWithheld':
       if (event.data.asked === row.asked) setChange(row, null, 'known')

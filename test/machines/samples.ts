@@ -116,6 +116,7 @@ export const samples: readonly Sample[] = [
       { type: 'consent.revokeInstead', data: {} },
       { type: 'consent.revoke', data: {} },
       { type: 'consent.withdrawEnd', data: {} },
+      { type: 'consent.withdrawEnd', data: { isUnsent: true } },
       { type: 'consent.readDetail', data: {} },
       missed,
       { type: 'consent.erase', data: {} },

@@ -2,6 +2,8 @@ import type { ConsentEffects } from '../../adapters/consent/client.ts'
 import { type EndWithheldCall, guardEffect } from '../../engine/performing/guarded-performer.ts'
 import { heldOf } from '../../machines/consent/chart.ts'
 import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
+import { endFrom } from '../../machines/consent/readings.ts'
+import { isOpen } from '../../machines/consent/status.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
@@ -53,7 +55,7 @@ const changeStatus = 'consentService.changeStatus'
 /**
  * Sends a deferred change of a consent only while it has a purpose, by the log right before each attempt. An approval
  * has none once a reading showed another status: it would override the person's denial. A denial or revocation has one
- * until an end was shown: an open status may come from an older copy. A change that readings show to be made is
+ * while it is wanted, no end was shown, and the recorded status allows it. A change that readings show to be made is
  * settled.
  */
 export function guardChanges(
@@ -71,10 +73,15 @@ async function endIfObsolete(
 ): Promise<EndWithheldCall<WithheldChange> | undefined> {
   const { status } = pending.data
   const { events } = await readConsentEvents(store, pending.stream)
-  const { asked, reading, statusesSinceRequest, isVanished } = heldOf(events.reduce(evolveConsent, initialConsent))
-  // An end that is wanted is asked for again once the consent is listed.
-  if (asked === status && !isVanished) return undefined
-  const reason = isVanished ? 'the service no longer lists the consent' : `the consent is now ${reading.status}`
+  const held = heldOf(events.reduce(evolveConsent, initialConsent))
+  const { asked, reading, statusesSinceRequest, isEndWanted, isVanished } = held
+  const isGivenUp = status !== 'ATIVO' && !isEndWanted
+  const isOtherEnd = status !== 'ATIVO' && isOpen(reading.status) && endFrom(reading.status) !== status
+  // An end that is wanted is asked for again once the consent is listed, and after a reading.
+  if (asked === status && !isGivenUp && !isOtherEnd && !isVanished) return undefined
+  const reason = isVanished
+    ? 'the service no longer lists the consent'
+    : `the consent is now ${reading.status}${isGivenUp ? ', and the end was given up' : ''}`
   // An approval that was revoked since would be reported as effective.
   const isDone =
     status === 'ATIVO' ? reading.status === status && !isVanished : statusesSinceRequest.some(each => each === status)
@@ -94,14 +101,19 @@ const notListed = {
   title: 'The service no longer lists the consent: a denial or revocation is sent once it is listed again',
 }
 const withdrawn = { status: 0, code: 'WITHDRAWN' }
-const neverSent = 'A reading showed another status before the request was sent'
-const notRepeated = 'A reading showed another status: the request was sent once, not processed, and is not sent again'
+const neverSent = 'It was given up, or a reading showed another status, before the request was sent'
+const notRepeated =
+  'It was given up, or a reading showed another status: the request was sent once, not processed, and is not sent again'
 
-/** Counts the consents whose end was asked for and has not been shown. */
-export async function countWantedEnds({ views }: Pick<ApiContext, 'views'>): Promise<number> {
-  const wanted = views.selectFrom('consents').where('end_wanted_at', 'is not', null)
-  const counted = await wanted.select(eb => eb.fn.countAll<number>().as('count')).executeTakeFirst()
-  return Number(counted?.count ?? 0)
+/** Counts the consents whose end was asked for and has not been shown, and those of them without an open request. */
+export async function countWantedEnds({
+  views,
+}: Pick<ApiContext, 'views'>): Promise<{ readonly wanted: number; readonly idle: number }> {
+  const rows = views.selectFrom('consents').where('end_wanted_at', 'is not', null)
+  const counted = await rows
+    .select(({ fn }) => [fn.countAll<number>().as('wanted'), fn.count<number>('asked').as('open')])
+    .executeTakeFirstOrThrow()
+  return { wanted: Number(counted.wanted), idle: Number(counted.wanted) - Number(counted.open) }
 }
 
 const logMessages = {

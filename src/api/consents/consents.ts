@@ -94,9 +94,9 @@ export interface Consents extends Enrolments, Standings {
   /** Asks the service to change a consent from ATIVO to REVOGADO. Throws as `approve` does. */
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /**
-   * Gives up a denial or revocation that has not been made: it is no longer asked for, and no longer blocks uses.
-   * Reason and evidence are sealed as for `approve`; the reason is required. A request that was sent may still be made:
-   * call `sync` afterwards, since only a reading shows it.
+   * Gives up a denial or revocation that has not been made: it is no longer asked for. Uses are blocked only until it
+   * is known what became of a request that is under way. Reason and evidence are sealed as for `approve`; the reason is
+   * required.
    *
    * @throws {AverbaError} `INVALID_INPUT` without a reason, `REFUSED` when no end is wanted, `NOT_FOUND`
    */
@@ -159,11 +159,13 @@ export function createConsents(context: ApiContext): Consents {
       async () => {
         const unsent = await findUnsentChange(stream)
         const type = unsent && verb !== 'withdrawEnd' ? `consent.${verb}Instead` : `consent.${verb}`
-        const message = { type, data: { askedAt: toInstant(clock.now()) }, ...(parts && { parts }) }
+        const askedAt = toInstant(clock.now())
+        const data = verb === 'withdrawEnd' ? { ...(unsent && { isUnsent: true }) } : { askedAt }
+        const message = { type, data, ...(parts && { parts }) }
         if (!unsent) return { targets: [{ stream, message }] }
         // Its end is in the same append, which fails if an attempt begins meanwhile.
-        const data = { effect: unsent.id, type: unsent.type }
-        const withdrawn = { stream: effectStream(unsent), message: { type: 'effect.withdraw', data } }
+        const ref = { effect: unsent.id, type: unsent.type }
+        const withdrawn = { stream: effectStream(unsent), message: { type: 'effect.withdraw', data: ref } }
         return { targets: [{ stream, message }, withdrawn] }
       },
       ask,

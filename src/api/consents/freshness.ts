@@ -9,7 +9,7 @@ import { countWantedEnds } from './changes.ts'
 /** Checks how fresh consents are kept, and whether an end that we asked for has not been shown. */
 export async function checkFreshness(context: ApiContext): Promise<CheckResult> {
   const { ok, detail, overdue, requestsPerSecond, neededPerSecond } = await planSync(context)
-  const wanted = await countWantedEnds(context)
+  const { wanted, idle } = await countWantedEnds(context)
   const isTight = requestsPerSecond !== null && neededPerSecond > requestsPerSecond
   const advice = [
     isTight && 'raise requestsPerSecond or syncEveryMs',
@@ -19,7 +19,8 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (wanted === 0) return { ok, detail: fresh }
   const noun = wanted === 1 ? 'denial or revocation has' : 'denials or revocations have'
-  return { ok: false, detail: `${wanted} ${noun} not been made yet, and nothing is used meanwhile; ${fresh}` }
+  const decide = idle > 0 ? `, ${idle} without an open request: see consents.revoke, deny and withdrawEnd` : ''
+  return { ok: false, detail: `${wanted} ${noun} not been made yet, and nothing is used meanwhile${decide}; ${fresh}` }
 }
 
 /** The newest and the oldest reading, by one index look-up each. */

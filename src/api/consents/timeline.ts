@@ -48,8 +48,9 @@ export function evaluateAt(
   const changes: StatusChange[] = []
   const expiries: RecordedExpiry[] = []
   const histories: ReadHistory[] = []
+  const blocked: { from: Instant; until: Instant | null }[] = []
+  let held = heldOf(state)
   for (const event of events) {
-    const held = heldOf(state)
     const doubted = [(held.isEndWanted || held.asked) && askedAt, held.isUncertain && shownAt].filter(
       each => each !== null && each !== false,
     )
@@ -60,14 +61,18 @@ export function evaluateAt(
     if (event.type === 'consent.changeRequested' && !(held.isEndWanted && event.data.status !== 'ATIVO'))
       askedAt = event.at
     if (!held.isUncertain) shownAt = event.at
+    const wasBlocked = held.isEndPossible
     state = evolveConsent(state, event)
+    held = heldOf(state)
+    if (held.isEndPossible && !wasBlocked) blocked.push({ from: event.at, until: null })
+    const span = blocked.at(-1)
+    if (!held.isEndPossible && wasBlocked && span) span.until = event.at
     if (event.type === 'consent.described') {
       const { history, status: historyStatus, askedAt: readAt = event.at } = event.data
       histories.unshift({ history, historyStatus, readAt })
     }
   }
   const readAt = lastReadAt(events, syncedAt)
-  const held = heldOf(state)
   const { expiresAt } = held.reading
   const isAsked = askedAt !== null && at >= askedAt
   const isShown = shownAt !== null && at >= shownAt
@@ -80,7 +85,7 @@ export function evaluateAt(
     isVanished: status === 'vanished',
     isUncertain: held.isUncertain && isShown,
     shown: isShown ? held.shown : null,
-    isEndWanted: isAsked && held.isEndWanted,
+    isEndPossible: blocked.some(({ from, until }) => at >= from && (until === null || at < until)),
     change: isAsked ? held.change : 'none',
     readAt,
   }

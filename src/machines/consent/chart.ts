@@ -58,7 +58,8 @@ export const chart = setup({
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
     isStillAsked: ({ context, event }) => event.type === 'consent.changeWithheld' && event.data.asked === context.asked,
-    isWantedEnd: ({ context, event }) => showsStatus(event) && isWantedEnd(context, event.data),
+    isWantedEnd: ({ context: { endWantedAt, lostAt }, event }) =>
+      showsStatus(event) && isWantedEnd({ endWantedAt, isLost: lostAt !== null }, event.data),
   },
   actions: {
     keepReading: keep('consent.amended', ({ data }) => ({ reading: data })),
@@ -222,7 +223,10 @@ export const chart = setup({
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
             'consent.changeDeclined': { target: 'none', actions: 'keepRefusal' },
-            'consent.endWithdrawn': { target: 'none', actions: 'forgetChange' },
+            'consent.endWithdrawn': {
+              guard: { type: 'reports', params: { isUnsent: true } },
+              ...{ target: 'none', actions: 'forgetChange' },
+            },
             'consent.changeLost': { target: 'lost', actions: 'keepLoss' },
             'consent.changeContradicted': { target: 'contrary', actions: 'keepLoss' },
           },
@@ -286,7 +290,7 @@ export const chart = setup({
               ...moveTypes,
               ...(['consent.amended', 'consent.vanished', 'consent.lapsed', 'consent.confirmed'] as const),
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
-              ...(['consent.changeWithheld', 'consent.described', 'consent.readDeclined'] as const),
+              ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
               ...(['consent.changeRepeated', 'consent.endWithdrawn'] as const),
             ),
@@ -295,6 +299,7 @@ export const chart = setup({
             'consent.changeLost': { actions: 'noteReading' },
             'consent.changeContradicted': { actions: 'noteReading' },
             'consent.changeDeclined': { actions: 'noteReading' },
+            'consent.changeWithheld': { actions: 'noteReading' },
             'consent.detailRequested': { actions: 'noteReading' },
             'consent.erased': 'erased',
           },
@@ -318,12 +323,14 @@ export type ConsentChartState = SnapshotFrom<typeof chart>
 /** Returns the machine's state in the form that decisions about readings need. */
 export function heldOf({ context, value }: ConsentChartState): ConsentView {
   const isVanished = value.status === 'vanished'
+  const isEndWanted = value.end === 'wanted'
   return {
     ...context,
     isVanished,
     isUnknown: isVanished || value.status === 'absent',
     isUncertain: value.knowledge === 'changed',
-    isEndWanted: value.end === 'wanted',
+    isEndWanted,
+    isEndPossible: isEndWanted || (context.asked !== null && context.asked !== 'ATIVO'),
     change: value.change,
   }
 }

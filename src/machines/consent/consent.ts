@@ -15,6 +15,7 @@ import {
   refused,
   unavailable,
   unreadable,
+  withheld,
 } from './readings.ts'
 import { judge } from './standing.ts'
 
@@ -46,7 +47,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       return record({ type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] })
     }
     case 'consent.withdrawEnd':
-      return record({ type: 'consent.endWithdrawn', data: {} })
+      return record({ type: 'consent.endWithdrawn', data: message.data })
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
     case 'consent.observe':
@@ -69,7 +70,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consentService.statusChanged':
       return { events: answered(held, message.data) }
     case 'consent.withholdChange':
-      return record({ type: 'consent.changeWithheld', data: message.data })
+      return record(withheld(held, message.data))
     case 'consentService.changeDeclined':
       return record(refused(held, message.data))
     case 'consentService.changeLost':
@@ -175,6 +176,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.described': readsConsent,
     'consent.changeDeclined': readsConsent,
     'consent.changeLost': readsConsent,
+    'consent.changeWithheld': readsConsent,
     'consent.changeContradicted': readsConsent,
   },
 })

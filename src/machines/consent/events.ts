@@ -72,11 +72,14 @@ export type ConsentEvent =
   | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
   /** A change that is still wanted is requested again. `askedAt`: when it was first asked for. */
   | Event<'consent.changeRepeated', { status: RequestableStatus; askedAt: Instant }>
-  /** A person no longer wants the end that was asked for. Its part `why` has the reason. */
-  | Event<'consent.endWithdrawn', Record<string, never>>
+  /**
+   * A person no longer wants the end that was asked for. Its part `why` has the reason. `isUnsent`: its request was
+   * withdrawn with it; otherwise one that is under way may still be made.
+   */
+  | Event<'consent.endWithdrawn', { isUnsent?: true }>
   /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
-  /** A deferred change was not sent, because it was no longer wanted. */
+  /** A change was not sent, because it no longer applied. If an end is still wanted, the consent is read. */
   | Event<'consent.changeWithheld', WithheldChange>
   /** A full reading was requested, by the host, or by a list while the consent is uncertain. */
   | Event<'consent.detailRequested', Record<string, never>>
@@ -109,7 +112,7 @@ export type StatusEvent = Extract<
 >
 
 /** `sentBefore`: the service received the person's data before. `isDone`: a reading had shown the status. */
-interface WithheldChange {
+export interface WithheldChange {
   readonly asked: RequestableStatus
   readonly sentBefore?: true
   readonly isDone?: true
@@ -126,7 +129,7 @@ export type ConsentMessage =
   | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', { askedAt?: Instant }>
   /** Replaces an earlier change that was not sent. */
   | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
-  | Message<'consent.withdrawEnd', unknown>
+  | Message<'consent.withdrawEnd', { isUnsent?: true }>
   | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ListedConsent>
   /** `observeUnreadable`: a list has it twice or in an unreadable form. `miss`: a list does not have it. */

@@ -119,6 +119,8 @@ export interface ConsentView extends ConsentContext {
   readonly isUncertain: boolean
   /** We asked for its end, and no end has been shown. */
   readonly isEndWanted: boolean
+  /** Its end is wanted, or was given up while its request may still be made. */
+  readonly isEndPossible: boolean
   /** What became of our change: it is under way, its answer was lost, or the answer showed another status. */
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
 }
@@ -179,13 +181,10 @@ export function endsOpenChange(open: OpenChange, { status, since, askedAt }: Omi
 
 /** Checks that a recorded status is the end that is wanted, whoever made it. */
 export function isWantedEnd(
-  { endWantedAt, lostAt }: Pick<ConsentContext, 'endWantedAt' | 'lostAt'>,
+  { endWantedAt, isLost }: { readonly endWantedAt: Instant | null; readonly isLost: boolean },
   shown: Omit<StatusMove, 'by'>,
 ): boolean {
-  return endsOpenChange(
-    { asked: 'REVOGADO', askedAt: endWantedAt, change: lostAt === null ? 'requested' : 'lost' },
-    shown,
-  )
+  return endsOpenChange({ asked: 'REVOGADO', askedAt: endWantedAt, change: isLost ? 'lost' : 'requested' }, shown)
 }
 
 /** The service may write whole seconds. */

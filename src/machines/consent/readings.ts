@@ -1,7 +1,15 @@
-import { backoffMs, dayMs, fromInstant, isWaitOver, minuteMs, toInstant } from '../../vocabulary/instant.ts'
+import {
+  backoffMs,
+  clocksDifferMaxMs,
+  dayMs,
+  fromInstant,
+  isWaitOver,
+  minuteMs,
+  toInstant,
+} from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent } from './events.ts'
+import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent, WithheldChange } from './events.ts'
 import {
   type ConsentView,
   endsChange,
@@ -127,7 +135,8 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
   const moves = movesOf(held, status, history, askedAt)
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
   const ends = moves.length === 0 && held.isUncertain ? [confirmed(status)] : []
-  const isWanted = held.isEndWanted && !moves.some(({ data }) => isWantedEnd(held, data))
+  const isWanted =
+    held.isEndWanted && !moves.some(({ data }) => isWantedEnd({ ...held, isLost: held.lostAt !== null }, data))
   const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status))
   const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
   const against = contradiction(given)
@@ -167,11 +176,27 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   if (!isEndWanted && (held.asked !== 'ATIVO' || status !== 'PENDENTE')) return []
   const ageMs = fromInstant(askedAt) - fromInstant(wantedAt)
   if (ageMs > (isEndWanted ? repeatedMaxMs.end : repeatedMaxMs.approval)) return []
-  if (isEndWanted && status === 'ATIVO' && since && since > wantedAt) return []
+  if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
   const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
   const effects = [{ ...changeStatus(held, again), dueAt }]
   return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt }, effects }]
+}
+
+/**
+ * Checks that a shown approval may be later than our request for an end: a person has to decide. A consent that was
+ * active then, and not pending since, was approved before. Otherwise only a time that is certainly earlier shows that,
+ * since clocks differ.
+ */
+function mayBeApprovedSince(
+  { statusesSinceRequest, since: knownSince }: ConsentView,
+  wantedAt: Instant,
+  since: Instant | undefined,
+): boolean {
+  const wasPending = statusesSinceRequest.includes('PENDENTE')
+  if (since === undefined) return wasPending
+  const afterMs = fromInstant(since) - fromInstant(wantedAt)
+  return wasPending ? afterMs > -clocksDifferMaxMs : afterMs > 0 && since !== knownSince
 }
 
 /** An open status, the service's time of it if known, and when the request was sent whose answer shows it. */
@@ -182,7 +207,7 @@ interface ShownStatus {
 }
 
 /** The end that may follow a status (section 3). */
-function endFrom(status: ConsentStatus): RequestableStatus {
+export function endFrom(status: ConsentStatus): RequestableStatus {
   return status === 'PENDENTE' ? 'NEGADO' : 'REVOGADO'
 }
 
@@ -304,6 +329,12 @@ export function refused(
   if (!isUnderWay(held, asked)) return late(asked, null)
   const data = { httpStatus, ...(held.asked !== null && { asked: held.asked }) }
   return { type: 'consent.changeDeclined', data, effects: [readConsent(held)] }
+}
+
+/** The event when a change is not sent any more. An end that is still wanted is asked for again after a reading. */
+export function withheld(held: ConsentView, data: WithheldChange): ConsentEvent {
+  const isRead = held.isEndWanted && !held.isUnknown && !held.isReadingPending
+  return { type: 'consent.changeWithheld', data, ...(isRead && { effects: [readConsent(held)] }) }
 }
 
 /** The event when the answer to a change was lost. Requests a full reading, unless one already showed the outcome. */

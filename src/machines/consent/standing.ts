@@ -24,8 +24,8 @@ export interface KnownConsent {
   /** A reading differs, or the service refused a change that it should allow. */
   readonly isUncertain: boolean
   readonly shown: ListedStatus | null
-  /** We asked for its end, and no end has been shown. */
-  readonly isEndWanted: boolean
+  /** Its end is wanted, or was given up while its request may still be made. */
+  readonly isEndPossible: boolean
   /** What became of our requested change. */
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
   /** When the latest reading that covers the instant was sent. */
@@ -59,10 +59,10 @@ const reasons = {
 
 /** Returns whether a consent is effective: only if everything known says so. With an unknown expiry it is not. */
 export function judge(known: KnownConsent, question: StandingQuestion): StandingReason {
-  const { status, since, expiresAt, isVanished, isUncertain, isEndWanted, shown, change } = known
+  const { status, since, expiresAt, isVanished, isUncertain, isEndPossible, shown, change } = known
   if (status === null) return 'never-read'
   if (isVanished) return 'vanished'
-  if (change === 'lost' || change === 'contrary' || (isEndWanted && status === 'ATIVO')) return 'uncertain'
+  if (change === 'lost' || change === 'contrary' || (isEndPossible && status === 'ATIVO')) return 'uncertain'
   if (!isOpen(status)) return reasons[status]
   if (isUncertain) return shown === null || shown === 'unreadable' || isOpen(shown) ? 'uncertain' : reasons[shown]
   if (status === 'PENDENTE') return 'pending'

@@ -22,7 +22,7 @@ test.each([
     { data: { asked: 'ATIVO', sentBefore: true } },
   ])
   const report = await world.averba.subjects.report({ subject }, { language: 'en' })
-  expect(report).toContain('not repeated: it was sent and not processed, and then the consent had another status')
+  expect(report).toContain('not repeated: it was sent and not processed, and then it no longer applied')
   await play(`approve declined WITHDRAWN, full, is ${held}`)
   await end()
 })
@@ -150,10 +150,70 @@ test.each([
   ['PENDENTE', 'deny', 'pending'],
   ['ATIVO', 'revoke', 'active'],
 ] as const)('nothing is asked for after a lost end of a %s consent was given up', async (first, verb, reason) => {
-  const { world, which, play, end } = await givenStory(first)
-  await play(`changes lost, ${verb} unknown`)
-  await world.averba.consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })
-  await play(`changes now, 1 h, settle, 2 d, settle, not made 1, sent 1, is ${reason}`)
+  const { play, end } = await givenStory(first)
+  await play(`changes lost, ${verb} unknown, give up, changes now, 1 h, settle, 2 d, settle, not made 1, sent 1`)
+  await play(`is ${reason}, health ok`)
+  await end()
+})
+
+test.each([
+  ['was made', 'changes made, hold changes back, begin revoke', 'open 1, is revoked'],
+  ['was not made', 'changes lost, hold changes back, begin revoke', 'open 1, is uncertain, 1 min, settle, is active'],
+  ['was refused', 'changes 400, hold changes, begin revoke', 'open 1, settle, is active'],
+  ['was made and answered', 'hold changes back, begin revoke', 'open 1, is revoked'],
+  [
+    'waits after the answer 503',
+    'changes busy, hold changes, begin revoke',
+    'open 1, 1 h, changes now, settle, is active',
+  ],
+])(
+  'a revocation that is given up on its way blocks until a reading shows what became of it: it %s',
+  async (...told) => {
+    const [, before, after] = told
+    const { play, end } = await givenStory('ATIVO')
+    await play(`${before}, give up, is uncertain, use uncertain, approve REFUSED, ${after}, sent 1, health ok`)
+    await end()
+  },
+)
+
+test('an instant at which a revocation was wanted stays blocked once it is given up', async () => {
+  const { world, which, play, end } = await givenStory('ATIVO')
+  const reasonAt = async (at: string) => (await world.averba.consents.standing(which, { at })).reason
+  const before = toInstant(world.clock.now())
+  await play('1 h, changes busy, revoke deferred, 10 min')
+  const wanted = toInstant(world.clock.now())
+  await play('10 min, give up, 10 min, list')
+  const after = toInstant(world.clock.now())
+  expect([await reasonAt(before), await reasonAt(wanted), await reasonAt(after)]).toEqual([
+    'active',
+    'uncertain',
+    'active',
+  ])
+  await play('1 h, list, approve REFUSED')
+  expect(await reasonAt(wanted)).toBe('uncertain')
+  await end()
+})
+
+test.each([
+  ['with a later time', 'changes lost, deny unknown', 'person ATIVO', 0],
+  ['without a time', 'changes lost, deny unknown', 'details shortened, person ATIVO', 0],
+  ['by a clock that is behind', 'changes lost, deny unknown', 'person ATIVO', -9],
+  ['while the denial is deferred', 'changes busy, deny deferred', 'person ATIVO, list', 0],
+])('an approval that may be later than the denial is not undone, and blocks: %s', async (_, deny, approve, skewMin) => {
+  const policies = { consentService: { moveOutsideTable: 'accept' } } as const
+  const { world, play, end } = await givenStory('PENDENTE', { policies })
+  if (skewMin) await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms: skewMin * minuteMs })
+  await play(`${deny}, 1 s, ${approve}, changes now, 1 min, settle, 2 d, settle, sent 1, use uncertain, health bad`)
+  expect((await world.averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(/, 1 without an open request: /)
+  await end()
+})
+
+test.each([
+  ['lost', 'changes lost, deny unknown', ''],
+  ['deferred', 'changes busy, deny deferred', 'list, '],
+])('an approval from certainly before a %s denial is revoked', async (_, deny, list) => {
+  const { play, end } = await givenStory('PENDENTE')
+  await play(`person ATIVO, 11 min, ${deny}, changes now, ${list}1 h, settle, 1 h, settle, sent 2, is revoked`)
   await end()
 })
 

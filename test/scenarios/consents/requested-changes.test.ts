@@ -10,9 +10,9 @@ const listedAgain = `changes busy, revoke deferred, lists without, 1 min, list, 
 describe('a deferred change', () => {
   tell([
     [
-      'allows no use if it is a denial, whatever a list shows, and is declined if the service declines it',
+      'allows no use if it is a denial, whatever a list shows, and is not sent once the consent is active',
       `PENDENTE: changes busy, deny deferred, lists without, 1 min, list, lists now, person ATIVO, 1 min, list,
-      is uncertain, use uncertain, changes now, 2 h, settle, sent 2, deny declined 400, is uncertain, health bad, revoke settled, is revoked, health ok`,
+      is uncertain, use uncertain, changes now, 2 h, settle, sent 1, deny declined WITHDRAWN, is uncertain, health bad, revoke settled, is revoked, health ok`,
     ],
     [
       'allows no use if it is a revocation, whatever a list shows',

@@ -53,6 +53,7 @@ const moves = [
  * | `list`, `full`, `settle`, `sync` | reads the list; reads in full; does all that is due; `list` and `settle` |
  * | `hourly 24`, `settle hourly 24` | an hour and `sync`, or `settle`, as often |
  * | `revoke deferred`, `revoke 2 settled` | requests it, always as the same command, with this outcome; as another |
+ * | `give up` | the denial or revocation that is wanted |
  * | `park`, `retry` | parks what is deferred, retries what is parked |
  * | `hold lists`, `hold lists back` | the next such request waits on its way there, or back |
  * | `begin list`, `open 1`, `open all` | starts a reading or change; lets the first that waits go on, or all |
@@ -208,6 +209,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     [/^hourly (\d+)$/, n => repeat(n, () => clock.advance(hourMs).then(sync))],
     [/^settle hourly (\d+)$/, n => repeat(n, () => passTime(world, hourMs))],
     [/^clock (.\d+) d$/, days => clock.jump(Number(days) * dayMs)],
+    [/^give up$/, () => consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })],
     [/^park$/, async () => averba.effects.park(await effectIn('deferred'))],
     [/^retry$/, async () => averba.effects.retry(await effectIn('parked'))],
     [/^count$/, () => Object.assign(counts, { details: 0 })],
