@@ -7,7 +7,7 @@ interface Deeds {
   /** The service gets a consent request for a person. */
   offer: { person: number; company: number; hours: number; isActive: boolean }
   sync: { person: number }
-  change: { person: number; consent: number; verb: 'approve' | 'deny' | 'revoke' }
+  change: { person: number; consent: number; verb: 'approve' | 'deny' | 'revoke' | 'withdrawEnd' }
   /** The data subject changes a consent directly at the service. */
   changeThere: { person: number; consent: number; to: 'ATIVO' | 'NEGADO' | 'REVOGADO' }
   use: { person: number; consent: number; ageMaxMinutes: number }

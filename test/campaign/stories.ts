@@ -83,6 +83,14 @@ const stories: readonly ((random: Chance) => Story)[] = [
       [2, addFault({ kind: r.of(['lose', 'reset']), service: 'consentService', method: 'PUT', times: 1 })],
       [3, { do: 'change', person, consent: newest, verb: isActive ? 'revoke' : r.of(['approve', 'deny']) }],
     ]),
+  // A denial or revocation is given up while it is not sent, or its result is unknown.
+  r =>
+    withFreshConsent(r, 400, (person, isActive) => [
+      [2, addFault({ kind: r.of(['lose', 'reset', 'refuse']), service: 'consentService', method: 'PUT', times: 1 })],
+      [3, { do: 'change', person, consent: newest, verb: isActive ? 'revoke' : 'deny' }],
+      [4, { do: 'change', person, consent: newest, verb: 'withdrawEnd' }],
+      [5, { do: 'use', person, consent: newest, ageMaxMinutes: -1 }],
+    ]),
   // Our change of a subscription is not sent, or its result is unknown, and another client deletes the subscription.
   r => [
     [0, addFault({ kind: r.of(['refuse', 'reset']), service: 'portal', method: 'PUT', times: r.of([1, 30]) })],
