@@ -116,6 +116,8 @@ export interface SealedParts {
   readonly result: Partial<ValidationResult>
   readonly problem: Problem
   readonly body: SealedBody
+  /** The beginning of an answer that was not understood. */
+  readonly answer: string
   /** The portal's record without its content. */
   readonly failure: Omit<Falha, 'conteudo'>
   readonly list: readonly ListedAtPortal[]

@@ -1,4 +1,5 @@
 import type { ServiceName } from '../vocabulary/names.ts'
+import { describeForeign, type ForeignCount } from './foreign-answers.ts'
 
 /** The checks of this process and its store, which make no request. */
 export const localChecks = [
@@ -32,7 +33,7 @@ export type HealthChecks = Readonly<Partial<Record<HealthCheck['name'], () => Pr
  * ids of the due calls that wait for a process with another address.
  */
 export function checkPending(
-  pending: readonly { readonly state: string; readonly count: number }[],
+  pending: readonly (ForeignCount & { readonly state: string })[],
   left: readonly string[] = [],
 ): CheckResult {
   const count = (state: string) =>
@@ -42,6 +43,8 @@ export function checkPending(
   const see = [...(parked > 0 ? ['effects.retry'] : []), ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : [])]
   const detail = `${parked} parked, ${unknown} with an unknown outcome`
   const summary = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
+  const foreign = describeForeign(pending)
+  if (foreign.length > 0) return { ok: false, detail: [...foreign, summary].join('; ') }
   if (left.length === 0) return { ok: parked === 0, detail: summary }
   const waiting = `${left.length} due calls belong to another address or service (first: ${left[0]})`
   const advice =

@@ -66,9 +66,11 @@ export function listOptions(schema: z.core.$ZodType): ListedOption[] {
   const listed = Object.entries<z.core.$ZodType>(inner.shape).map(([name, field]) => {
     const isOptional = field instanceof z.ZodOptional
     const value = isOptional ? field.unwrap() : field
-    const { isShown = true, ...sample } = samples.get(field) ?? {}
-    const inside = { isList: value instanceof z.ZodArray, options: listOptions(value) }
-    return { name, comment: comments.get(name) ?? '', isOptional, isShown, ...sample, ...inside }
+    const { isShown = true, value: example } = samples.get(field) ?? {}
+    // An example shows a group in short.
+    const options = example === undefined ? listOptions(value) : []
+    const inside = { isList: value instanceof z.ZodArray, options }
+    return { name, comment: comments.get(name) ?? '', isOptional, isShown, value: example, ...inside }
   })
   return listed.toSorted((a, b) => Number(a.isOptional) - Number(b.isOptional))
 }

@@ -76,9 +76,24 @@ class RetentionRules {
   readonly 'consent.detail'? = optional(retentionRule, "'until-settled'")
 }
 
+/** A form that you know a service to answer in, and what it means for the call. */
+class AnswerDeclaration {
+  /** The status of the answer. */
+  readonly status = required(wholeNumber(300, 599), '404')
+  /** A text in its body; any body when absent. */
+  readonly contains? = optional(text, "'registro inexistente'")
+  /** `declined`: certainly not done; `deferred`: not done, and worth another attempt; `unknown`: perhaps done. */
+  readonly means = required(z.enum(['declined', 'deferred', 'unknown'], 'it is none of the three'), "'declined'")
+}
+
 class ServiceOptions {
   /** The certificate authority to trust instead of the system's, as PEM text. */
   readonly ca?: string | undefined = shown(pem, 'authority')
+  /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
+  readonly answers?: readonly AnswerDeclaration[] = optional(
+    z.array(group(AnswerDeclaration), 'it is not a list'),
+    "[{ status: 404, contains: 'registro inexistente', means: 'declined' }]",
+  )
 }
 
 class LimitedServiceOptions extends ServiceOptions {

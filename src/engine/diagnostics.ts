@@ -1,3 +1,4 @@
+import type { ForeignCode } from '../vocabulary/foreign-answer.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
 
@@ -33,6 +34,8 @@ export interface AttemptReport {
   readonly attempt: number
   /** `deferred` was certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'
+  /** Whose answer was not understood: somebody else's, by its code, or `other`. Absent when there is none. */
+  readonly unread?: ForeignCode | 'other'
   /** Absent when the attempt never reported back. */
   readonly ms?: number
 }

@@ -16,9 +16,16 @@ interface ParkedCall extends EffectRef {
   readonly reason: string
 }
 
+/** What is clear of an answer that was not understood. Its beginning is in the event's part `answer`. */
+interface AnswerSeen {
+  readonly httpStatus: number
+  readonly form: string
+}
+
 interface PolicyChoice {
   /** The service answered the attempt, so it received the call's data, but did nothing. */
   readonly isAnswered?: true
+  readonly unread?: AnswerSeen
   /** The policy's name. Its numbers are in the code of the version that decided. */
   readonly policy: string
   /** Time since it was first due, or since an operator last released it. */
@@ -43,7 +50,10 @@ interface EndedAttempt extends EffectRef {
 export type EffectEvent =
   /** Recorded before a request that may change or cost something is sent. Not recorded for readings. */
   | Event<'effect.attempted', EndedAttempt>
-  /** The attempt certainly did nothing: when the next one is due, and by which policy. Not recorded for readings. */
+  /**
+   * The attempt certainly did nothing: when the next one is due, and by which policy. Recorded for a reading only with
+   * the first in a row of answers that were not understood.
+   */
   | Event<'effect.deferred', DeferredCall>
   /** It is not attempted until an operator releases it: the policy gave up, or an operator parked it. */
   | Event<'effect.parked', ParkedCall & ({ by: 'operator' } | ({ by: 'policy' } & PolicyChoice))>
@@ -51,6 +61,8 @@ export type EffectEvent =
   | Event<'effect.resumed', EffectRef>
   /** It did nothing and never will, because another command replaces it. */
   | Event<'effect.withdrawn', EffectRef>
+  /** The call may have been done, and its answer was not understood. */
+  | Event<'effect.misunderstood', EffectRef & { unread: AnswerSeen }>
   | Event<'effect.unexpected', UnexpectedFact>
 
 type EffectMessage =
@@ -58,13 +70,14 @@ type EffectMessage =
   | Message<'effect.park', ParkedCall>
   | Message<'effect.retry' | 'effect.withdraw', EffectRef>
   | Message<'effect.defer', DeferredCall>
+  | Message<'effect.misunderstand', EffectRef & { unread: AnswerSeen }>
   | Message<'effect.exhaust', ParkedCall & PolicyChoice>
 
 const chart = setup({ types: typesOf<EffectEvent>() }).createMachine({
   id: 'effect',
   description: 'A call that an event requested, beside its outcome.',
   initial: 'going',
-  on: { 'effect.unexpected': {} },
+  on: { 'effect.unexpected': {}, 'effect.misunderstood': {} },
   states: {
     going: {
       description: 'It is attempted when it is due.',
@@ -95,6 +108,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
       return record({ type: 'effect.attempted', data: message.data })
     case 'effect.defer':
       return record({ type: 'effect.deferred', data: message.data })
+    case 'effect.misunderstand':
+      return record({ type: 'effect.misunderstood', data: message.data })
     case 'effect.park':
       return record({ type: 'effect.parked', data: { ...message.data, by: 'operator' } })
     case 'effect.exhaust':
@@ -122,6 +137,7 @@ export const effectMachine: Machine = defineMachine({
   facts: {
     'effect.attempt': ['effect.attempted'],
     'effect.defer': ['effect.deferred'],
+    'effect.misunderstand': ['effect.misunderstood'],
     'effect.exhaust': [{ event: 'effect.parked', if: { by: 'policy' } }],
   },
 })

@@ -143,6 +143,7 @@ export const englishEvents: EventWords = {
     wait === 'known' ? 'Call postponed until a known time' : 'Call not made yet: it is tried again later',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
+  'effect.misunderstood': ({ unread }) => `The answer ${unread.httpStatus} to a call was not understood`,
   'effect.withdrawn': () => 'Call withdrawn: another call replaces it',
   'effect.resumed': () => 'Call released by an operator',
   unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',

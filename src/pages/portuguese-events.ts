@@ -128,6 +128,7 @@ export const portugueseEvents: EventWords = {
     wait === 'known' ? 'Chamada adiada até um horário conhecido' : 'Chamada ainda não feita: haverá nova tentativa',
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
+  'effect.misunderstood': ({ unread }) => `A resposta ${unread.httpStatus} a uma chamada não foi compreendida`,
   'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
   unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',

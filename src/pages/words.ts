@@ -43,6 +43,7 @@ const kinds: BothLanguages<string> = {
     'Resposta a uma validação em forma desconhecida',
     'Answer to a validation in an unknown form',
   ],
+  answer: ['Resposta que não foi compreendida', 'Answer that was not understood'],
   why: ['Motivo e evidência da decisão do titular', "Reason and evidence of the person's decision"],
   unreadable: ['Registros do serviço em forma desconhecida', 'Records of the service in an unknown form'],
   id: ['Identificação de um registro no serviço', 'Id of a record at the service'],

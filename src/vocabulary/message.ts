@@ -9,6 +9,8 @@
  * outcome is how that call ended. A part is encrypted personal data, stored beside its event.
  */
 
+import type { UnreadAnswer } from './foreign-answer.ts'
+
 /** An instant as ISO 8601 text in UTC with milliseconds, such as `2026-11-20T12:00:00.000Z`. */
 export type Instant = string
 
@@ -162,7 +164,7 @@ export interface PendingEffect<T extends string = string, D = unknown> extends E
  * means certainly not done, with the time of the next attempt if the service gave one. `unknown` means perhaps done.
  */
 export type AttemptOutcome<F extends Fact = Fact> =
-  | { readonly status: Settlement; readonly fact: F; readonly reason?: string }
+  | { readonly status: Settlement; readonly fact: F; readonly reason?: string; readonly unread?: UnreadAnswer }
   | {
       readonly status: 'deferred'
       readonly afterMs?: number
@@ -171,6 +173,7 @@ export type AttemptOutcome<F extends Fact = Fact> =
       readonly ends?: { readonly attemptsMax: number; readonly why: string }
       /** The service answered, so it received the call's data, but did nothing. */
       readonly isAnswered?: true
+      readonly unread?: UnreadAnswer
     }
 
 /** Why a service did not do what it was asked to, without personal data. */

@@ -79,9 +79,10 @@ test('a refusal of a token request is declined only if it is about the credentia
     return (await performOnce(performers, 'tokenService.requestToken')).status
   }
   const wrong = JSON.stringify({ error: 'invalid_client' })
-  expect(await statusOf(401)).toBe('declined')
+  expect(await statusOf(401, '{}')).toBe('declined')
   for (const status of [400, 401, 403]) expect(await statusOf(status, wrong), `${status}`).toBe('declined')
-  for (const status of [400, 403, 404, 408, 415, 429, 500]) expect(await statusOf(status), `${status}`).toBe('deferred')
+  for (const status of [400, 401, 403, 404, 408, 415, 429, 500])
+    expect(await statusOf(status), `${status}`).toBe('deferred')
 })
 
 test('the headers of the portal are renewed when they are refused', async () => {

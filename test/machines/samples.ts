@@ -192,6 +192,7 @@ export const samples: readonly Sample[] = [
       { type: 'effect.exhaust', data: { ...call, ...byPolicy, attempts: 200 } },
       { type: 'effect.retry', data: call },
       { type: 'effect.withdraw', data: call },
+      { type: 'effect.misunderstand', data: { ...call, unread: { httpStatus: 502, form: 'html' } } },
     ],
   },
   {

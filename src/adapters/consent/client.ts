@@ -175,7 +175,7 @@ function toPerformer<E extends ConsentEffect<string, object>>(
       const call = { cpf: parts.cpf, id, redirect: parts.redirect, data: pending.data, owner: effectOwner(pending) }
       const result = await sendRequest(options, effectClass, () => operation.write(baseUrl, call), maySend)
       const reader: AnswerReader<E['fact'] | Unanswered> = {
-        service: 'consent service',
+        service: 'consentService',
         settled(text) {
           const read = operation.read(text, call)
           // An address is no state that the service shows as of a time.
@@ -185,7 +185,7 @@ function toPerformer<E extends ConsentEffect<string, object>>(
         declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
         lost: () => lost(pending),
       }
-      return toOutcome(result, effectClass, reader, options.clock)
+      return toOutcome(result, effectClass, reader, options, pending)
     },
   }
 }

@@ -120,9 +120,14 @@ function parseBody(text: string): Record<string, unknown> {
   return isObject(value) ? value : {}
 }
 
+/** Checks that a body is a gateway's fault in XML. */
+export function isXmlFault(text: string): boolean {
+  return /^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))
+}
+
 /** Reads a gateway's fault in XML: three flat texts, found by name without parsing the markup. */
 function parseXmlFault(text: string): Record<string, unknown> {
-  if (!/^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))) return {}
+  if (!isXmlFault(text)) return {}
   const members = text.slice(0, xmlMax).matchAll(/<(?:\w+:)?(code|message|description)>([^<]*)</g)
   return Object.fromEntries([...members].map(([, name = '', value = '']) => [name, value.trim()]))
 }
@@ -139,7 +144,7 @@ function scalarAt(value: Record<string, unknown>, name: string): string | undefi
 }
 
 /** Masks every run of seven digits or more, with or without the punctuation of a CPF or CNPJ. */
-function maskNumbers(text: string): string {
+export function maskNumbers(text: string): string {
   return text.replace(/\d(?:[.\-/]?\d){6,}/g, '***')
 }
 

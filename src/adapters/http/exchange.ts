@@ -3,9 +3,13 @@ import type { Clock } from '../../runtime/clock.ts'
 import { describeConnectionError, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
-import type { AttemptOutcome, Fact } from '../../vocabulary/message.ts'
+import { type ForeignCode, foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
+import { backoffMs, minuteMs } from '../../vocabulary/instant.ts'
+import type { AttemptOutcome, Fact, PendingEffect } from '../../vocabulary/message.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
 import { alwaysSend, type EffectClass, type MaySend } from '../../vocabulary/performer.ts'
 import { readBoundedText } from './answer-body.ts'
+import { type DeclaredAnswer, formOf, meaningOf } from './answer-meaning.ts'
 import { redactEcho } from './redact-echo.ts'
 
 /** An answer whose body has been read. */
@@ -32,6 +36,8 @@ export interface ExchangeOptions {
   readonly limits?: AnswerLimits
   /** Secrets and CPFs in the request body: they are removed from answers that quote them. */
   readonly sensitive?: readonly string[]
+  /** Forms that the host knows its service to answer in. */
+  readonly answers?: readonly DeclaredAnswer[] | undefined
 }
 
 const retries = 2
@@ -112,34 +118,53 @@ function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: Answer
 
 /** Turns the answers of an operation into facts. */
 export interface AnswerReader<F extends Fact> {
-  readonly service: string
+  readonly service: ServiceName
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => F | undefined
   readonly declined: (answer: HttpAnswer) => F
   /** The fact that the outcome is unknown, with the text of the answer if there was one. */
   readonly lost: (text?: string) => F
+  /** Whether a refusal in the service's form is about what was asked: any is when absent. */
+  readonly isAboutCall?: (answer: HttpAnswer) => boolean
   /** 200 alone is a success when absent. */
   readonly isSuccess?: (status: number) => boolean
 }
+
+const serviceWords: Readonly<Record<ServiceName, string>> = {
+  consentService: 'consent service',
+  tokenService: 'token service',
+  validationService: 'validation service',
+  portal: 'portal',
+}
+
+/** Growing waits while somebody else answers: each is twice the one before. */
+const foreignBaseMs = minuteMs
+const foreignMaxMs = 15 * minuteMs
+
+/** How many characters of an answer that was not understood are kept. */
+const unreadMax = 16_384
 
 /**
  * Concludes from an exchange what happened to the effect:
  *
  * - settled: a success that can be read.
- * - declined: any other 4xx. Certainly not done, and a retry would not help.
- * - deferred: certainly not done, and worth a retry: not sent, 429, or 503 with `retry-after`.
- * - unknown: perhaps done: lost, unreadable, 408 or another 5xx. A read changes nothing, so it is deferred instead.
+ * - otherwise what the table of answers says. Of a reading, an unknown outcome is a deferred one, since it changes
+ *   nothing. An answer of somebody else defers a call that can be repeated or read back, with growing waits; a call
+ *   that is sent once is unknown.
  */
 export function toOutcome<F extends Fact>(
   result: Exchange,
   effectClass: EffectClass,
   reader: AnswerReader<F>,
-  clock: Clock,
+  { clock, answers }: Pick<ExchangeOptions, 'clock' | 'answers'>,
+  pending: Pick<PendingEffect, 'attempts' | 'reason'>,
 ): AttemptOutcome<F> {
-  const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome<F> =>
-    effectClass === 'read' || effectClass === 'idempotent'
-      ? { status: 'deferred', reason }
-      : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()) }
+  const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome<F> => {
+    const unread = answer && { unread: unreadAnswer(answer) }
+    return effectClass === 'read' || effectClass === 'idempotent'
+      ? { status: 'deferred', reason, ...unread }
+      : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()), ...unread }
+  }
   if (result.status === 'unsent') return { ...result, status: 'deferred' }
   if (result.status === 'lost') return unknownOutcome(result.reason)
   const { answer } = result
@@ -148,19 +173,45 @@ export function toOutcome<F extends Fact>(
     const fact = reader.settled(answer.text)
     return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
   }
-  const reason = `the ${reader.service} answered ${status}`
+  const { service } = reader
+  const reason = `the ${serviceWords[service]} answered ${status}`
   const afterMs = retryAfterMs(answer, clock)
-  if (status === 429 || (status === 503 && afterMs !== undefined)) {
-    return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
+  // A wait that cannot be read is none.
+  const has = (name: string) => answer.headers.has(name) && (name !== 'retry-after' || afterMs !== undefined)
+  const headers = { get: (name: string) => answer.headers.get(name), has }
+  const told = meaningOf({ ...answer, headers }, service, answers)
+  const meaning = told === 'declined' && reader.isAboutCall?.(answer) === false ? 'SERVICE_MISDIRECTED' : told
+  switch (meaning) {
+    case 'deferred':
+      return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
+    case 'declined':
+      return { status: 'declined', reason, fact: reader.declined(answer) }
+    case 'unknown':
+      return unknownOutcome(reason, answer)
+    default:
+      return foreignOutcome(meaning, answer, serviceWords[service], effectClass, pending, unknownOutcome)
   }
-  return isRefusal(status)
-    ? { status: 'declined', reason, fact: reader.declined(answer) }
-    : unknownOutcome(reason, answer)
 }
 
-/** Reports whether a status is a refusal: any 4xx but 408 (too slow) and 429 (too many requests). */
-export function isRefusal(status: number): boolean {
-  return status >= 400 && status < 500 && status !== 408 && status !== 429
+function foreignOutcome<F extends Fact>(
+  code: ForeignCode,
+  answer: HttpAnswer,
+  words: string,
+  effectClass: EffectClass,
+  pending: Pick<PendingEffect, 'attempts' | 'reason'>,
+  unknownOutcome: (reason: string, answer: HttpAnswer) => AttemptOutcome<F>,
+): AttemptOutcome<F> {
+  const reason = `${code}: the address of the ${words} answered ${answer.status}, and the answer is not its own`
+  if (effectClass === 'once') return unknownOutcome(reason, answer)
+  // Attempts that failed for another reason, such as an outage, do not count.
+  const before = foreignCodeIn(pending.reason) ? pending.attempts - 1 : 0
+  const afterMs = backoffMs(before, foreignBaseMs, foreignMaxMs)
+  return { status: 'deferred', reason, afterMs, isAnswered: true, unread: unreadAnswer(answer) }
+}
+
+function unreadAnswer(answer: HttpAnswer): UnreadAnswer {
+  const text = answer.redacted().slice(0, unreadMax).toWellFormed()
+  return { httpStatus: answer.status, form: formOf(answer), text }
 }
 
 const retryAfterMaxMs = 24 * 3_600_000

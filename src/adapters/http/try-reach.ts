@@ -1,6 +1,9 @@
 import { describeConnectionError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
+import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
+import { maskNumbers, readBoundedText } from './answer-body.ts'
+import { meaningOf } from './answer-meaning.ts'
 import { openSocket, type SocketOptions } from './transport.ts'
 
 /** Whether a service could be reached. */
@@ -13,10 +16,12 @@ export interface ReachResult {
 }
 
 const reachTimeoutMs = 5_000
+const answerMax = 65_536
 
 /**
- * Connects to a service and sends `HEAD /`. It calls no operation, sends no credential but the client certificate, and
- * costs nothing. Any answer counts. `fetch` replaces the socket.
+ * Connects to a service and sends `GET /`. It calls no operation, sends no credential but the client certificate, and
+ * costs nothing. Any answer counts but that of a proxy that refuses us, or of who refuses our certificate. `fetch`
+ * replaces the socket.
  */
 export async function tryReach(
   address: string,
@@ -27,18 +32,18 @@ export async function tryReach(
   let isConnected = false
   const began = clock.now()
   try {
-    const request = new Request(new URL('/', address), { method: 'HEAD', redirect: 'manual' })
+    const request = new Request(new URL('/', address), { redirect: 'manual' })
     const response = await (fetch?.(request) ??
       socket?.stream(request, () => {
         isConnected = true
       }))
     const ended = clock.now()
     const date = Date.parse(response?.headers.get('date') ?? '')
-    await response?.body?.cancel()
-    const detail = `it answered within ${ended - began} ms`
+    const refusal = response && (await findRefusal(response))
+    const detail = refusal ?? `it answered within ${ended - began} ms`
     // Assume that the answer was made halfway, in the middle of the second that `Date` names.
     const skewMs = Math.round(date + 500 - (began + ended) / 2)
-    return { isReached: true, detail, ...(!Number.isNaN(date) && { skewMs }) }
+    return { isReached: refusal === undefined, detail, ...(!Number.isNaN(date) && { skewMs }) }
   } catch (error) {
     const detail = describeFailure(error, {
       budgetMs,
@@ -49,6 +54,22 @@ export async function tryReach(
   } finally {
     await socket?.close()
   }
+}
+
+/** Describes the answer of a proxy that refuses us, or of who refuses our certificate; `undefined` for any other. */
+async function findRefusal({ status, headers, body }: Response): Promise<string | undefined> {
+  const text = await readBoundedText(body ?? [], answerMax, headers.get('content-type')).catch(() => '')
+  if (status < 400) return undefined
+  // Nothing has to be at this address: a 404 in whatever form is well.
+  const meaning = meaningOf({ status, headers, text }, 'consentService')
+  if (meaning !== 'PROXY_REFUSED' && meaning !== 'CERTIFICATE_REFUSED') return undefined
+  const words = maskNumbers(
+    text
+      .replace(/<[^<>]*>/g, ' ')
+      .replace(/[\p{C}\s]+/gu, ' ')
+      .trim(),
+  ).slice(0, 100)
+  return `${meaning}: it answered ${status} "${words}": ${foreignAdvice[meaning]}`
 }
 
 function describeFailure(

@@ -204,7 +204,7 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
       if (result.status === 'deferred') return result
       const refused = result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
       if (refused) return refused
-      const outcome = toOutcome(result, effectClass, reader, options.clock)
+      const outcome = toOutcome(result, effectClass, reader, options, pending)
       const isOversized = isFailureList && result.status === 'lost' && result.isOversized
       return outcome.status === 'deferred' && isOversized ? { ...outcome, ends: oversizedDay } : outcome
     },

@@ -4,11 +4,11 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { readProblem } from '../http/answer-body.ts'
+import { meaningOf } from '../http/answer-meaning.ts'
 import {
   type Exchange,
   type ExchangeOptions,
   type HttpAnswer,
-  isRefusal,
   malformedRequest,
   sendRequest,
 } from '../http/exchange.ts'
@@ -202,7 +202,7 @@ export class SharedSession implements PortalAuthenticator {
       return this.#ownSession
     }
     const refused = await times.recordClosed(loginOperation, answer)
-    return this.#endLogin(known, refused?.reason ?? describeRefusal(answer), refused?.afterMs)
+    return this.#endLogin(known, refused?.reason ?? describeRefusal(answer, this.#options.answers), refused?.afterMs)
   }
 
   async #endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
@@ -269,8 +269,10 @@ function describeAnswer({ status, redacted }: HttpAnswer): string {
   return `${status} ${storableCode(readProblem(status, redacted())) ?? ''}`.trim()
 }
 
-function describeRefusal(answer: HttpAnswer): string {
+function describeRefusal(answer: HttpAnswer, answers: ExchangeOptions['answers']): string {
   if (describeAnswer(answer).endsWith('PLAT-ER2033')) return loginPauseReason
   const reason = `the portal answered the login ${describeAnswer(answer)}`
-  return isRefusal(answer.status) ? `CREDENTIALS_REFUSED: ${reason}` : reason
+  const meaning = meaningOf(answer, 'portal', answers)
+  if (meaning === 'deferred' || meaning === 'unknown') return reason
+  return `${meaning === 'declined' ? 'CREDENTIALS_REFUSED' : meaning}: ${reason}`
 }

@@ -1,16 +1,10 @@
-import { backoffMs, toInstant } from '../../vocabulary/instant.ts'
+import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, PerformersOf } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
-import {
-  type AnswerReader,
-  type Exchange,
-  type ExchangeOptions,
-  type HttpAnswer,
-  isRefusal,
-  sendRequest,
-  toOutcome,
-} from '../http/exchange.ts'
+import { meaningOf } from '../http/answer-meaning.ts'
+import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type Bearer, readToken, refusesCredentials, writeRequestToken } from './protocol.ts'
 
 /** Stores the token of one credential. */
@@ -38,8 +32,6 @@ interface CredentialOptions extends ExchangeOptions {
 /** The same, and what is done with the tokens. */
 export interface TokenClientOptions extends CredentialOptions {
   readonly keeper: TokenKeeper
-  /** Called each time something other than a token endpoint answers. */
-  readonly onMisdirected?: (status: number) => void
 }
 
 /** The effect of the token service: its data, and the facts of its outcomes. */
@@ -65,9 +57,6 @@ type TokenFact =
 const unstatedLifetimeMs = 60_000
 /** The lifetime of a token (document 2, section 8), also if the gateway states none, or a longer one. */
 const defaultLifetimeMs = 3_600_000
-/** Backoff while something other than the token endpoint answers: each wait is twice the one before. */
-const misdirectedBaseMs = 60_000
-const misdirectedMaxMs = 15 * 60_000
 
 /** Creates the performer of token requests (document 2, section 4.1). */
 export function createTokenClient(options: TokenClientOptions): PerformersOf<TokenEffects> {
@@ -83,24 +72,24 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
       lostFact: lost,
       async perform(pending) {
         const { key, secret, result } = await requestToken(options, 'idempotent')
-        const deferred = deferIfMisdirected(result, pending, options)
-        if (deferred) return deferred
         const { generation } = pending.data
         const asked = { generation, ...options.keeper.nameCredential(key, secret) }
         let bearer: Bearer | undefined
         const reader: AnswerReader<TokenFact> = {
-          service: 'token service',
+          service: 'tokenService',
           settled(text) {
             bearer = readToken(text)
             return bearer && issuedFact(asked, bearer, options)
           },
+          // A 404 of a gateway in front of it says nothing of the credentials, in whatever form.
+          isAboutCall: refusesCredentials,
           declined: ({ status }) => ({
             type: 'tokenService.credentialsRefused',
             data: { ...asked, httpStatus: status },
           }),
           lost: () => lost(pending),
         }
-        const outcome = toOutcome(result, 'idempotent', reader, options.clock)
+        const outcome = toOutcome(result, 'idempotent', reader, options, pending)
         // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
         return bearer ? keepToken({ ...pending.data, ...asked }, bearer, outcome, options) : outcome
@@ -114,25 +103,6 @@ async function requestToken(options: CredentialOptions, effectClass: EffectClass
   const secret = await secretFrom(options.consumerSecret, 'consumer secret')
   const result = await sendRequest(options, effectClass, () => writeRequestToken(options.url, key, secret))
   return { key, secret, result }
-}
-
-/** The code in the reason of calls that wait for the token. A health check looks for it. */
-export const misdirectedCode = 'TOKEN_MISDIRECTED'
-
-/** Defers a refusal that is not about the credentials, such as a proxy's 404: they may be right. */
-function deferIfMisdirected(
-  result: Exchange,
-  pending: PendingEffect,
-  options: TokenClientOptions,
-): AttemptOutcome<TokenFact> | undefined {
-  if (result.status !== 'answered') return undefined
-  const { status } = result.answer
-  if (!isRefusal(status) || refusesCredentials(result.answer)) return undefined
-  options.onMisdirected?.(status)
-  const reason = `${misdirectedCode}: the token address answered ${status} and is not a token endpoint`
-  // Attempts that failed for another reason, such as an outage, do not count.
-  const before = pending.reason.startsWith(misdirectedCode) ? pending.attempts - 1 : 0
-  return { status: 'deferred', reason, afterMs: backoffMs(before, misdirectedBaseMs, misdirectedMaxMs) }
 }
 
 function issuedFact(asked: NamedRequest, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): TokenFact {
@@ -175,10 +145,12 @@ export async function tryCredentials(
     const isToken = readToken(text) !== undefined
     return { ok: isToken, detail: isToken ? 'the gateway issued a token' : 'its answer cannot be read' }
   }
-  return { ok: false, detail: `the gateway answered ${status}: ${credentialAdvice(result.answer)}` }
+  return { ok: false, detail: `the gateway answered ${status}: ${credentialAdvice(result.answer, options)}` }
 }
 
-function credentialAdvice(answer: HttpAnswer): string {
-  if (refusesCredentials(answer)) return 'correct the consumer key and secret'
-  return isRefusal(answer.status) ? 'check tokenService.url and any proxy in front of it' : 'try again later'
+function credentialAdvice(answer: HttpAnswer, { answers }: CredentialOptions): string {
+  const meaning = meaningOf(answer, 'tokenService', answers)
+  if (meaning === 'deferred' || meaning === 'unknown') return 'try again later'
+  if (meaning !== 'declined') return `${meaning}: ${foreignAdvice[meaning]}`
+  return refusesCredentials(answer) ? 'correct the consumer key and secret' : foreignAdvice.SERVICE_MISDIRECTED
 }

@@ -72,12 +72,12 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
         const result = await withToken(options.tokens, send, opened.claims)
         if (result.status === 'deferred') return result
         const reader: AnswerReader<ValidationFact> = {
-          service: 'validation service',
+          service: 'validationService',
           settled: text => answeredFact(text, claims, pending, environment),
           declined: answer => declinedFact(answer, pending, opened.claims),
           lost: text => lostFact(pending, text),
         }
-        return toOutcome(result, 'once', reader, options.clock)
+        return toOutcome(result, 'once', reader, options, pending)
       },
     },
   }

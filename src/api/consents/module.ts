@@ -31,7 +31,11 @@ export function createConsentModule(
     ...(consentService && {
       performers: guardChanges(
         context,
-        createConsentClient(consentService.baseUrl, { clock, fetch: http.open('consentService') }),
+        createConsentClient(consentService.baseUrl, {
+          clock,
+          fetch: http.open('consentService'),
+          answers: consentService.answers,
+        }),
       ),
       limits: { consentService },
       jobs: [

@@ -35,7 +35,7 @@ export interface Examination {
 
 /**
  * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
- * store and keyring, connections and clock. A service only receives a `HEAD /`; with `token`, the gateway is asked for
+ * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
  * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
 export async function examine(

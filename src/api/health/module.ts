@@ -37,7 +37,7 @@ export interface Health {
 export interface HealthOptions {
   /** Only these checks. Default: all checks that contact no service. */
   readonly only?: readonly HealthCheck['name'][]
-  /** Also connects to each service and sends a `HEAD /`, none of its operations. */
+  /** Also connects to each service and sends a `GET /`, none of its operations. */
   readonly reach?: boolean
 }
 

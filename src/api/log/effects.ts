@@ -1,18 +1,20 @@
+import { maskNumbers } from '../../adapters/http/answer-body.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { refusalError } from '../../engine/recording/recorder.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import { type EffectState, effectStates, type PendingEffect } from '../../vocabulary/message.ts'
+import { type EffectState, effectStates, type Instant, type PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
-import { type ApiContext, effectPages } from '../api-context.ts'
+import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
+import { openAs } from '../events.ts'
 
 /** The calls to services. Each is in the ledger until it has ended. */
 export interface Effects {
-  /** Gets one call by the id in an outcome. */
-  get(id: string): Promise<PendingEffect | undefined>
+  /** Gets one call by the id in an outcome, with the last answer to it that was not understood. */
+  get(id: string): Promise<CallDetail | undefined>
   /**
    * Lists the calls, oldest first, optionally of one state.
    *
@@ -35,6 +37,21 @@ export interface Effects {
   park(id: string, commandOptions?: CommandOptions): Promise<void>
 }
 
+/** A call, and what is known of the last answer to it that was not understood. */
+export interface CallDetail extends PendingEffect {
+  readonly unread?: {
+    readonly at: Instant
+    readonly httpStatus: number
+    /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
+    readonly form: string
+    /** Its first 2,000 characters, with long numbers masked; absent once its data subject was erased. */
+    readonly text?: string
+  }
+}
+
+const shownMax = 2_000
+const misunderstood = ['effect.deferred', 'effect.parked', 'effect.misunderstood'] as const
+
 const heldByOperator = 'parked by an operator'
 
 /** Why an operator cannot change the state of a call. */
@@ -52,6 +69,18 @@ const probedReason = 'it may have been done: a pending reading will show it'
 
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
+  /** The last answer to a call that was not understood. */
+  async function readUnread(pending: PendingEffect): Promise<CallDetail['unread']> {
+    const last = { stream: effectStream(pending), types: misunderstood, backward: true, limit: 10 }
+    for await (const { id, at, data } of readEvents(store, last)) {
+      const unread = 'unread' in data ? data.unread : undefined
+      if (!unread) continue
+      const text = await openAs(store, 'answer', `${id}/answer`)
+      return { at, ...unread, ...(text !== undefined && { text: maskNumbers(text.slice(0, shownMax)) }) }
+    }
+    return undefined
+  }
+
   /** Changes the state of an effect and records it; `from` lists the allowed states. */
   async function changeState(
     id: string,
@@ -93,7 +122,11 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
   }
 
   return {
-    get: id => store.effect(id),
+    async get(id) {
+      const found = await store.effect(id)
+      const unread = found && (await readUnread(found))
+      return found && { ...found, ...(unread && { unread }) }
+    },
     list: ({ state } = {}) =>
       lazyList(async function* () {
         if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')

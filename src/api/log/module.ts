@@ -7,6 +7,7 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import { keyringPath, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import { logForeignAnswers } from '../foreign-answers.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
 import type { Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
@@ -18,6 +19,7 @@ export function createLogModule(
   machines: readonly Machine[],
 ): Module<{ log: Log; effects: Effects }> {
   const { store } = context
+  logForeignAnswers(context)
   return {
     methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },
     checks: logChecks(context),

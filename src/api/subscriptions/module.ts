@@ -97,12 +97,13 @@ function createPortalPerformers(
   secrets: SubscriptionSecrets,
   portal: NonNullable<HostOptions['portal']>,
 ): PerformersOf<PortalEffects> {
-  const { baseUrl, authenticate, failuresBytesMax } = portal
+  const { baseUrl, authenticate, failuresBytesMax, answers } = portal
   const client = createPortalClient({
     baseUrl,
     authenticate: typeof authenticate === 'object' ? shareLogin(context, baseUrl, authenticate) : authenticate,
     clock: context.clock,
     fetch: context.http.open('portal'),
+    answers,
     secretsOf: secrets.secretsOf.bind(secrets),
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),

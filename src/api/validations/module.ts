@@ -46,8 +46,6 @@ function createPerformers(
   if (bearer !== undefined) return validatedBy(hostToken(bearer))
   if (!tokenService) return {}
   const tokens = new Tokens(context, tokenService)
-  const onMisdirected = (status: number) =>
-    log({ message: 'the token address answers without tokens: check tokenService.url', status })
   return {
     ...validatedBy(tokens),
     ...createTokenClient({
@@ -55,7 +53,6 @@ function createPerformers(
       clock,
       fetch: http.open('tokenService'),
       keeper: tokens.keeper,
-      onMisdirected,
     }),
   }
 }

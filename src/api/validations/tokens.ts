@@ -1,10 +1,11 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
-import { misdirectedCode, type TokenKeeper } from '../../adapters/token/client.ts'
+import type { TokenKeeper } from '../../adapters/token/client.ts'
 import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import { cancelReason } from '../../runtime/clock.ts'
 import type { TokenRow } from '../../views/tokens.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { foreignAdvice, foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Message } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
@@ -273,11 +274,9 @@ export async function checkToken(
   const wrong = row && findTokenTrouble(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }
   const [request] = await store.effects({ stream, states: ['deferred'] })
-  if (!request?.reason.startsWith(misdirectedCode)) return { ok: true, detail: 'not locked' }
-  return {
-    ok: false,
-    detail: `${request.reason}: correct tokenService.url, then effects.retry("${request.id}")`,
-  }
+  const code = foreignCodeIn(request?.reason ?? '')
+  if (!request || code === undefined) return { ok: true, detail: 'not locked' }
+  return { ok: false, detail: `${request.reason}: ${foreignAdvice[code]}, then effects.retry("${request.id}")` }
 }
 
 /** Describes what is wrong with a token. A wait that is over is fine: the next call requests a token. */

@@ -2,11 +2,12 @@ import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { Store } from '../../store/store.ts'
 import { AverbaError, isDamage, recordableMessage } from '../../vocabulary/errors.ts'
+import { foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectMap, EndedBy, FactIn, PendingIn } from '../../vocabulary/log-types.ts'
 import type { AttemptOutcome, Fact, Json, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
-import type { Performer, Performers } from '../../vocabulary/performer.ts'
+import { effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { AttemptReport } from '../diagnostics.ts'
 import type { DecisionRequest } from '../recording/decisions.ts'
@@ -99,7 +100,8 @@ export class EffectRunner {
 
   async #attempt(claimed: ClaimedEffect): Promise<void> {
     const { pending, performer } = claimed
-    const settle = (fact: Fact, as: Settlement, reason: string) => this.#settle(claimed, fact, as, reason)
+    const settle = (fact: Fact, as: Settlement, reason: string, unread?: UnreadAnswer) =>
+      this.#settle(claimed, fact, as, reason, unread)
     if (isLost(claimed)) {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
@@ -111,7 +113,7 @@ export class EffectRunner {
     const outcome = await this.#perform(pending, performer)
     if (outcome.status === 'deferred') return this.#postpone(claimed, outcome)
     try {
-      return await settle(outcome.fact, outcome.status, outcome.reason ?? '')
+      return await settle(outcome.fact, outcome.status, outcome.reason ?? '', outcome.unread)
     } catch (error) {
       // Otherwise it would be read again whenever its lease expires, and its answer lost again.
       if (performer.effectClass !== 'read' || !isDamage(error)) throw error
@@ -135,7 +137,8 @@ export class EffectRunner {
       return made
     })
     const ms = this.#elapsedMs() - began
-    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms })
+    const unread = outcome.unread && ({ unread: foreignCodeIn(outcome.reason ?? '') ?? 'other' } as const)
+    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms, ...unread })
     return outcome
   }
 
@@ -161,7 +164,7 @@ export class EffectRunner {
   /** Certainly not done: postpones it as its policy says, or parks it. */
   async #postpone(
     claimed: ClaimedEffect,
-    { reason, afterMs, ends, isAnswered }: Extract<AttemptOutcome, { status: 'deferred' }>,
+    { reason, afterMs, ends, isAnswered, unread }: Extract<AttemptOutcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { pending, performer } = claimed
@@ -171,11 +174,13 @@ export class EffectRunner {
     const { id: effect, type, attempts } = pending
     const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
-    const extra = isAnswered && { isAnswered }
+    const seen = unread && { unread: { httpStatus: unread.httpStatus, form: unread.form } }
+    const extra = { ...(isAnswered && { isAnswered }), ...seen }
+    const parts = unread && answerPart(pending, unread)
     const data = { effect, type, attempts, reason, ...extra, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, reason: `${reason}; ${choice.givenUp}` }
-      const message = { type: 'effect.exhaust', data: parked }
+      const message = { type: 'effect.exhaust', data: parked, ...parts }
       const isLeft = await this.#recordNotDone(claimed, 'parked', clock.now(), message)
       if (isLeft) this.#parts.onGivenUp?.(pending, choice.givenUp)
       return
@@ -183,9 +188,10 @@ export class EffectRunner {
     const dueAt = clock.now() + choice.waitMs
     this.#backoff.postpone(pending, choice.waitMs)
     // Readings are postponed in the ledger only: there are many, and they change nothing.
-    if (effectClass === 'read') return store.deferEffect(pending, dueAt, reason)
+    if (effectClass === 'read' && (!unread || pending.reason === reason))
+      return store.deferEffect(pending, dueAt, reason)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
-    await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred })
+    await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred, ...parts })
   }
 
   /** When the effect was first due, or was last released by an operator. */
@@ -202,7 +208,7 @@ export class EffectRunner {
     { pending, about, performer: { undoneFact: undone, givenUpFact: givenUp } }: ClaimedEffect,
     to: 'deferred' | 'parked',
     dueAtMs: number,
-    message: { type: string; data: { reason: string } },
+    message: { type: string; data: { reason: string }; parts?: NonNullable<Fact['parts']> },
   ): Promise<boolean> {
     const { id, attempts } = pending
     const { reason } = message.data
@@ -233,12 +239,16 @@ export class EffectRunner {
     learned: Fact,
     as: Settlement,
     reason: string,
+    unread: UnreadAnswer | undefined,
   ): Promise<void> {
     const record: RecordChunk = createRequest => this.#recorder.record(createRequest, { isAnswer: true, about })
     const fact = (await this.#parts.chunkRecorders[learned.type]?.(pending, learned, record)) ?? learned
     const route = this.#parts.routers[fact.type]
     const toOwner = { targets: [{ stream: pending.stream, message: fact, since }] }
-    const createRequest = async () => (await route?.(pending, fact, since)) ?? toOwner
+    const createRequest = async (): Promise<DecisionRequest> => {
+      const routed = (await route?.(pending, fact, since)) ?? toOwner
+      return unread ? { ...routed, targets: [...routed.targets, misunderstood(pending, unread)] } : routed
+    }
     const settles = { effect: pending.id, attempts: pending.attempts, as, reason }
     await this.#recorder.record(createRequest, { isAnswer: true, settles, about })
   }
@@ -251,5 +261,19 @@ export class EffectRunner {
       opened[name] = value
     }
     return opened
+  }
+}
+
+/** The answer of a call as a sealed part, of whom the call is about. */
+function answerPart(pending: PendingEffect, { text }: UnreadAnswer) {
+  return { parts: { answer: { owner: effectOwner(pending), value: text } } }
+}
+
+function misunderstood(pending: PendingEffect, unread: UnreadAnswer) {
+  const { id: effect, type } = pending
+  const data = { effect, type, unread: { httpStatus: unread.httpStatus, form: unread.form } }
+  return {
+    stream: effectStream(pending),
+    message: { type: 'effect.misunderstand', data, ...answerPart(pending, unread) },
   }
 }

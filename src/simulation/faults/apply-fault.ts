@@ -22,6 +22,8 @@ export async function applyFault(fault: Fault, request: Request, forward: Fetch,
       return trickleBody(await forward(request), clock, fault.ms)
     case 'status':
       return statusResponse(fault)
+    case 'gateway':
+      return gatewayResponse(fault)
     case 'html':
       return withBody(await forward(request), '<html>Manutenção</html>', 'text/html')
     case 'contentType': {
@@ -67,6 +69,14 @@ function statusResponse({ status = 500, retryAfterS }: Fault): Response {
   const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
   const headers = { 'content-type': 'application/problem+json', ...wait }
   return Response.json({ type: 'about:blank', title: 'Falha pedida', status }, { status, headers })
+}
+
+/** A page in the form of nginx, which names a bad certificate only in its text. */
+function gatewayResponse({ status = 400 }: Fault): Response {
+  const title = status === 400 ? '400 The SSL certificate error' : `${status} from a gateway`
+  const body = `<html>\r\n<head><title>${title}</title></head>\r\n<body><center><h1>${title}</h1></center></body>\r\n</html>\r\n`
+  const asks = status === 407 && { 'proxy-authenticate': 'Basic realm="proxy"' }
+  return new Response(body, { status, headers: { 'content-type': 'text/html', ...asks } })
 }
 
 /** 1 GiB of blanks in all: larger than any client's limit. */

@@ -3,7 +3,7 @@ import { dayMs } from '../../vocabulary/instant.ts'
 import { type ServiceName, serviceNames } from '../../vocabulary/names.ts'
 
 /** Kinds that affect a call to any service or to the receiver: its request, or its answer. */
-const requestKinds = ['refuse', 'reset', 'lose', 'delay', 'status'] as const
+const requestKinds = ['refuse', 'reset', 'lose', 'delay', 'status', 'gateway'] as const
 const answerKinds = ['html', 'contentType', 'truncate', 'oversize', 'trickle'] as const
 /** Kinds that affect a connection, before any request. */
 const certificateKinds = ['expiredCertificate', 'unknownCertificate'] as const
@@ -12,7 +12,7 @@ const deliveryKinds = ['duplicate', 'reorder', 'wrongSecret'] as const
 /** The members that only some kinds use. */
 const kindsByMember = {
   ms: ['delay', 'trickle', 'reorder', 'clockSkew'],
-  status: ['status'],
+  status: ['status', 'gateway'],
   retryAfterS: ['status'],
   ended: ['rejectToken'],
 } as const
@@ -27,6 +27,8 @@ const centuryMs = 100 * 365 * dayMs
  * - `delay`: the request arrives, and so the answer comes, `ms` later.
  * - `trickle`: the answer comes in small pieces, `ms` apart; by default slower than any client's budget.
  * - `status`: an error status with a problem body, and `Retry-After` from `retryAfterS`; the service does no work.
+ * - `gateway`: what stands before the service answers with an error status in HTML, as nginx does for a bad client
+ *   certificate (400, the default) or a proxy for its own reasons (401, 403, 404, 407, 413, 502); no work is done.
  * - `html`, `contentType`: the service works, but answers an HTML page, or with the wrong content type.
  * - `truncate`, `oversize`: half of the answer, or a far too long one.
  * - `expiredCertificate`, `unknownCertificate`: the next connections get this certificate.

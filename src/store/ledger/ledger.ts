@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
@@ -274,21 +276,29 @@ export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<Pend
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
 
-/** The number of open effects of one type and state. */
+/** The number of open effects of one type and state, and why the last answer was not the service's own. */
 export interface PendingCount {
   readonly type: string
   readonly state: EffectState
   readonly count: number
   readonly dueAt: Instant
+  readonly foreign: ForeignCode | null
 }
 
-/** Counts the open effects by type and state. */
+/** The code with which a reason begins when somebody else answered. */
+const foreignCode = sql<ForeignCode | null>`case ${sql.join(
+  foreignCodes.map(code => sql`when reason like ${sql.lit(`${code}: %`)} then ${sql.lit(code)}`),
+  sql` `,
+)} end`
+
+/** Counts the open effects by type, state and who answered last. */
 export function* countPending(): Steps<readonly PendingCount[]> {
   const query = db
     .selectFrom('effect')
     .select(({ fn }) => ['type', 'state', fn.countAll<number>().as('count'), fn.min('due_at').as('dueAt')])
+    .select(foreignCode.as('foreign'))
     .where('is_open', '=', eb => eb.lit(1))
-  return yield* rows(query.groupBy(['type', 'state']).orderBy('type').orderBy('state'))
+  return yield* rows(query.groupBy(['type', 'state', 'foreign']).orderBy('type').orderBy('state'))
 }
 
 /** A row of the ledger with the header, version and stream of its event. */

@@ -13,7 +13,7 @@ const authority = await createAuthority(clock.now())
 const { ca } = authority
 const own = await authority.issueServer(['localhost'])
 
-test('any answer to HEAD / counts as reached, and its Date gives the clock difference', async () => {
+test('any answer to GET / counts as reached, and its Date gives the clock difference', async () => {
   const seen: string[] = []
   const address = await listen(
     createHttps(own, (incoming, outgoing) => {
@@ -27,7 +27,7 @@ test('any answer to HEAD / counts as reached, and its Date gives the clock diffe
     detail: expect.stringMatching(/^it answered within \d+ ms$/),
   })
   expect(Math.abs((found.skewMs ?? 0) + 600_000)).toBeLessThan(2_000)
-  expect(seen).toEqual(['HEAD / none'])
+  expect(seen).toEqual(['GET / none'])
 })
 
 test('an answer without a Date gives no clock difference', async () => {

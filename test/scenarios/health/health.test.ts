@@ -27,7 +27,7 @@ test('a healthy log passes every check and lists what was checked', async () => 
 test('parked calls and followers and refused credentials fail a check but keep the log ready', async () => {
   const { averba, clock } = await openWorld({
     intercept: async (request, forward) =>
-      request.url.includes('/token') ? new Response('', { status: 401 }) : forward(request),
+      request.url.includes('/token') ? Response.json({}, { status: 401 }) : forward(request),
   })
   averba.log.follow('fatura', ['subject.enrolled'], async () => {
     throw new Error('never')

@@ -107,7 +107,7 @@ test('reused and declined answers of the demonstration are not returned for prod
   const reusing = { ...input, id: 'reused', reuseWithinMs: 60_000 }
   expect(await demonstration.validations.validate(reusing)).toMatchObject({ status: 'settled' })
   expect(sent).toHaveLength(1)
-  state.answer = async () => new Response('', { status: 404 })
+  state.answer = async () => Response.json({}, { status: 404 })
   const declining = { ...input, id: 'declined', claims: { nome: 'Outro Nome' } }
   expect(await demonstration.validations.validate(declining)).toMatchObject({ status: 'declined' })
   await demonstration.close()

@@ -27,7 +27,7 @@ async function givenAnswer(status: number, body: string) {
 }
 
 test.each<[string, number, string]>([
-  ['401 of any body', 401, html],
+  ['401 in JSON', 401, '{"erro":"sem acesso"}'],
   ['400 invalid_client', 400, '{"error":"invalid_client"}'],
   ['400 unauthorized_client', 400, '{"error":"unauthorized_client","error_description":"x"}'],
   ['403 access_denied', 403, '{"error":"access_denied"}'],
@@ -46,6 +46,7 @@ test.each<[string, number, string]>([
 
 test.each<[string, number, string]>([
   ['404', 404, html],
+  ['401 in HTML', 401, html],
   ['405', 405, ''],
   ['413', 413, html],
   ['415', 415, '{"error":"invalid_request"}'],
@@ -58,18 +59,21 @@ test.each<[string, number, string]>([
   async (_, status, body) => {
     const { world, validate, state, lines, check } = await givenAnswer(status, body)
     const { averba, clock } = world
-    const astray = { status: 'deferred', reason: expect.stringMatching(/^TOKEN_MISDIRECTED: .*\b4\d\d\b/) }
+    const astray = {
+      status: 'deferred',
+      reason: expect.stringMatching(/^(SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/),
+    }
     expect(await validate('v1')).toMatchObject(astray)
     // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
     const hours = status === 404 ? 6 : 1
     await passTime({ averba, clock }, minuteMs, hours * 60)
     expect(state.asked).toBeGreaterThanOrEqual(hours === 6 ? 25 : 6)
     expect(state.asked).toBeLessThanOrEqual(hours === 6 ? 29 : 8)
-    const said = lines.filter(line => line.message.includes('without tokens'))
-    expect(said).toHaveLength(state.asked)
-    expect(said[0]).toMatchObject({ status })
+    const said = lines.filter(line => line.message.includes('somebody else answers'))
+    expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
     const found = await check()
-    expect(found).toMatchObject({ ok: false, detail: expect.stringContaining('correct tokenService.url') })
+    const advice = status === 407 ? 'ask who runs the proxy' : 'correct its address'
+    expect(found).toMatchObject({ ok: false, detail: expect.stringContaining(advice) })
     state.isMended = true
     await averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
     await passTime({ averba, clock }, 60 * minuteMs)
@@ -85,13 +89,15 @@ test.each([408, 429])('a %i of the token endpoint is not about the credentials o
     reason: expect.not.stringMatching(/^[A-Z_]+:/),
   })
   expect(state.asked).toBe(1)
-  expect(lines.filter(line => line.message.includes('without tokens'))).toEqual([])
+  expect(lines.filter(line => line.message.includes('somebody else'))).toEqual([])
   expect(await check()).toMatchObject({ ok: true })
 })
 
 test.each([
-  [401, html, 'correct the consumer key and secret'],
-  [404, html, 'check tokenService.url and any proxy in front of it'],
+  [401, '{"erro":1}', 'correct the consumer key and secret'],
+  [401, html, 'SERVICE_MISDIRECTED: correct its address, or ask who answers there'],
+  [404, html, 'SERVICE_MISDIRECTED: correct its address, or ask who answers there'],
+  [404, '{"erro":1}', 'correct its address, or ask who answers there'],
   [408, '', 'try again later'],
   [429, '', 'try again later'],
   [503, '', 'try again later'],

@@ -28,6 +28,7 @@ const table: Record<FaultKind, Row> = {
   delay: { ...all('settled'), fault: { ms: 1 } },
   trickle: { ...inDoubt, reason: 'no answer in time', budgetMs: 500 },
   status: inDoubt,
+  gateway: { change: 'deferred', read: 'deferred', paid: 'unknown', reason: 'CERTIFICATE_REFUSED: ' },
   html: inDoubt,
   contentType: all('settled'),
   truncate: inDoubt,

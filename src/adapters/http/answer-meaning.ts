@@ -1,0 +1,113 @@
+import type { ForeignCode } from '../../vocabulary/foreign-answer.ts'
+import { parseJson } from '../../vocabulary/json.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
+import { isXmlFault } from './answer-body.ts'
+
+/**
+ * The form of an answer's body: `problem` is RFC 9457, `fault` a gateway's fault in XML, and `json` another JSON object
+ * or a list that begins with one.
+ */
+export type AnswerForm = 'problem' | 'json' | 'fault' | 'html' | 'empty' | 'other'
+
+/**
+ * What an answer that is no success means for its call: the service refuses it, or will do it later; it may have been
+ * done; or somebody else answered.
+ */
+export type AnswerMeaning = 'declined' | 'deferred' | 'unknown' | ForeignCode
+
+/** A form that a host knows its service to answer in, and what it means. */
+export interface DeclaredAnswer {
+  readonly status: number
+  /** A text in the first 16 KiB of the body; any body when absent. */
+  readonly contains?: string | undefined
+  readonly means: 'declined' | 'deferred' | 'unknown'
+}
+
+/** A row of the table of answers. All that it names must hold. */
+export interface AnswerRule {
+  /** The first and the last status. */
+  readonly statuses: readonly [number, number]
+  /** The answer has one of these headers. */
+  readonly headers?: readonly string[]
+  readonly isOwn?: true
+  /** The body contains this text. */
+  readonly contains?: string
+  readonly means: AnswerMeaning
+}
+
+/**
+ * What each answer but a success means, for all services: the first row that holds counts. The contracts show neither
+ * 408, 429 and 503 nor what stands between us and a service, so this is our policy (`answers-1`).
+ */
+export const answerRules: readonly AnswerRule[] = [
+  { statuses: [429, 429], means: 'deferred' },
+  { statuses: [503, 503], headers: ['retry-after'], means: 'deferred' },
+  { statuses: [408, 408], means: 'unknown' },
+  { statuses: [400, 499], isOwn: true, means: 'declined' },
+  // What nginx answers: 400, with 495 or 496 only for those who ask for it.
+  { statuses: [495, 496], means: 'CERTIFICATE_REFUSED' },
+  { statuses: [400, 499], contains: 'SSL certificate', means: 'CERTIFICATE_REFUSED' },
+  { statuses: [407, 407], means: 'PROXY_REFUSED' },
+  { statuses: [400, 499], headers: ['proxy-authenticate', 'x-squid-error'], means: 'PROXY_REFUSED' },
+  { statuses: [400, 499], means: 'SERVICE_MISDIRECTED' },
+  { statuses: [100, 599], means: 'unknown' },
+]
+
+/**
+ * The forms in which each service speaks for itself. Document 1 shows RFC 9457 (section 7). Documents 2 and 3 show no
+ * form, so for them an object in JSON, or a gateway's fault, is our policy.
+ */
+export const ownForms: Readonly<Record<ServiceName, readonly AnswerForm[]>> = {
+  consentService: ['problem'],
+  tokenService: ['problem', 'json', 'fault'],
+  validationService: ['problem', 'json', 'fault'],
+  portal: ['problem', 'json', 'fault'],
+}
+
+/** What is looked at of an answer. */
+interface SeenAnswer {
+  readonly status: number
+  readonly headers: Pick<Headers, 'get' | 'has'>
+  readonly text: string
+}
+
+/** How much of a body is looked at for a text. */
+const lookedAtMax = 16_384
+
+/** Returns what an answer that is no success means. What the host declared comes before the table. */
+export function meaningOf(
+  answer: SeenAnswer,
+  service: ServiceName,
+  declared: readonly DeclaredAnswer[] = [],
+): AnswerMeaning {
+  const { status, headers } = answer
+  const text = answer.text.slice(0, lookedAtMax)
+  const told = declared.find(each => each.status === status && text.includes(each.contains ?? ''))
+  if (told) return told.means
+  const isOwn = ownForms[service].includes(formOf(answer))
+  const holds = (rule: AnswerRule) =>
+    status >= rule.statuses[0] &&
+    status <= rule.statuses[1] &&
+    (rule.headers?.some(name => headers.has(name)) ?? true) &&
+    (isOwn || !rule.isOwn) &&
+    text.includes(rule.contains ?? '')
+  return answerRules.find(holds)?.means ?? 'unknown'
+}
+
+/** Returns the form of an answer's body. */
+export function formOf({ headers, text }: Omit<SeenAnswer, 'status'>): AnswerForm {
+  if (text.trim() === '') return 'empty'
+  const value: unknown = parseJson(text)
+  const object: unknown = Array.isArray(value) ? value[0] : value
+  if (typeof object === 'object' && object !== null) {
+    const isNamed = headers.get('content-type')?.startsWith('application/problem+json')
+    return isNamed || hasProblemMember(object) ? 'problem' : 'json'
+  }
+  if (isXmlFault(text)) return 'fault'
+  return /^\s*<(!doctype html|html|head|body|title|h1|center)\b/i.test(text.slice(0, 1_000)) ? 'html' : 'other'
+}
+
+function hasProblemMember(body: object): boolean {
+  const { type, title, detail } = body as Readonly<Record<string, unknown>> // Of any form.
+  return [type, title, detail].some(each => typeof each === 'string')
+}

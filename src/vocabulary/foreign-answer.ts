@@ -1,0 +1,25 @@
+/** Why an answer is not the service's own. The reason of a call that got one begins with it. */
+export const foreignCodes = ['SERVICE_MISDIRECTED', 'PROXY_REFUSED', 'CERTIFICATE_REFUSED'] as const
+
+/** Why an answer is not the service's own: another server at its address, a proxy, or who ends the TLS. */
+export type ForeignCode = (typeof foreignCodes)[number]
+
+/** What to do about each. */
+export const foreignAdvice: Readonly<Record<ForeignCode, string>> = {
+  SERVICE_MISDIRECTED: 'correct its address, or ask who answers there',
+  PROXY_REFUSED: 'ask who runs the proxy',
+  CERTIFICATE_REFUSED: 'check that our client certificate is the registered one and has not expired',
+}
+
+/** Returns the code with which the reason of a call begins when somebody else answered; `undefined` otherwise. */
+export function foreignCodeIn(reason: string): ForeignCode | undefined {
+  return foreignCodes.find(code => reason.startsWith(`${code}: `))
+}
+
+/** An answer that was not understood: its status, the form of its body, and its beginning. */
+export interface UnreadAnswer {
+  readonly httpStatus: number
+  readonly form: string
+  /** At most 16,384 characters, without the credentials and the CPF that were sent. */
+  readonly text: string
+}

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest'
+import { answerRules, formOf, meaningOf, ownForms } from '../../../src/adapters/http/answer-meaning.ts'
+import { foreignAdvice, foreignCodes } from '../../../src/vocabulary/foreign-answer.ts'
+import { type ServiceName, serviceNames } from '../../../src/vocabulary/names.ts'
+
+const nginx = (title: string) =>
+  `<html>\r\n<head><title>${title}</title></head>\r\n<body>\r\n<center><h1>${title}</h1></center>\r\n</body>\r\n</html>\r\n`
+const problem = '{"type":"about:blank","title":"Requisição inválida","status":400}'
+const xmlFault = '<ams:fault xmlns:ams="x"><ams:code>900901</ams:code></ams:fault>'
+
+const seen = (status: number, text: string, headers: Record<string, string> = {}) => ({
+  ...{ status, text },
+  headers: new Headers(headers),
+})
+
+test.each([
+  ['problem', problem],
+  ['problem', '{"detail":"x"}'],
+  ['json', '{"status":404,"error":"Not Found","path":"/v1"}'],
+  ['json', '[{"codigo":1}]'],
+  ['fault', xmlFault],
+  ['fault', `<?xml version="1.0"?>\n<fault><code>1</code></fault>`],
+  ['html', nginx('404 Not Found')],
+  ['html', '<!DOCTYPE HTML PUBLIC "-//IETF//DTD HTML 2.0//EN">'],
+  ['html', '<h1>It works</h1>'],
+  ['empty', ' \r\n'],
+  ['other', 'Bad Gateway'],
+  ['other', '"text"'],
+  ['other', '[1]'],
+  ['other', '<note/>'],
+])('the form of a body is told: %s', (form, text) => {
+  expect(formOf(seen(400, text))).toBe(form)
+})
+
+test('a problem is told by its content type too', () => {
+  expect(formOf(seen(400, '{"status":400}', { 'content-type': 'application/problem+json;charset=utf-8' }))).toBe(
+    'problem',
+  )
+})
+
+const everywhere = (meaning: string) => Object.fromEntries(serviceNames.map(service => [service, meaning]))
+const astray = everywhere('SERVICE_MISDIRECTED')
+const declined = everywhere('declined')
+
+test.each<[string, ReturnType<typeof seen>, Record<string, string>]>([
+  ['a problem', seen(400, problem), declined],
+  [
+    'a JSON object',
+    seen(404, '{"message":"no Route matched"}'),
+    { ...declined, consentService: 'SERVICE_MISDIRECTED' },
+  ],
+  ["a gateway's fault", seen(403, xmlFault), { ...declined, consentService: 'SERVICE_MISDIRECTED' }],
+  ['a page with 401', seen(401, nginx('401 Authorization Required')), astray],
+  ['a page with 403', seen(403, nginx('403 Forbidden')), astray],
+  ['a page with 404', seen(404, nginx('404 Not Found')), astray],
+  ['a page with 413', seen(413, nginx('413 Request Entity Too Large')), astray],
+  ['nothing with 404', seen(404, ''), astray],
+  ['a bad client certificate', seen(400, nginx('400 The SSL certificate error')), everywhere('CERTIFICATE_REFUSED')],
+  ['no certificate', seen(400, nginx('400 No required SSL certificate was sent')), everywhere('CERTIFICATE_REFUSED')],
+  ['495', seen(495, ''), everywhere('CERTIFICATE_REFUSED')],
+  ['496', seen(496, nginx('x')), everywhere('CERTIFICATE_REFUSED')],
+  ['407', seen(407, ''), everywhere('PROXY_REFUSED')],
+  ['a page of Squid', seen(403, '<html>', { 'x-squid-error': 'ERR_ACCESS_DENIED 0' }), everywhere('PROXY_REFUSED')],
+  ['a page with 502', seen(502, nginx('502 Bad Gateway')), everywhere('unknown')],
+  ['a page with 429', seen(429, nginx('429')), everywhere('deferred')],
+  ['503 with a wait', seen(503, '', { 'retry-after': '5' }), everywhere('deferred')],
+  ['503 without one', seen(503, problem), everywhere('unknown')],
+  ['408', seen(408, problem), everywhere('unknown')],
+  ['a redirect', seen(302, ''), everywhere('unknown')],
+])('the table tells for each service what %s means', (_, answer, expected) => {
+  const told = Object.fromEntries(serviceNames.map(service => [service, meaningOf(answer, service)]))
+  expect(told).toEqual(expected)
+})
+
+test('what a host declares comes before the table', () => {
+  const declared = [{ status: 404, contains: 'inexistente', means: 'declined' }] as const
+  const answer = seen(404, '<html>registro inexistente</html>')
+  expect(meaningOf(answer, 'consentService', declared)).toBe('declined')
+  expect(meaningOf(seen(404, nginx('404')), 'consentService', declared)).toBe('SERVICE_MISDIRECTED')
+  expect(meaningOf({ ...answer, status: 410 }, 'consentService', declared)).toBe('SERVICE_MISDIRECTED')
+})
+
+const documents: Record<ServiceName, string> = {
+  consentService: 'document 1, section 7',
+  tokenService: 'our policy',
+  validationService: 'our policy',
+  portal: 'our policy',
+}
+
+test('the page about answers shows the table', async () => {
+  const statuses = ([from, to]: readonly [number, number]) => (from === to ? `${from}` : `${from} to ${to}`)
+  const rows = answerRules.map(({ statuses: range, headers = [], isOwn, contains, means }) => {
+    const conditions = [
+      headers.length > 0 && `a header ${headers.map(name => `\`${name}\``).join(' or ')}`,
+      isOwn && "a body in the service's own form",
+      contains !== undefined && `a body with "${contains}"`,
+    ].filter(Boolean)
+    return `| ${statuses(range)} | ${conditions.join(', ') || 'any'} | \`${means}\` |`
+  })
+  const own = serviceNames.map(name => `| \`${name}\` | ${ownForms[name].join(', ')} | ${documents[name]} |`)
+  const codes = foreignCodes.map(code => `| \`${code}\` | ${foreignAdvice[code]} |`)
+  const page = [
+    '# Answers',
+    '',
+    'What an answer of a service, or of something in between, means for a call. This page is made from the code.',
+    '',
+    'A success that can be read settles a call. For every other answer the first row that holds counts (`answers-1`):',
+    '',
+    ...['| status | and | meaning |', '| --- | --- | --- |', ...rows],
+    '',
+    "An answer is the service's own when its body has one of these forms. `problem` is RFC 9457: JSON with a text in",
+    '`type`, `title` or `detail`, or with that content type. `json` is any other object, or a list that begins with one.',
+    "`fault` is a gateway's fault in XML.",
+    '',
+    ...['| service | own forms | from |', '| --- | --- | --- |', ...own],
+    '',
+    'A refusal of a token request counts as one only if it is about the credentials ([validations.md](validations.md)).',
+    'A 401 of a validation renews the token once, in any form.',
+    '',
+    '| meaning | a reading | a change that can be read back | a validation |',
+    '| --- | --- | --- | --- |',
+    '| `declined` | declined | declined | declined |',
+    '| `deferred` | tried again | tried again | tried again |',
+    '| `unknown` | tried again | read back | unknown: a person decides |',
+    '| any code below | tried again | tried again | unknown: a person decides |',
+    '',
+    'After an answer with a code a call waits for a minute, and then up to a quarter of an hour, and is parked after a',
+    'day. The log says once that somebody else answers for the service, and the check `effects` is red until it no longer',
+    'does. `doctor` sends each service a `GET /`, and reports a refused certificate or proxy.',
+    '',
+    ...['| code | what to do |', '| --- | --- |', ...codes],
+    '',
+    'The beginning of an answer that was not understood is sealed with the event that records it, under the key of whom',
+    'the call is about, without the credentials and the CPF that were sent. `effects.get(id)` shows it as `unread`, with',
+    'long numbers masked. Of a reading only the first of several in a row is kept.',
+    '',
+    'If a service has forms of its own that are not here, name them in its option `answers`: they come before the table.',
+    '',
+    '```ts',
+    "answers: [{ status: 404, contains: 'registro inexistente', means: 'declined' }]",
+    '```',
+    '',
+  ]
+  await expect(page.join('\n')).toMatchFileSnapshot('../../../docs/answers.md')
+})

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest'
+import type { LogLine } from '../../../src/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { givenConsent } from '../../support/given-consent.ts'
+import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { consentServiceWith, openWorld } from '../../support/world.ts'
+
+const pageOf = (text: string) => new Response(`<html><h1>${text}</h1></html>`, { status: 404 })
+
+test.each([
+  [400, 'CERTIFICATE_REFUSED'],
+  [401, 'SERVICE_MISDIRECTED'],
+  [403, 'SERVICE_MISDIRECTED'],
+  [404, 'SERVICE_MISDIRECTED'],
+  [407, 'PROXY_REFUSED'],
+  [413, 'SERVICE_MISDIRECTED'],
+  [495, 'CERTIFICATE_REFUSED'],
+])('a gateway that answers a revocation %i ends nothing: it is told once and sent again', async (status, code) => {
+  const lines: LogLine[] = []
+  const { world, which } = await givenConsent('ATIVO', undefined, { averba: { logger: line => void lines.push(line) } })
+  const { averba, clock, faults } = world
+  await faults.add({ kind: 'gateway', service: 'consentService', status, method: 'PUT' })
+  const outcome = await averba.consents.revoke(which, { commandId: 'r' })
+  expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringMatching(`^${code}: .* ${status}`) })
+  for (let n = 0; n < 3; n++) await passTime(world, 10 * minuteMs)
+  expect(lines.filter(({ error }) => error === code)).toHaveLength(1)
+  const [check] = (await averba.health({ only: ['effects'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
+  expect((await averba.health()).ready).toBe(true)
+  await faults.clear()
+  await clock.advance(15 * minuteMs)
+  await averba.settle()
+  expect(await averba.consents.revoke(which, { commandId: 'r' })).toMatchObject({ status: 'settled' })
+  expect((await averba.health({ only: ['effects'] })).checks[0]?.ok).toBe(true)
+})
+
+test('waits for a misdirected change grow to a quarter of an hour, and after a day it is parked', async () => {
+  const { world, which } = await givenConsent('ATIVO')
+  await world.faults.add({ kind: 'gateway', service: 'consentService', status: 404, method: 'PUT' })
+  await world.averba.consents.revoke(which)
+  await passTime(world, minuteMs, 27 * 60)
+  const deferred = await eventsOf(world, 'effect.deferred')
+  const dueAt = ({ data }: { data: unknown }) => Date.parse((data as { dueAt: string }).dueAt) // Each has it.
+  const waits = deferred.map(event => (dueAt(event) - Date.parse(event.at)) / minuteMs)
+  expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 15, 15])
+  expect(Math.max(...waits)).toBe(15)
+  const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .*; given up after 2[45] hours$/)
+  expect(await eventsOf(world, 'effect.parked')).toMatchObject([{ data: { reason } }])
+  expect((await world.averba.consents.standing(which)).reason).toBe('uncertain')
+})
+
+test('a validation that a gateway answers is unknown, never sent again, and its answer is kept', async () => {
+  const { averba, clock, faults, requests } = await openWorld()
+  await faults.add({ kind: 'gateway', service: 'validationService', status: 404, method: 'POST' })
+  const sent = () => requests.filter(({ service }) => service === 'validationService').length
+  const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
+  await faults.clear()
+  await passTime({ averba, clock }, dayMs, 3)
+  expect(sent()).toBe(1)
+  const { effect } = outcome
+  expect(await averba.effects.get(effect)).toMatchObject({
+    reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /),
+    unread: { httpStatus: 404, form: 'html', text: expect.stringContaining('404 from a gateway') },
+  })
+})
+
+test('of readings that somebody else answers, the first answer in a row is kept, without the CPF', async () => {
+  let page = 0
+  const world = await openWorld({
+    intercept: async (request, forward) => {
+      if (!request.url.includes('/consentimentos/')) return forward(request)
+      page += 1
+      return pageOf(`${page}: nada em ${request.url}, protocolo 12345678`)
+    },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  await passTime(world, minuteMs, 30)
+  const kept = await eventsOf(world, 'effect.deferred')
+  expect(kept).toHaveLength(1)
+  const [call] = await averba.effects.list({ state: 'deferred' })
+  const found = await averba.effects.get(call?.id ?? '')
+  expect(found?.attempts).toBeGreaterThan(3)
+  expect(found?.unread).toMatchObject({ at: kept[0]?.at, httpStatus: 404, form: 'html' })
+  expect(found?.unread?.text).toMatch(/^<html><h1>1: nada em .*, protocolo \*\*\*</)
+  expect(found?.unread?.text).not.toContain(samples.cpf)
+  await averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
+  const erased = await averba.effects.get(call?.id ?? '')
+  expect(erased?.unread).toBeDefined()
+  expect(erased?.unread).not.toHaveProperty('text')
+})
+
+test('a host declares what an answer of its service means', async () => {
+  const answers = [{ status: 404, contains: 'inexistente', means: 'declined' }] as const
+  const { world, which } = await givenConsent(
+    'ATIVO',
+    async (request, forward) => (request.method === 'PUT' ? pageOf('registro inexistente') : forward(request)),
+    { averba: { consentService: consentServiceWith({ answers }) } },
+  )
+  expect(await world.averba.consents.revoke(which)).toMatchObject({ status: 'declined', problem: { status: 404 } })
+})
