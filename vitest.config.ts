@@ -9,6 +9,9 @@ const whole = [
   'test/campaign/campaign.test.ts',
 ]
 
+/** What needs nginx in the path: `npm run test:nginx`. */
+const nginx = 'test/nginx/*.test.ts'
+
 export default defineConfig({
   test: {
     globalSetup: 'test/support/run-folder.ts',
@@ -21,11 +24,14 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: whole,
+          exclude: [...whole, nginx],
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
+      },
+      {
+        test: { name: 'nginx', include: [nginx], testTimeout: 30_000 },
       },
       {
         test: { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },

@@ -1,5 +1,6 @@
 import type { Certificate } from '../adapters/credentials/certificate.ts'
 import type { Source } from '../adapters/credentials/secret.ts'
+import { proxyFromEnvironment } from '../adapters/http/outbound-proxy.ts'
 import { type HttpSocket, openSocket, type SocketOptions } from '../adapters/http/transport.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
@@ -18,11 +19,15 @@ export function clientCertificateOf(
   return portal.authenticate.certificate
 }
 
-/** With which authority and client certificate a service is connected to. */
-export function tlsOf(options: HostOptions, service: ServiceName): Pick<SocketOptions, 'ca' | 'certificate'> {
-  const ca = options[service]?.ca
+/** With which authority and client certificate, and through which proxy, a service is connected to. */
+export function connectionOf(
+  options: HostOptions,
+  service: ServiceName,
+): Pick<SocketOptions, 'ca' | 'certificate' | 'proxyFor'> {
+  const { ca, proxy } = options[service] ?? {}
   const certificate = clientCertificateOf(options, service)
-  return { ...(ca !== undefined && { ca }), ...(certificate && { certificate }) }
+  const proxyFor = proxy === 'environment' ? proxyFromEnvironment() : proxy === undefined ? undefined : () => proxy
+  return { ...(ca !== undefined && { ca }), ...(certificate && { certificate }), ...(proxyFor && { proxyFor }) }
 }
 
 /** The HTTP client of each service: with its own sockets, or the host's `fetch`. */
@@ -47,7 +52,7 @@ export function createHttpClients(
           message: 'a client certificate could not be renewed: the previous one stays in use',
           error: code,
         }),
-      ...tlsOf(options, service),
+      ...connectionOf(options, service),
     })
     sockets.push(socket)
     return socket.fetch

@@ -89,6 +89,17 @@ class AnswerDeclaration {
 class ServiceOptions {
   /** The certificate authority to trust instead of the system's, as PEM text. */
   readonly ca?: string | undefined = shown(pem, 'authority')
+  /**
+   * The proxy that connections go through, by `CONNECT`: its address, which may have a user name and a password, or
+   * `environment` for `HTTPS_PROXY` and `NO_PROXY`. None when absent.
+   */
+  readonly proxy? = optional(
+    text.refine(
+      proxy => proxy === 'environment' || /^https?:$/.test(URL.parse(proxy)?.protocol ?? ''),
+      'it is neither an http or https address nor environment',
+    ),
+    "'environment'",
+  )
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
   readonly answers?: readonly AnswerDeclaration[] = optional(
     z.array(group(AnswerDeclaration), 'it is not a list'),

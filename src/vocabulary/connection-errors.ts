@@ -10,8 +10,8 @@ export class UnsentError extends Error {
   override readonly name = 'UnsentError'
   readonly code: string
 
-  constructor(code: string) {
-    super(withExplanation(code))
+  constructor(code: string, message: string = withExplanation(code)) {
+    super(message)
     this.code = code
   }
 }

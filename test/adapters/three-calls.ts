@@ -20,7 +20,7 @@ interface Target {
 }
 
 /** The clients over real sockets: one call of each kind, as the engine performs it. */
-export function openThreeCalls(target: Target, options: Omit<SocketOptions, 'clock'>) {
+export function openThreeCalls(target: Target, options: Partial<SocketOptions>) {
   const socket = openSocket({ clock: systemClock, ...options })
   const { consentUrl, validationUrl: baseUrl, service, tokens, consent } = target
   const performers = createPerformers(socket.fetch, { consentUrl, validation: { baseUrl, service, tokens } })

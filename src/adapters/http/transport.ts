@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
 import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
@@ -7,6 +9,8 @@ import type { Certificate, UsableCertificate } from '../credentials/certificate.
 import { RenewedCertificate } from '../credentials/renewed-certificate.ts'
 import type { Source } from '../credentials/secret.ts'
 import { limitBytes, readBounded } from './answer-body.ts'
+import { openTunnel, type ProxyChoice } from './outbound-proxy.ts'
+import { skipContinue } from './skip-continue.ts'
 
 type Undici = typeof import('undici')
 
@@ -27,6 +31,8 @@ export interface SocketOptions {
   readonly budgetMs?: number
   readonly bodyBytesMax?: number
   readonly localAddress?: string
+  /** The proxy that a connection goes through, by `CONNECT`. */
+  readonly proxyFor?: ProxyChoice
   /** Sends what is meant for `host:port` to another address; the certificate is still checked by name. */
   readonly connectTo?: (authority: string) => { host: string; port: number } | undefined
 }
@@ -90,12 +96,9 @@ export function openSocket(options: SocketOptions) {
   }
 }
 
-function createAgent(
-  { Agent, buildConnector }: Undici,
-  options: SocketOptions,
-  certificate: UsableCertificate | undefined,
-): Agent {
-  const { ca, localAddress, connectTo, budgetMs = defaultBudgetMs } = options
+function createAgent(undici: Undici, options: SocketOptions, certificate: UsableCertificate | undefined): Agent {
+  const { Agent, buildConnector } = undici
+  const { ca, localAddress, connectTo, proxyFor, budgetMs = defaultBudgetMs } = options
   const tls = {
     ...(ca !== undefined && { ca }),
     ...(certificate && { cert: certificate.cert, key: certificate.key }),
@@ -111,17 +114,31 @@ function createAgent(
       const port = target.port || (target.protocol === 'https:' ? '443' : '80')
       const to = connectTo?.(`${target.hostname}:${port}`)
       const redirected = to && { hostname: to.host, port: String(to.port), servername: target.hostname }
-      connector({ ...target, ...redirected, localAddress: localAddress ?? null }, (...connected) => {
-        const [error, socket] = connected
-        // Nothing is written before the connection exists, so the request was not sent.
-        if (error) return callback(new UnsentError(nodeErrorCode(error)), null)
-        // TLS 1.3 refuses our certificate only after we began to send: report that alert, not the closed connection.
-        socket?.once('error', reason => socket.destroy(reason))
-        callback(...connected)
-      })
+      const connect = (tunnel?: Duplex) =>
+        connector(
+          { ...target, ...redirected, localAddress: localAddress ?? null, ...through(tunnel) },
+          (...connected) => {
+            const [error, socket] = connected
+            // Nothing is written before the connection exists, so the request was not sent.
+            if (error) return callback(new UnsentError(nodeErrorCode(error)), null)
+            // TLS 1.3 refuses our certificate only after we began to send: report that, not the closed connection.
+            socket?.once('error', reason => socket.destroy(reason))
+            if (socket) skipContinue(socket)
+            callback(...connected)
+          },
+        )
+      const proxy = proxyFor?.(target.hostname, port)
+      if (proxy === undefined) return connect()
+      const authority = `${to?.host ?? target.hostname}:${to?.port ?? port}`
+      openTunnel(undici, proxy, authority, budgetMs).then(connect, (error: UnsentError) => callback(error, null))
     },
     allowH2: false,
   })
+}
+
+/** TLS runs over any stream, which undici types as a socket. */
+function through(tunnel: Duplex | undefined): { httpSocket?: Socket } {
+  return tunnel ? { httpSocket: tunnel as Socket } : {}
 }
 
 interface PendingRequest {

@@ -16,7 +16,7 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
-import { tlsOf } from '../http-clients.ts'
+import { connectionOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 import { checkOptionShape } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
@@ -178,7 +178,7 @@ function checkAccess(store: string): CheckResult {
 async function tryToken(options: HostOptions, clock: Clock): Promise<CheckResult | undefined> {
   const { tokenService, fetch } = options
   if (!tokenService) return undefined
-  const socket = openSocket({ clock, ...tlsOf(options, 'tokenService') })
+  const socket = openSocket({ clock, ...connectionOf(options, 'tokenService') })
   try {
     return await tryCredentials({ ...tokenService, clock, fetch: fetch ?? socket.fetch })
   } finally {

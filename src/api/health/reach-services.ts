@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { clockSkewMaxMs } from '../../vocabulary/instant.ts'
 import { type ServiceName, serviceNames } from '../../vocabulary/names.ts'
 import type { HealthCheck } from '../health-check.ts'
-import { tlsOf } from '../http-clients.ts'
+import { connectionOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 
 /** Tries to reach each configured service, and compares our clock with theirs. Never throws. */
@@ -18,7 +18,7 @@ export async function reachServices(options: HostOptions, clock: Clock): Promise
   const reaching = serviceNames.map(async name => {
     const address = addresses[name]
     if (address === undefined) return []
-    const socket = { clock, ...tlsOf(options, name), ...(fetch && { fetch }) }
+    const socket = { clock, ...connectionOf(options, name), ...(fetch && { fetch }) }
     return [{ name, ...(await tryReach(address, socket)) }]
   })
   const reached = (await Promise.all(reaching)).flat()

@@ -137,8 +137,8 @@ export class EffectRunner {
       return made
     })
     const ms = this.#elapsedMs() - began
-    const unread = outcome.unread && ({ unread: foreignCodeIn(outcome.reason ?? '') ?? 'other' } as const)
-    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms, ...unread })
+    const unread = foreignCodeIn(outcome.reason ?? '') ?? (outcome.unread && 'other')
+    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms, ...(unread && { unread }) })
     return outcome
   }
 

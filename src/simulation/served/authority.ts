@@ -80,6 +80,8 @@ export async function createAuthority(now: number, authorityName = 'averba simul
       issue(names[0] ?? 'localhost', serverAuth, names, new Date(now - hourMs)),
     /** Issues a client certificate; the simulated services identify the client by this name. */
     issueClient: (clientName: string) => issue(clientName, clientAuth, []),
+    /** Issues a client certificate that expired an hour before the authority was created. */
+    issueExpiredClient: (clientName: string) => issue(clientName, clientAuth, [], new Date(now - hourMs)),
   }
 }
 

@@ -1,10 +1,19 @@
-import { expect, test } from 'vitest'
+import { createServer } from 'node:http'
+import { beforeAll, expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
+import { createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { consentServiceWith, openWorld } from '../../support/world.ts'
+import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
+
+let own: IssuedCertificate
+
+beforeAll(async () => {
+  own = await (await createAuthority(Date.now())).issueClient('gestora')
+})
 
 const pageOf = (text: string) => new Response(`<html><h1>${text}</h1></html>`, { status: 404 })
 
@@ -101,4 +110,24 @@ test('a host declares what an answer of its service means', async () => {
     { averba: { consentService: consentServiceWith({ answers }) } },
   )
   expect(await world.averba.consents.revoke(which)).toMatchObject({ status: 'declined', problem: { status: 404 } })
+})
+
+test('a proxy of the options is used, and one that refuses is named in the outcome and in health', async () => {
+  const proxy = createServer().on('connect', (_, socket) => void socket.end('HTTP/1.1 407 No\r\n\r\n'))
+  const address = `http://ana:senha@127.0.0.1:${await listenUntilEnd(proxy)}`
+  const lines: LogLine[] = []
+  const averba = await openEngine({
+    store: ':memory:',
+    logger: line => void lines.push(line),
+    consentService: consentServiceWith({ baseUrl: 'https://servico.exemplo.br', proxy: address, certificate: own }),
+  })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const outcome = await averba.consents.sync({ subject })
+  expect(outcome).toMatchObject({ status: 'deferred', reason: 'PROXY_REFUSED: the outbound proxy answered 407' })
+  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(/^1 call got .*\(PROXY_REFUSED\): ask who runs the proxy; see effects.get; /),
+  })
+  expect(lines.filter(({ error }) => error === 'PROXY_REFUSED')).toHaveLength(1)
+  expect(JSON.stringify(lines)).not.toContain('senha')
 })

@@ -1,0 +1,152 @@
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { proxyFromEnvironment } from '../../../src/adapters/http/outbound-proxy.ts'
+import { openSocket } from '../../../src/adapters/http/transport.ts'
+import { tryReach } from '../../../src/adapters/http/try-reach.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
+import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
+import { serveHttps } from '../../../src/simulation/served/serve.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+
+/** What stands between us and a service: interim answers, and a proxy that connections go through. */
+
+const clock = systemClock
+let authority: Authority
+
+beforeAll(async () => {
+  authority = await createAuthority(clock.now())
+})
+
+describe('an unasked 100 Continue', () => {
+  const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
+  const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
+  const withHeader = 'HTTP/1.1 100 Continue\r\nx-trace: 1\r\n\r\n'
+
+  /** Answers each request with these pieces, each in its own TLS record. */
+  async function ask(pieces: readonly string[], times = 1): Promise<string[]> {
+    const server = createTlsServer(await authority.issueServer(['localhost']), socket => {
+      socket.setNoDelay(true)
+      socket.on('data', () => {
+        const rest = [...pieces]
+        const send = () => {
+          const piece = rest.shift()
+          if (piece !== undefined) socket.write(piece, () => setImmediate(send))
+        }
+        send()
+      })
+    })
+    const port = await listenUntilEnd(server)
+    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, budgetMs: 5_000 }))
+    const seen: string[] = []
+    for (let n = 0; n < times; n++) {
+      const response = await client.fetch(new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x=1' }))
+      seen.push(`${response.status} ${await response.text()}`)
+    }
+    return seen
+  }
+
+  test.each([
+    ['with the answer', [interim + answer]],
+    ['before the answer', [interim, answer]],
+    ['twice, once with a header', [interim, withHeader, answer]],
+    ['byte by byte', [...(interim + answer)]],
+    ['cut within its name', ['HTTP/1.1 10', `0 Continue\r\n\r\n${answer}`]],
+    ['not at all', [answer]],
+    ['not at all, in two pieces', ['HTTP/1.1 2', '00 OK\r\ncontent-length: 2\r\n\r\n{}']],
+  ])('loses no answer: it comes %s', async (_, pieces) => {
+    expect(await ask(pieces, 2)).toEqual(['200 {}', '200 {}'])
+  })
+
+  test('in a body is a part of it', async () => {
+    const body = `${interim}x`
+    const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`
+    expect(await ask([head, body])).toEqual([`200 ${body}`])
+  })
+
+  test('without an end is no answer', async () => {
+    await expect(ask(['HTTP/1.1 100 Continue\r\n', 'x: '.padEnd(20_000, 'y')])).rejects.toThrow()
+  })
+})
+
+describe('a proxy', () => {
+  /** A proxy for `CONNECT`, and what it was asked for. */
+  async function givenProxy(status = 200) {
+    const seen: { authority: string | undefined; credentials: string | undefined }[] = []
+    const server = createServer()
+    server.on('connect', ({ url, headers }, socket) => {
+      seen.push({ authority: url, credentials: headers['proxy-authorization'] })
+      if (status !== 200) return void socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
+      const [host = '', port = ''] = (url ?? '').split(':')
+      const onward = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        onward.pipe(socket).pipe(onward)
+      })
+      for (const each of [onward, socket]) each.on('error', () => undefined)
+    })
+    const port = await listenUntilEnd(server)
+    return { seen, port }
+  }
+
+  async function givenService() {
+    const clients: (string | undefined)[] = []
+    const own = await authority.issueServer(['localhost'])
+    const served = closeAtEnd(
+      await serveHttps(
+        async (_, peer) => {
+          clients.push(peer.clientName)
+          return Response.json({})
+        },
+        { ...own, clientCa: authority.ca },
+      ),
+    )
+    return { clients, address: `https://localhost:${served.port}/` }
+  }
+
+  test('connections go through it, with our client certificate to the service', async () => {
+    const { clients, address } = await givenService()
+    const proxy = await givenProxy()
+    const certificate = await authority.issueClient('gestora')
+    const proxyFor = () => `http://ana:s%40nha@127.0.0.1:${proxy.port}`
+    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, proxyFor }))
+    for (let n = 0; n < 2; n++) expect((await client.fetch(new Request(address))).status).toBe(200)
+    expect(clients).toEqual(['gestora', 'gestora'])
+    const credentials = `Basic ${Buffer.from('ana:s@nha').toString('base64')}`
+    // The simulated service closes each connection.
+    const through = { authority: new URL(address).host, credentials }
+    expect(proxy.seen).toEqual([through, through])
+  })
+
+  test.each([407, 403, 502])('that answers %i sends nothing on, and is named', async status => {
+    const { clients, address } = await givenService()
+    const { port } = await givenProxy(status)
+    const options = { clock, ca: authority.ca, proxyFor: () => `http://ana:senha@127.0.0.1:${port}` }
+    const client = closeAtEnd(openSocket(options))
+    await expect(client.fetch(new Request(address))).rejects.toMatchObject({
+      name: 'UnsentError',
+      message: `PROXY_REFUSED: the outbound proxy answered ${status}`,
+    })
+    expect(clients).toEqual([])
+    expect(await tryReach(address, options)).toMatchObject({
+      isReached: false,
+      detail: expect.stringMatching(/^PROXY_REFUSED: .* ask who runs the proxy$/),
+    })
+  })
+
+  test('that cannot be reached defers', async () => {
+    const client = closeAtEnd(openSocket({ clock, proxyFor: () => 'http://127.0.0.1:1' }))
+    await expect(client.fetch(new Request('https://localhost:1/'))).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('of the environment is used but for the names of NO_PROXY', () => {
+    const proxyFor = proxyFromEnvironment({ HTTPS_PROXY: 'http://p:1', no_proxy: 'a.br, .b.br,c.br:8443 *.d.br' })
+    const direct = ['a.br', 'x.a.br', 'A.br', 'b.br', 'x.b.br', 'y.d.br']
+    expect(direct.filter(host => proxyFor(host, '443') !== undefined)).toEqual([])
+    for (const host of ['xa.br', 'c.br', 'e.br']) expect(proxyFor(host, '443'), host).toBe('http://p:1')
+    expect(proxyFor('c.br', '8443')).toBeUndefined()
+    expect(proxyFromEnvironment({ HTTPS_PROXY: 'http://p:1', NO_PROXY: '*' })('a.br', '443')).toBeUndefined()
+    expect(proxyFromEnvironment({})('a.br', '443')).toBeUndefined()
+  })
+})
