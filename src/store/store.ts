@@ -8,6 +8,7 @@ import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabul
 import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
 import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
+import { checkSchema } from './checks/check-schema.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
 import {
@@ -115,6 +116,7 @@ export class Store<E extends EventMap = EventMap> {
     const connection = await (medium?.open() ?? openFile(path))
     try {
       await connection.transact(() => prepareTables(connection, path))
+      if (connection.dialect === 'sqlite') await connection.read(() => checkSchema(path))
       await connection.read(() => checkEnd(path))
       const began = await connection.read(() => readAt(options.schemas ?? upcasters, 1))
       const create = () => openKeyring(options, began === undefined)

@@ -3,6 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { withoutGuards } from '../support/use-database.ts'
 import { checkLog } from './check-log.ts'
 import { type AcknowledgedMessage, createAppend, openStore, parseMessages } from './load.ts'
 import { logName, Scratch } from './scratch.ts'
@@ -37,7 +38,7 @@ function damagedCopy(damage: (path: string) => void): string {
 const sql = (text: string) => (path: string) => {
   const database = new Sqlite(path)
   database.pragma('foreign_keys = off')
-  database.exec(`drop trigger event_no_update; drop trigger event_no_delete; ${text}`)
+  withoutGuards(database, () => database.exec(text))
   database.close()
 }
 

@@ -16,7 +16,7 @@ import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { encrypt } from '../../src/vault/cryptography.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
-import { useDatabase } from '../support/use-database.ts'
+import { useDatabase, withoutGuards } from '../support/use-database.ts'
 
 test('neither backup nor restore overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)
@@ -110,8 +110,8 @@ test('a damaged store cannot be backed up, and a damaged backup cannot be restor
   const store = await makeSampleStore(2)
   const [backup, elsewhere] = [temporaryStore(), temporaryStore()]
   await backupStore({ store, to: backup })
-  const change = "drop trigger event_no_update; update event set header = header || ' ' where position = 3"
-  const tamper = (path: string) => useDatabase(path, database => database.exec(change))
+  const change = "update event set header = header || ' ' where position = 3"
+  const tamper = (path: string) => useDatabase(path, database => withoutGuards(database, () => database.exec(change)))
   tamper(backup)
   const restoring = restoreStore({ backup, store: elsewhere, keys: `${store}.keys` })
   await expect(restoring).rejects.toMatchObject({ code: 'CORRUPT' })

@@ -9,3 +9,13 @@ export function useDatabase<T>(path: string, work: (database: Database) => T, op
     database.close()
   }
 }
+
+/** Changes events as the file's owner could: without the guards of the log, which are put back afterwards. */
+export function withoutGuards<T>(database: Database, work: () => T): T {
+  const select = "select name, sql from sqlite_schema where type = 'trigger'"
+  const guards = database.prepare<[], { name: string; sql: string }>(select).all()
+  for (const { name } of guards) database.exec(`drop trigger "${name}"`)
+  const result = work()
+  for (const { sql } of guards) database.exec(sql)
+  return result
+}

@@ -1,0 +1,61 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { rows, type Steps } from '../database/connection.ts'
+import { createTables } from '../database/schema.ts'
+
+interface SchemaEntry {
+  readonly type: string
+  readonly name: string
+  readonly table: string
+  readonly sql: string | null
+}
+
+/** Our tables, indexes and triggers by name, as SQLite keeps their statements. */
+const ours = new Map(
+  createTables('sqlite').flatMap(statement => {
+    const [, name] = /^create (?:table|index|trigger) (\w+)/.exec(statement) ?? []
+    return name === undefined ? [] : [[name, plain(statement)] as const]
+  }),
+)
+
+/**
+ * Checks that a SQLite file has the tables, indexes and guards of averba, and no trigger or view of others: a trigger
+ * changes what is written, and a dropped guard lets events be changed.
+ *
+ * @throws {AverbaError} `CORRUPT`
+ */
+export function* checkSchema(path: string): Steps<void> {
+  const faults = yield* findSchemaFaults()
+  if (faults.length === 0) return
+  throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, {
+    hint: 'Find out who changed the file. Drop what is foreign, or restore a backup beside it',
+    path,
+  })
+}
+
+/** Describes how the schema of a SQLite file differs from that of averba. Tables of views are compared elsewhere. */
+export function* findSchemaFaults(): Steps<string[]> {
+  const found = yield* rows<SchemaEntry>({
+    sql: 'select type, name, tbl_name as "table", sql from sqlite_schema order by type, name',
+    parameters: [],
+  })
+  const byName = new Map(found.map(entry => [entry.name, entry]))
+  const missing = [...ours].flatMap(([name, statement]) => {
+    const entry = byName.get(name)
+    if (!entry) return `its ${kindOf(statement)} "${name}" is missing`
+    return plain(entry.sql ?? '') === statement ? [] : `its ${entry.type} "${name}" was changed`
+  })
+  const foreign = found.flatMap(({ type, name, table, sql }) => {
+    const mayBe = ours.has(name) || type === 'table' || (type === 'index' && (sql === null || !ours.has(table)))
+    return mayBe ? [] : `it has a foreign ${type} "${name}"`
+  })
+  return [...missing, ...foreign]
+}
+
+function kindOf(statement: string): string {
+  return statement.split(' ')[1] ?? ''
+}
+
+/** SQLite keeps a statement as it was written, but for the case of its first words. */
+function plain(sql: string): string {
+  return sql.replace(/\s+/g, ' ').trim().toLowerCase()
+}
