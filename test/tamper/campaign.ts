@@ -1,15 +1,16 @@
 import { copyFileSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { AverbaError, openAverba, verifyLog } from '../../src/index.ts'
+import { AverbaError, diagnoseStore, openAverba, verifyLog } from '../../src/index.ts'
 import { eraseSamplePersons } from '../support/explained-absences.ts'
 import { makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import type { Mutation } from './mutations.ts'
 
-/** A tried mutation, with the checks that found it. */
+/** A tried mutation, with the checks that found it, and whether doctor calls a store well that does not open. */
 export interface TriedMutation {
   readonly mutation: Mutation
   readonly found: readonly string[]
+  readonly isUntold: boolean
 }
 
 /** Makes a closed log with all kinds of rows, an older copy of it, and another log, with their keyrings and marks. */
@@ -43,10 +44,29 @@ export async function tryAll(sample: string, mutations: readonly Mutation[]): Pr
     const store = temporaryStore()
     for (const end of beside) copyFileSync(`${sample}${end}`, `${store}${end}`)
     mutation.apply(store)
-    tried.push({ mutation, found: await findFaults(store) })
+    const found = await findFaults(store)
+    const isUntold = (await isWell(store)) && !(await opens(store))
+    tried.push({ mutation, found, isUntold })
     rmSync(dirname(store), { recursive: true })
   }
   return tried
+}
+
+async function isWell(store: string): Promise<boolean> {
+  return diagnoseStore({ store, isDeep: true }).then(
+    ({ problems }) => problems.length === 0,
+    () => false,
+  )
+}
+
+async function opens(store: string): Promise<boolean> {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+  try {
+    await (await openAverba({ store, receiver })).close()
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The checks that find a fault in a store. */

@@ -15,8 +15,12 @@ const formatGroup = (group: string, each: readonly TriedMutation[]) => {
 for (const [group, each] of groups) console.log(formatGroup(group, each))
 const missed = tried.filter(each => each.found.length === 0)
 for (const { mutation } of missed) console.log(`UNDETECTED  ${mutation.group}: ${mutation.name}`)
+const untold = tried.filter(each => each.isUntold)
+for (const { mutation } of untold) console.log(`DOES NOT OPEN, AND DOCTOR IS WELL  ${mutation.group}: ${mutation.name}`)
 console.log('')
 console.log('Not tried, because it is not evidence:')
 for (const [subject, reason] of Object.entries(noEvidence)) console.log(`  ${subject.padEnd(width)}  ${reason}`)
-if (missed.length > 0) process.exitCode = 1
-if (process.argv.includes('--json')) console.log(JSON.stringify({ mutations: tried.length, undetected: missed.length }))
+if (missed.length + untold.length > 0) process.exitCode = 1
+if (process.argv.includes('--json')) {
+  console.log(JSON.stringify({ mutations: tried.length, undetected: missed.length, untold: untold.length }))
+}

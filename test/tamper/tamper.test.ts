@@ -9,7 +9,7 @@ beforeAll(async () => {
 
 test('an unchanged sample has no faults', async () => {
   const unchanged = { group: '', name: '', apply: () => undefined }
-  expect(await tryAll(sample, [unchanged])).toEqual([{ mutation: unchanged, found: [] }])
+  expect(await tryAll(sample, [unchanged])).toEqual([{ mutation: unchanged, found: [], isUntold: false }])
 })
 
 test('one mutation of every group is detected; npm run test:tamper tries all of them', async () => {
@@ -19,4 +19,6 @@ test('one mutation of every group is detected; npm run test:tamper tries all of 
   const tried = await tryAll(sample, [...first.values()])
   const missed = tried.filter(each => each.found.length === 0)
   expect(missed.map(({ mutation }) => `${mutation.group}: ${mutation.name}`)).toEqual([])
+  // Doctor says of every store that does not open what is wrong.
+  expect(tried.filter(({ isUntold }) => isUntold).map(({ mutation }) => mutation.group)).toEqual([])
 }, 120_000)

@@ -98,13 +98,16 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
  * @throws {AverbaError} `ROLLED_BACK`
  */
 export function* checkAgainstMark(path: string, signer: Signer, mark: string): Steps<void> {
+  const fault = findSignerFault(signer, mark) ?? (yield* findMarkContradiction(mark))
+  if (fault !== undefined) throw rolledBackError(path, fault)
+}
+
+/** Describes why the signer of a keyring cannot have made a mark; `undefined` if it did. */
+export function findSignerFault(signer: Signer, mark: string): string | undefined {
   const note = parseNote(mark)
   const checkpoint = parseCheckpoint(mark)
-  if (!note || !checkpoint) throw rolledBackError(path, damagedMark)
-  if (!isSignedBy(signer, note, checkpoint.origin))
-    throw rolledBackError(path, 'its high-water mark is that of another log')
-  const fault = yield* findMarkContradiction(mark)
-  if (fault !== undefined) throw rolledBackError(path, fault)
+  if (!note || !checkpoint) return damagedMark
+  return isSignedBy(signer, note, checkpoint.origin) ? undefined : 'its high-water mark is that of another log'
 }
 
 /**

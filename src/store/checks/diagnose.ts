@@ -6,7 +6,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { findMarkContradiction, readMark } from '../checkpoints/high-water-mark.ts'
+import { findMarkContradiction, findSignerFault, readMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { requiredPragmas } from '../database/sqlite.ts'
@@ -76,7 +76,7 @@ const monthsMax = 12
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
   // Read before the log: a later mark may be ahead of the snapshot.
-  const mark = compareWithMark(store)
+  const mark = findMark(store)
   using snapshot = await Snapshot.open(store)
   // A cut-off last page may read as anything, so the quick checks would be misleading.
   if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
@@ -90,8 +90,8 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     ...snapshot.run(findSchemaFaults).map(fault => `schema: ${fault}`),
     ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
     ...found.problems,
-    ...(isDeep ? await describeUnopenedKeys(snapshot, keys, options.entropy) : []),
-    ...mark(snapshot),
+    ...(isDeep ? await checkWithKeys(snapshot, mark, keys, options.entropy) : []),
+    ...describeMark(snapshot, mark),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
   ]
   const size = readSize(snapshot, store, facts.position)
@@ -128,29 +128,39 @@ function findQuickFaults(snapshot: Snapshot, found: readonly ViewProgress[], vie
   ]
 }
 
-/** Reads the mark beside a store, if any. The result compares a snapshot with it. */
-function compareWithMark(store: string): (snapshot: Snapshot) => string[] {
+/** The mark beside a store, if any, or why it cannot be read. */
+interface FoundMark {
+  readonly text?: string | undefined
+  readonly fault?: string
+}
+
+function findMark(store: string): FoundMark {
   try {
-    const mark = readMark(markPath(store))
-    return snapshot => {
-      const fault = mark && snapshot.run(() => findMarkContradiction(mark))
-      return fault ? [`mark: the log cannot be opened with it: ${fault}`] : []
-    }
+    return { text: readMark(markPath(store)) }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return () => [`mark: the log cannot be opened with it: ${error.message}`]
+    return { fault: error.message }
   }
 }
 
-/** Checks the keys, unless the keyring's root key is held elsewhere. */
-async function describeUnopenedKeys(
+/** Describes how a mark contradicts the log, if it does. */
+function describeMark(snapshot: Snapshot, { text, fault }: FoundMark): string[] {
+  const found = fault ?? (text === undefined ? undefined : snapshot.run(() => findMarkContradiction(text)))
+  return found === undefined ? [] : [`mark: the log cannot be opened with it: ${found}`]
+}
+
+/** Checks the keys and who signed the mark, unless the keyring's root key is held elsewhere. */
+async function checkWithKeys(
   snapshot: Snapshot,
+  { text: mark }: FoundMark,
   { path, epochs }: KeysFound,
   entropy: Entropy,
 ): Promise<string[]> {
   if (epochs === undefined || !holdsRootKey(path)) return []
   const keyring = await openKeyringFile(path, entropy)
-  return snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
+  const unopened = snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
+  const foreign = mark === undefined ? undefined : findSignerFault(keyring.signer, mark)
+  return foreign === undefined ? unopened : [...unopened, `mark: the log cannot be opened with it: ${foreign}`]
 }
 
 function readSize(snapshot: Snapshot, store: string, events: number) {

@@ -32,7 +32,7 @@ export function migrationStatements(
  */
 export function* readTablesVersion(path: string, newest = migrations.length): Steps<number> {
   const version = (yield* first(db.selectFrom('head').select('schema')))?.schema
-  if (version !== undefined && version <= newest) return version
+  if (version !== undefined && version >= 1 && version <= newest) return version
   const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${newest}`
   throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })
 }
