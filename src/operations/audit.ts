@@ -34,7 +34,8 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   // Read before the log: a mark written meanwhile would be ahead of the snapshot.
   const mark = readMarkText(others.mark ?? markPath(store))
   using snapshot = await Snapshot.open(store)
-  const given = { ...others, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
+  const isMarkGiven = others.mark !== undefined
+  const given = { ...others, isMarkGiven, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
   const all = { ...given, views, indexKinds, entropy: systemEntropy }
   return await verifyStore(snapshot, all)
 }
@@ -59,7 +60,10 @@ function checkGivenMark(mark: string | undefined): void {
 }
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
-export type VerifyLogOptions = { readonly store: string } & Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds'>
+export type VerifyLogOptions = { readonly store: string } & Omit<
+  VerifyStoreOptions,
+  'views' | 'entropy' | 'indexKinds' | 'isMarkGiven'
+>
 
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return

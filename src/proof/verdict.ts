@@ -13,7 +13,8 @@ import {
  *
  * - `broken`: it contradicts itself, or something outside of it.
  * - `self-consistent`: it does not contradict itself.
- * - `held`: it also continues a checkpoint that was kept outside of it.
+ * - `held`: it also continues a checkpoint that was kept outside of it: that, its key or the keyring was given, and not
+ *   read from the log.
  * - `anchored`: a witness has also signed a checkpoint of it.
  */
 export type Level = 'broken' | 'self-consistent' | 'held' | 'anchored'
@@ -57,6 +58,8 @@ export interface Evidence {
   readonly witnesses: readonly VerifierKey[]
   /** A checkpoint that was kept outside of the log. */
   readonly mark: string | undefined
+  /** Whether the caller gave the mark, and it was not read from beside the log. */
+  readonly isMarkGiven: boolean
   /** How a fault of the mark begins. */
   readonly markName: string
   /** Why the log is not compared with a checkpoint from outside, without a mark. */
@@ -68,13 +71,13 @@ export interface Evidence {
  * not prove. `verifyEvents` adds the events to the verifier, and gives what it found.
  */
 export async function verifyLog(
-  { checkpoints: given, keys, isKeyGiven, witnesses, mark, markName, notHeldReason }: Evidence,
+  { checkpoints: given, keys, isKeyGiven, witnesses, mark, isMarkGiven, ...words }: Evidence,
   faults: Faults,
   verifyEvents: (verifier: LogVerifier, covered: Pick<Verdict, 'signed' | 'held'>) => Promise<LogVerified>,
 ): Promise<Verdict> {
   const { checkpoints, ...anchors } = await verifyCheckpoints(given, keys, witnesses, faults)
   const kept = mark === undefined ? undefined : await verifyCheckpoint(mark, keys)
-  if (typeof kept === 'string') faults.add('mark', `${markName} ${kept}`)
+  if (typeof kept === 'string') faults.add('mark', `${words.markName} ${kept}`)
   const points = [...checkpoints, ...(typeof kept === 'object' ? [kept] : [])].sort((a, b) => a.size - b.size)
   const held = typeof kept === 'object' ? kept.size : 0
   const signed = checkpoints.at(-1)?.size ?? 0
@@ -82,10 +85,12 @@ export async function verifyLog(
   const verified = await verifyEvents(verifier, { signed, held })
   faults.addAll(verifier.faults.list())
   const found = { ...verified, ...anchors, signed, held, faults: faults.list(), checkpoints: given.length }
-  const level = levelOf(found)
+  // Who can write the file can sign a history of their own, with a mark beside it and their key in it.
+  const isFromOutside = isKeyGiven || isMarkGiven
+  const level = levelOf(found, isFromOutside)
   const next = {
     broken: 'It has faults.',
-    'self-consistent': notHeldReason,
+    'self-consistent': held > 0 ? notFromOutside : words.notHeldReason,
     held: 'None of the given witnesses has signed a checkpoint of it.',
     anchored: '',
   }[level]
@@ -94,10 +99,13 @@ export async function verifyLog(
 
 type Findings = Omit<Verdict, 'level' | 'next' | 'unproven'>
 
-function levelOf({ faults, held, anchored }: Findings): Level {
+const notFromOutside =
+  'The mark beside the log is signed with a key that was read from the log itself: give a key, a mark or the keyring from elsewhere.'
+
+function levelOf({ faults, held, anchored }: Findings, isFromOutside: boolean): Level {
   if (faults.length > 0) return 'broken'
   if (anchored > 0) return 'anchored'
-  return held > 0 ? 'held' : 'self-consistent'
+  return held > 0 && isFromOutside ? 'held' : 'self-consistent'
 }
 
 function listUnproven(level: Level, isKeyGiven: boolean, found: Findings): string[] {

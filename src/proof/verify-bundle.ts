@@ -43,6 +43,7 @@ export async function verifyBundle(read: ReadFile, options: VerifyBundleOptions 
     isKeyGiven: options.keys !== undefined,
     witnesses: witnesses.map(parseGivenKey),
     mark,
+    isMarkGiven: true,
     markName: 'the given checkpoint',
     notHeldReason: 'No checkpoint from another source was given to compare it with.',
   }

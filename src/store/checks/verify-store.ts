@@ -24,6 +24,8 @@ export interface VerifyStoreOptions extends CheckOptions {
   readonly rootKey?: Keys
   /** A signed checkpoint that was kept elsewhere, or the path of its file; `<store>.mark` when absent. */
   readonly mark?: string
+  /** Whether the mark comes from elsewhere, and was not read from beside the store. */
+  readonly isMarkGiven: boolean
   readonly witnesses?: readonly string[]
 }
 
@@ -45,13 +47,13 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
 }
 
 const noEvidence: Evidence = {
-  ...{ checkpoints: [], keys: [], isKeyGiven: false, witnesses: [], mark: undefined },
+  ...{ checkpoints: [], keys: [], isKeyGiven: false, witnesses: [], mark: undefined, isMarkGiven: false },
   markName: 'the high-water mark',
   notHeldReason: 'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
 }
 
 async function gatherEvidence(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Evidence> {
-  const { witnesses = [], mark } = options
+  const { witnesses = [], mark, isMarkGiven } = options
   const own = await findVerifierKeys(snapshot, options, faults)
   const stored = snapshot.run(readCheckpoints)
   for (const [i, { number, size, note }] of stored.entries()) {
@@ -61,6 +63,7 @@ async function gatherEvidence(snapshot: Snapshot, options: VerifyStoreOptions, f
   return {
     ...{ ...noEvidence, ...own, witnesses: parseVerifierKeys(witnesses) },
     checkpoints: stored.map(({ note, anchor }) => ({ note, anchor: anchor ?? undefined })),
+    isMarkGiven,
     mark: mark?.includes('\n') ? mark : readMark(mark ?? markPath(snapshot.path)),
   }
 }

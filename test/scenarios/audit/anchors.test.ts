@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openAverba, verifyLog } from '../../../src/index.ts'
@@ -186,4 +186,24 @@ test('an older copy keeps its level, and every verdict says that newer events ma
     expect(verdict).toMatchObject({ level, faults: [] })
     expect(unproven.join()).toContain(`That it is the newest copy: events after ${events} may be missing`)
   }
+})
+
+test('a log is held only by something that was not read from it', async () => {
+  const store = temporaryStore()
+  const averba = await openEngine({ store })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  const mark = await averba.audit.checkpoint()
+  const [began] = await Array.fromAsync(averba.log.read({ types: ['log.began'] }))
+  await averba.close()
+  const levelOf = async (given: object) => (await verifyLog({ store, ...given })).level
+  expect(await levelOf({})).toBe('held')
+  rmSync(`${store}.keys`)
+  const { level, next, held } = await verifyLog({ store })
+  expect({ level, isCompared: held > 0, next }).toEqual({
+    level: 'self-consistent',
+    isCompared: true,
+    next: expect.stringContaining('read from the log itself: give a key, a mark or the keyring'),
+  })
+  expect(await levelOf({ mark })).toBe('held')
+  expect(await levelOf({ keys: [began?.data.key] })).toBe('held')
 })
