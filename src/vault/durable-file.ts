@@ -1,6 +1,9 @@
 import {
   closeSync,
+  existsSync,
+  fstatSync,
   fsyncSync,
+  linkSync,
   lstatSync,
   openSync,
   readFileSync,
@@ -27,19 +30,48 @@ export function writeDurably(path: string, text: string): void {
 /**
  * Replaces or creates a file of mode 0600 atomically, durable when it returns. For a link, the target is replaced.
  * Removes a leftover of a crash under the temporary name, so two writers must not use the same `suffix` at a time.
+ *
+ * @param discard what is done with the former file once it is replaced; it is only forgotten when absent
  */
-export function replaceDurably(path: string, text: string, suffix: string): void {
+export function replaceDurably(path: string, text: string, suffix: string, discard?: (former: string) => void): void {
   const target = resolveLinks(path)
   const temporary = `${target}.${suffix}`
+  const former = `${target}.former`
   rmSync(temporary, { force: true })
   try {
     writeDurably(temporary, text)
+    if (discard) keepFormer(target, former, discard)
     renameSync(temporary, target)
   } catch (error) {
     rmSync(temporary, { force: true })
     throw error
   }
   syncToDisk(dirname(target), 'folder')
+  if (discard && existsSync(former)) discardFormer(former, discard)
+}
+
+/** Gives a file a second name, under which it can be discarded once another one has taken its first. */
+function keepFormer(target: string, former: string, discard: (former: string) => void): void {
+  // Left by a process that died here.
+  if (existsSync(former)) discardFormer(former, discard)
+  if (existsSync(target)) linkSync(target, former)
+}
+
+/** A file that died before it was replaced has both names: only its second one is removed. */
+function discardFormer(former: string, discard: (former: string) => void): void {
+  if (lstatSync(former).nlink === 1) discard(former)
+  rmSync(former)
+}
+
+/** Overwrites what a file holds. A file system that copies on write, or a snapshot, may still have it. */
+export function overwrite(path: string): void {
+  const descriptor = openSync(path, 'r+')
+  try {
+    writeWhole(descriptor, Buffer.alloc(fstatSync(descriptor).size))
+    fsyncSync(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /** Writes all bytes: on a nearly full disk one write call may write only the first part. */

@@ -4,7 +4,8 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { withFileErrors } from '../vocabulary/file-errors.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { replaceDurably, syncToDisk, writeDurably } from './durable-file.ts'
+import { type HmacKey, hmac } from './cryptography.ts'
+import { overwrite, replaceDurably, syncToDisk, writeDurably } from './durable-file.ts'
 
 /** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
 export interface KeyringFile {
@@ -16,6 +17,8 @@ export interface KeyringFile {
   readonly epochs: Readonly<Record<string, string>>
   /** Erasures that are missing from backups which still open. */
   readonly erased?: RememberedErasures
+  /** A keyed digest of all other members, in base64: without the root key none of them can be changed or put back. */
+  readonly mac?: string
 }
 
 /**
@@ -50,14 +53,15 @@ export function damagedKeyringError(path: string): AverbaError {
 function parseKeyring(text: string): KeyringFile {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
-  const { format, id, root, digest, epochs, erased } = file as Partial<KeyringFile> // Checked member by member below.
+  // Checked member by member below.
+  const { format, id, root, digest, epochs, erased, mac } = file as Partial<KeyringFile>
   const isRooted = typeof root === 'string' || typeof digest === 'string'
-  if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs) {
+  if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs || typeof mac !== 'string') {
     throw new TypeError('The keyring lacks a member')
   }
   if (erased !== undefined && !areErasures(erased)) throw new TypeError('The keyring has other erasures')
   const holder = { ...(root !== undefined && { root }), ...(digest !== undefined && { digest }) }
-  return { format, id, ...holder, epochs, ...(erased !== undefined && { erased }) }
+  return { format, id, ...holder, epochs, ...(erased !== undefined && { erased }), mac }
 }
 
 /**
@@ -81,10 +85,11 @@ export function createKeyringFileAt(path: string, file: KeyringFile, entropy: En
   }
 }
 
-/** Lists the temporary copies that crashed processes left beside a keyring. Each one holds its keys. */
+/** Lists the copies that crashed processes left beside a keyring, temporary or former. Each one holds its keys. */
 export function findLeftoverCopies(path: string): string[] {
   const name = basename(path)
-  const isCopy = (file: string) => file.startsWith(`${name}.`) && copySuffix.test(file.slice(name.length))
+  const isCopy = (file: string) =>
+    file === `${name}.former` || (file.startsWith(`${name}.`) && copySuffix.test(file.slice(name.length)))
   try {
     return readdirSync(dirname(path))
       .filter(isCopy)
@@ -95,14 +100,14 @@ export function findLeftoverCopies(path: string): string[] {
 }
 
 /**
- * Replaces a keyring file atomically, durable when it returns. For a link, the target is replaced. Only one process may
- * do so at a time.
+ * Replaces a keyring file atomically, durable when it returns, and overwrites the former one: it may open data that is
+ * erased now. For a link, the target is replaced. Only one process may do so at a time.
  *
  * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written
  */
 export function replaceKeyringFile(path: string, file: KeyringFile): void {
   try {
-    replaceDurably(path, serializeKeyring(file), 'new')
+    replaceDurably(path, serializeKeyring(file), 'new', overwrite)
   } catch (cause) {
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   }
@@ -110,6 +115,11 @@ export function replaceKeyringFile(path: string, file: KeyringFile): void {
 
 const copyBytes = 8
 const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
+
+/** Copies a keyring file with the digest of its other members. */
+export function authenticate({ mac: _, ...file }: KeyringFile, key: HmacKey): KeyringFile {
+  return { ...file, mac: hmac(key, serializeKeyring(file)).toString('base64') }
+}
 
 function serializeKeyring(file: KeyringFile): string {
   return `${JSON.stringify(file, null, 2)}\n`

@@ -3,6 +3,7 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, type HmacKey, hmac, hmacKey, type KeyringSigner } from './cryptography.ts'
 import {
+  authenticate,
   createKeyringFileAt,
   damagedKeyringError,
   type ErasureToRemember,
@@ -43,6 +44,8 @@ interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
   readonly digest: HmacKey
+  /** Authenticates the file of the keyring. */
+  readonly mac: HmacKey
   readonly signer: KeyringSigner
 }
 
@@ -141,8 +144,8 @@ export class Keyring {
     const { root } = this.#opened.file
     const wrapped =
       root === undefined
-        ? await requireKeys(this.#location.keys).wrap(key)
-        : encrypt(decodeRootKey(root), key, `epoch ${this.epoch + 1}`, this.#entropy)
+        ? await requireKeys(this.#location.keys).wrap(key, epochName(this.epoch + 1))
+        : encrypt(decodeRootKey(root), key, epochName(this.epoch + 1), this.#entropy)
     return { key: createSecretKey(key), wrapped: encodeKey(wrapped) }
   }
 
@@ -189,8 +192,9 @@ export class Keyring {
   }
 
   #replaceFile(file: KeyringFile): void {
-    if (this.#location.path !== undefined) replaceKeyringFile(this.#location.path, file)
-    this.#opened = { ...this.#opened, file }
+    const authentic = authenticate(file, this.#opened.mac)
+    if (this.#location.path !== undefined) replaceKeyringFile(this.#location.path, authentic)
+    this.#opened = { ...this.#opened, file: authentic }
   }
 }
 
@@ -249,14 +253,17 @@ export async function inspectKeyringFile(
 /** Creates the content of a keyring file with its own root key and one epoch. */
 function newRootedFile(entropy: Entropy): KeyringFile {
   const root = encodeKey(entropy.bytes(32))
-  const epoch = encrypt(decodeRootKey(root), entropy.bytes(32), 'epoch 1', entropy)
+  const epoch = encrypt(decodeRootKey(root), entropy.bytes(32), epochName(1), entropy)
   const id = `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`
-  return { format: 1, id, root, epochs: { 1: encodeKey(epoch) } }
+  const file = { format: 1, id, root, epochs: { 1: encodeKey(epoch) } } as const
+  return authenticate(file, macKey(decodeKey(root)))
 }
 
 async function newFileUnder(keys: Keys, entropy: Entropy): Promise<KeyringFile> {
-  const [digest, epoch] = await Promise.all([keys.wrap(entropy.bytes(32)), keys.wrap(entropy.bytes(32))])
-  return { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } }
+  const secret = entropy.bytes(32)
+  const [digest, epoch] = await Promise.all([keys.wrap(secret, 'digest'), keys.wrap(entropy.bytes(32), epochName(1))])
+  const file = { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } } as const
+  return authenticate(file, macKey(secret))
 }
 
 /**
@@ -277,9 +284,10 @@ async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undef
   try {
     const epochs = new Map<number, KeyObject>()
     for (const [epoch, wrapped] of Object.entries(file.epochs))
-      epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped))))
-    const digest = await unwrap(decodeKey(file.digest ?? ''))
-    return { file, epochs, digest: hmacKey(Buffer.from(digest)), signer: deriveSigner(digest) }
+      epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped), epochName(Number(epoch)))))
+    const digest = await unwrap(decodeKey(file.digest ?? ''), 'digest')
+    const mac = checkMac(file, digest)
+    return { file, epochs, digest: hmacKey(Buffer.from(digest)), mac, signer: deriveSigner(digest) }
   } catch (cause) {
     throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
   }
@@ -289,9 +297,26 @@ function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
   const root = decodeRootKey(file.root ?? '')
   const epochs = new Map<number, KeyObject>()
   for (const [epoch, wrapped] of Object.entries(file.epochs))
-    epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), `epoch ${epoch}`)))
+    epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), epochName(Number(epoch)))))
   const digest = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
-  return { file, epochs, digest, signer: deriveSigner(root.export()) }
+  return { file, epochs, digest, mac: checkMac(file, root.export()), signer: deriveSigner(root.export()) }
+}
+
+/** The name of an epoch, bound into its wrapped key: the key of another one does not open in its place. */
+function epochName(epoch: number): string {
+  return `epoch ${epoch}`
+}
+
+/** The key that authenticates a keyring file, from the secret that only its root key opens. */
+export function macKey(secret: Uint8Array): HmacKey {
+  return hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba keyring mac v1', 32)))
+}
+
+/** Returns the key that authenticates a keyring file. Throws when a member was changed. */
+function checkMac(file: KeyringFile, secret: Uint8Array): HmacKey {
+  const key = macKey(secret)
+  if (authenticate(file, key).mac !== file.mac) throw new TypeError('The keyring was changed')
+  return key
 }
 
 /** Gives the external keys, which a keyring without a root key needs. */

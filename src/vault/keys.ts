@@ -10,9 +10,10 @@ import { decrypt, encrypt } from './cryptography.ts'
 export interface Keys {
   /** Identifies the root key, and must not change while the key stays the same. */
   readonly id: string
-  wrap(key: Uint8Array): Promise<Uint8Array>
-  /** Reverses `wrap`. Rejects when the bytes were not wrapped by this key. */
-  unwrap(wrapped: Uint8Array): Promise<Uint8Array>
+  /** Wraps a key. `name` says which, such as `epoch 3`: bind it in, as the encryption context of the service. */
+  wrap(key: Uint8Array, name: string): Promise<Uint8Array>
+  /** Reverses `wrap`. Rejects when the bytes were not wrapped by this key, under this name. */
+  unwrap(wrapped: Uint8Array, name: string): Promise<Uint8Array>
   /** Called when an epoch of the keyring was destroyed. Delete copies of its key here. */
   destroyEpoch(epoch: number): Promise<void>
 }
@@ -54,8 +55,8 @@ function rootKeys(root: Uint8Array, entropy: Entropy): Keys {
   const digest = hash('sha256', Buffer.concat([Buffer.from('averba root key v1\0'), root]), 'hex')
   return {
     id: `keys_${digest.slice(0, 20)}`,
-    wrap: async plain => encrypt(key, plain, associatedData, entropy),
-    unwrap: async wrapped => decrypt(key, wrapped, associatedData),
+    wrap: async (plain, name) => encrypt(key, plain, `${associatedData} ${name}`, entropy),
+    unwrap: async (wrapped, name) => decrypt(key, wrapped, `${associatedData} ${name}`),
     destroyEpoch: async () => undefined,
   }
 }

@@ -17,6 +17,7 @@ import { encrypt } from '../../src/vault/cryptography.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../support/use-database.ts'
+import { writeKeyring } from '../support/write-keyring.ts'
 
 test('neither backup nor restore overwrites a file, or leaves one when it fails', async () => {
   const store = await makeSampleStore(2)
@@ -78,7 +79,7 @@ test('a restore requires the right keyring, and takes the one beside the store o
   const keys = `${stranger}.keys`
   const hint = expect.stringMatching(/^It needs the keyring keys_\w+ with the epochs 1$/)
   // The same seed gives the same keyring: this one is told apart by its id alone.
-  writeFileSync(keys, readFileSync(keys, 'utf8').replace('keys_', 'keys_0'))
+  writeKeyring(keys, JSON.parse(readFileSync(keys, 'utf8').replace('keys_', 'keys_0')))
   await expect(restoreStore({ backup, store: other, keys })).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
   expect(readdirSync(dirname(other))).toEqual([])
   copyFileSync(`${store}.keys`, `${backup}.keys`)
@@ -96,13 +97,13 @@ test('a restore refuses a keyring beside the store that lacks an epoch, even wit
   const root = createSecretKey(Buffer.from(file.root, 'base64'))
   const second = encrypt(root, systemEntropy.bytes(32), 'epoch 2', systemEntropy).toString('base64')
   // The same keyring by its id, which was restored too old or too new.
-  writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { 2: second } }))
+  writeKeyring(`${other}.keys`, { ...file, epochs: { 2: second } })
   await expect(restoreStore({ backup, store: other, keys: `${store}.keys` })).rejects.toMatchObject({
     code: 'KEYS_MISMATCH',
     message: expect.stringContaining(`${other}.keys": the epoch 1 is missing in the keyring`),
   })
   writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { ...epochs, 2: second } }))
-  await restoreStore({ backup, store: other, keys: `${store}.keys` })
+  writeKeyring(`${other}.keys`, { ...file, epochs: { ...epochs, 2: second } })
   await (await openAverba({ store: other })).close()
 })
 

@@ -1,8 +1,12 @@
 import { execFileSync } from 'node:child_process'
 import {
   chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   realpathSync,
@@ -11,10 +15,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulation/index.ts'
 import { resolveMark } from '../../src/store/checkpoints/high-water-mark.ts'
+import { overwrite, replaceDurably } from '../../src/vault/durable-file.ts'
+import { findLeftoverCopies } from '../../src/vault/keyring-file.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { openWorld } from '../support/world.ts'
 
@@ -117,4 +123,29 @@ test('a mark is written through a link, even when its target does not exist yet'
   }
   expect(realpathSync(`${path}.mark`)).toBe(realpathSync(kept))
   expect(readdirSync(dirname(kept))).toEqual(['mark'])
+})
+
+test.each([
+  ['no process died', () => undefined],
+  ['a process died before the file was replaced', (path: string) => linkSync(path, `${path}.former`)],
+  ['a process died after it was replaced', (path: string) => writeFileSync(`${path}.former`, 'an older secret')],
+])('a former file is overwritten once another took its place, also when %s', (_, prepare) => {
+  const path = temporaryStore()
+  writeFileSync(path, 'a secret that is erased')
+  prepare(path)
+  const left = openSync(path, 'r')
+  const died = existsSync(`${path}.former`) ? openSync(`${path}.former`, 'r') : undefined
+  replaceDurably(path, 'new', 'new', overwrite)
+  expect(readFileSync(path, 'utf8')).toBe('new')
+  expect(readdirSync(dirname(path))).toEqual([basename(path)])
+  for (const descriptor of [left, ...(died === undefined ? [] : [died])]) {
+    expect(readFileSync(descriptor).every(byte => byte === 0)).toBe(true)
+    closeSync(descriptor)
+  }
+})
+
+test('a former keyring that a process left is reported', () => {
+  const path = temporaryStore()
+  writeFileSync(`${path}.former`, '')
+  expect(findLeftoverCopies(path)).toEqual([`${path}.former`])
 })

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
+import type { KeyringFile } from '../../src/vault/keyring-file.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { passTime } from '../support/pass-time.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
@@ -54,7 +55,7 @@ test('a log under a root key from the environment opens only with that key', asy
   await made.close()
   expect(lines).toMatchObject([{ path: `${store}.keys` }])
   const file = JSON.parse(readFileSync(`${store}.keys`, 'utf8'))
-  expect(Object.keys(file)).toEqual(['format', 'id', 'digest', 'epochs'])
+  expect(Object.keys(file)).toEqual(['format', 'id', 'digest', 'epochs', 'mac'])
   expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
 
   expect(await tryOpening(store)).toBe('KEYS_MISSING')
@@ -136,4 +137,29 @@ test("an owner's key moves to the new epoch, and its old copy does not open with
   vault.forget()
   expect(() => vault.seal(key, 'p', 'x')).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH' }))
   expect(() => vault.seal(newer, 'p', 'x')).not.toThrow()
+})
+
+test.each([
+  ['an erasure forgotten', ({ erased: _, ...file }: KeyringFile) => file],
+  ['an epoch put back', (file: KeyringFile) => ({ ...file, epochs: { ...file.epochs, 9: file.epochs[2] ?? '' } })],
+  ['its epochs exchanged', (file: KeyringFile) => ({ ...file, epochs: { 2: file.epochs[3], 3: file.epochs[2] } })],
+  ['its digest cut', (file: KeyringFile) => ({ ...file, mac: file.mac?.slice(0, 8) })],
+])('a keyring with %s does not open', async (_, change) => {
+  const store = temporaryStore()
+  const keys = keysFrom(randomBytes(32).toString('base64'))
+  const made = await openEngine({ store, keys })
+  for (const cpf of ['25774435016', '52998224725']) {
+    const subject = await made.consents.enrol({ cpf })
+    await made.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
+  }
+  await made.settle()
+  await made.close()
+  const path = `${store}.keys`
+  const file: KeyringFile = JSON.parse(readFileSync(path, 'utf8'))
+  expect(Object.keys(file.epochs)).toEqual(['1', '2', '3'])
+  expect(Object.keys(file.erased ?? {})).toHaveLength(2)
+  writeFileSync(path, JSON.stringify(change(file)))
+  expect(await tryOpening(store, keys)).toBe('KEYS_MISMATCH')
+  writeFileSync(path, JSON.stringify(file))
+  expect(await tryOpening(store, keys)).toBe('opens')
 })

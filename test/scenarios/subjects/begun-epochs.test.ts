@@ -42,10 +42,10 @@ test('a log opens while an erasure begins an epoch after the keyring was read', 
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const slow: Keys = {
     ...held,
-    async unwrap(wrapped) {
+    async unwrap(wrapped, name) {
       asked.resolve()
       await answered.promise
-      return held.unwrap(wrapped)
+      return held.unwrap(wrapped, name)
     },
   }
   const opening = openAverba({ store, clock, keys: slow })
