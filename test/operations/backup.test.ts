@@ -102,8 +102,8 @@ test('a restore refuses a keyring beside the store that lacks an epoch, even wit
     code: 'KEYS_MISMATCH',
     message: expect.stringContaining(`${other}.keys": the epoch 1 is missing in the keyring`),
   })
-  writeFileSync(`${other}.keys`, JSON.stringify({ ...file, epochs: { ...epochs, 2: second } }))
   writeKeyring(`${other}.keys`, { ...file, epochs: { ...epochs, 2: second } })
+  await restoreStore({ backup, store: other, keys: `${store}.keys` })
   await (await openAverba({ store: other })).close()
 })
 

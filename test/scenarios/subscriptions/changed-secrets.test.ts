@@ -320,3 +320,11 @@ test('a secret that is read only when the call is sent needs no other apply', as
   expect(await isDelivered(world)).toBe(true)
   expect(await checkOf(averba)).toMatchObject({ ok: true })
 })
+
+test('an event in another case needs the secrets of the declared one, beside an event without secrets', async () => {
+  const { world } = await given(ask => ({ subscriptions: [{ evento, chaveSecreta: ask }, { evento: 'aberto' }] }))
+  const { averba } = world
+  const shouted = evento.toUpperCase()
+  expect([await statusOf(averba, 'outra', shouted), await statusOf(averba, first, shouted)]).toEqual([401, 200])
+  expect(await statusOf(averba, 'outra', 'aberto')).toBe(200)
+})

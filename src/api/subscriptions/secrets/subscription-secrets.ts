@@ -87,8 +87,12 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
     return found
   }
 
+  /** The declared events whose secrets count for a name: its own, else those of another case, else all. */
   function eventosFor(evento: string): string[] {
-    return declarations.isDeclared(evento) ? [evento] : declarations.all.map(each => each.evento)
+    if (declarations.isDeclared(evento)) return [evento]
+    const declared = declarations.all.map(each => each.evento)
+    const sameName = declared.filter(each => each.toLowerCase() === evento.toLowerCase())
+    return sameName.length > 0 ? sameName : declared
   }
 
   /** The secrets that a notification of a declared event may carry. */
