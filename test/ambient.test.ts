@@ -22,6 +22,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'runtime/clock.ts': 'the system clock',
       'runtime/event-loop.ts': 'waits for turns of the event loop',
       'adapters/http/transport.ts': 'the time limit of a real socket is in real time',
+      'adapters/http/outbound-proxy.ts': 'the time limit of a tunnel over real sockets',
       'cli/commands/dev.ts': 'waits for another process in real time',
     },
   },
@@ -61,6 +62,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       /(?<!\.|\w|async )fetch\((?!request: )|globalThis|node:(https?|http2|net|tls|dgram|dns)'|'undici'|\bWebSocket\b/,
     allowed: {
       'adapters/http/transport.ts': 'the only sockets of the clients',
+      'adapters/http/outbound-proxy.ts': 'the tunnels that these sockets go through',
       'api/options.ts': 'an example for the configuration of a host',
       'simulation/served/serve.ts': 'the simulated services as real servers',
       'adapters/receiver/serve-receivers.ts': 'the receiver as a real server',

@@ -32,10 +32,7 @@ export type HealthChecks = Readonly<Partial<Record<HealthCheck['name'], () => Pr
  * Summarizes the calls that have not ended. Unknown outcomes are reported, but do not fail the check. `left` has the
  * ids of the due calls that wait for a process with another address.
  */
-export function checkPending(
-  pending: readonly (ForeignCount & { readonly state: string })[],
-  left: readonly string[] = [],
-): CheckResult {
+export function checkPending(pending: readonly ForeignCount[], left: readonly string[] = []): CheckResult {
   const count = (state: string) =>
     pending.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')

@@ -74,6 +74,8 @@ class RetentionRules {
   readonly 'notification.body'? = optional(retentionRule, '{ days: 90 }')
   /** The details of consents. */
   readonly 'consent.detail'? = optional(retentionRule, "'until-settled'")
+  /** The answers to calls that were not understood. */
+  readonly 'call.answer'? = optional(retentionRule, '{ days: 90 }')
 }
 
 /** A form that you know a service to answer in, and what it means for the call. */
@@ -82,7 +84,7 @@ class AnswerDeclaration {
   readonly status = required(wholeNumber(300, 599), '404')
   /** A text in its body; any body when absent. */
   readonly contains? = optional(text, "'registro inexistente'")
-  /** `declined`: certainly not done; `deferred`: not done, and worth another attempt; `unknown`: perhaps done. */
+  /** `declined`: certainly not done; `deferred`: not done, and sent again, a paid call too; `unknown`: perhaps done. */
   readonly means = required(z.enum(['declined', 'deferred', 'unknown'], 'it is none of the three'), "'declined'")
 }
 
@@ -223,6 +225,12 @@ class ReceiverOptions {
     checked<readonly string[] | 'any'>(sources => sources === 'any' || parseRanges(sources)),
     "['127.0.0.0/8']",
   )
+  /**
+   * How many bytes an hour this process stores of notifications that anybody in the ranges can send: of events that you
+   * do not declare, or declare without secrets. 256 MiB by default, each counted with 4 KiB more; over it they are
+   * answered 503, and the portal keeps a failure record.
+   */
+  readonly unprovenBytesPerHourMax? = optional(wholeNumber(0), '256 * 1_048_576')
   /**
    * The master secret, at least 32 characters, for subscriptions without a `chaveSecreta`. Theirs is derived from it
    * with the event, the endpoint and a generation, which `subscriptions.rotate` raises. `openssl rand -base64 32` makes

@@ -48,7 +48,10 @@ function countWork(averba: Averba, registers: Registry[]): void {
   const attempts = counter('attempts', 'Ended attempts at calls, by operation and outcome.', ['operation', 'outcome'])
   const took = seconds('attempt', 'Time of an attempt at a call, by service.', attemptBuckets, ['service'])
   const tokens = counter('token_requests', 'Token requests that this process sent or tried to send.')
-  averba.on('attempted', ({ operation, outcome, ms }) => {
+  const unreadHelp = 'Answers that were not understood, by operation and whose they are.'
+  const unreadAnswers = counter('answers_unread', unreadHelp, ['operation', 'code'])
+  averba.on('attempted', ({ operation, outcome, ms, unread }) => {
+    if (unread !== undefined) unreadAnswers.inc({ operation, code: unread })
     attempts.inc({ operation, outcome })
     if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)
     if (operation === 'tokenService.requestToken') tokens.inc()

@@ -67,7 +67,10 @@ export function formatCount(count: number, noun: string): string {
 
 /** Formats pending calls, one line for each type and state. */
 export function formatPendingEffects(pending: Diagnosis['pending']): string[] {
-  return pending.map(({ type, state, count, dueAt }) => `  ${count} ${type}, ${state}, due from ${dueAt}`)
+  return pending.map(({ type, state, count, dueAt, foreign }) => {
+    const whose = foreign === null ? '' : ` (${foreign})`
+    return `  ${count} ${type}, ${state}${whose}, due from ${dueAt}`
+  })
 }
 
 /** Formats a number of bytes, such as "1.5 MB". */

@@ -39,6 +39,7 @@ export const englishRetained: Readonly<Record<string, string>> = {
   'validation.result': 'result of a validation',
   'notification.body': 'content of a notification',
   'consent.detail': 'full consent record',
+  'call.answer': 'answer that was not understood',
 }
 
 /** The English texts of all events. */

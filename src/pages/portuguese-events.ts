@@ -17,6 +17,7 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
   'validation.result': 'resultado da validação',
   'notification.body': 'conteúdo da notificação',
   'consent.detail': 'consentimento completo',
+  'call.answer': 'resposta que não foi compreendida',
 }
 
 /** The Brazilian Portuguese texts of all events. */

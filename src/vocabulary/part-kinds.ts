@@ -13,6 +13,7 @@ export const partKinds = {
     'portal.failuresListed/unreadable',
   ],
   'consent.detail': ['consent.described/detail'],
+  'call.answer': ['effect.deferred/answer', 'effect.parked/answer', 'effect.misunderstood/answer'],
 } as const
 
 /** A kind of parts that can be kept beyond an erasure, or for a limited time. */

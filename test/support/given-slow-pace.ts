@@ -8,7 +8,7 @@ export async function givenSlowPace(...commandIds: string[]) {
   const world: World = await openWorld({
     averba: { consentService: consentServiceWith({ requestsPerSecond: 1 / 60 }) },
     async intercept(request, forward) {
-      return isReady ? forward(request) : new Response('', { status: 429 })
+      return isReady ? forward(request) : Response.json({}, { status: 429 })
     },
   })
   const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })

@@ -30,6 +30,8 @@ export interface AnswerRule {
   /** The answer has one of these headers. */
   readonly headers?: readonly string[]
   readonly isOwn?: true
+  /** The call can be repeated or read back: it is not one that is sent only once. */
+  readonly isRepeatable?: true
   /** The body contains this text. */
   readonly contains?: string
   readonly means: AnswerMeaning
@@ -40,8 +42,10 @@ export interface AnswerRule {
  * 408, 429 and 503 nor what stands between us and a service, so this is our policy (`answers-1`).
  */
 export const answerRules: readonly AnswerRule[] = [
-  { statuses: [429, 429], means: 'deferred' },
-  { statuses: [503, 503], headers: ['retry-after'], means: 'deferred' },
+  { statuses: [429, 429], isOwn: true, means: 'deferred' },
+  { statuses: [503, 503], headers: ['retry-after'], isOwn: true, means: 'deferred' },
+  { statuses: [429, 429], isRepeatable: true, means: 'deferred' },
+  { statuses: [503, 503], headers: ['retry-after'], isRepeatable: true, means: 'deferred' },
   { statuses: [408, 408], means: 'unknown' },
   { statuses: [400, 499], isOwn: true, means: 'declined' },
   // What nginx answers: 400, with 495 or 496 only for those who ask for it.
@@ -74,22 +78,35 @@ interface SeenAnswer {
 /** How much of a body is looked at for a text. */
 const lookedAtMax = 16_384
 
-/** Returns what an answer that is no success means. What the host declared comes before the table. */
-export function meaningOf(
-  answer: SeenAnswer,
-  service: ServiceName,
+/** Returns what a host has declared of an answer, if anything. */
+export function declaredMeaning(
+  { status, text }: Pick<SeenAnswer, 'status' | 'text'>,
   declared: readonly DeclaredAnswer[] = [],
-): AnswerMeaning {
+): DeclaredAnswer['means'] | undefined {
+  const seen = text.slice(0, lookedAtMax)
+  return declared.find(each => each.status === status && seen.includes(each.contains ?? ''))?.means
+}
+
+/** Checks that a body has one of the forms in which a service speaks for itself. */
+export function isOwnForm(answer: Omit<SeenAnswer, 'status'>, service: ServiceName): boolean {
+  return ownForms[service].includes(formOf(answer))
+}
+
+/**
+ * Returns what an answer that is no success means, by the table.
+ *
+ * @param isOnce whether the call is sent only once
+ */
+export function meaningOf(answer: SeenAnswer, service: ServiceName, isOnce = false): AnswerMeaning {
   const { status, headers } = answer
   const text = answer.text.slice(0, lookedAtMax)
-  const told = declared.find(each => each.status === status && text.includes(each.contains ?? ''))
-  if (told) return told.means
-  const isOwn = ownForms[service].includes(formOf(answer))
+  const isOwn = isOwnForm(answer, service)
   const holds = (rule: AnswerRule) =>
     status >= rule.statuses[0] &&
     status <= rule.statuses[1] &&
     (rule.headers?.some(name => headers.has(name)) ?? true) &&
     (isOwn || !rule.isOwn) &&
+    (!isOnce || !rule.isRepeatable) &&
     text.includes(rule.contains ?? '')
   return answerRules.find(holds)?.means ?? 'unknown'
 }
@@ -100,14 +117,16 @@ export function formOf({ headers, text }: Omit<SeenAnswer, 'status'>): AnswerFor
   const value: unknown = parseJson(text)
   const object: unknown = Array.isArray(value) ? value[0] : value
   if (typeof object === 'object' && object !== null) {
-    const isNamed = headers.get('content-type')?.startsWith('application/problem+json')
-    return isNamed || hasProblemMember(object) ? 'problem' : 'json'
+    const isNamed = headers.get('content-type')?.toLowerCase().startsWith('application/problem+json')
+    return isNamed || hasProblemMembers(object) ? 'problem' : 'json'
   }
   if (isXmlFault(text)) return 'fault'
   return /^\s*<(!doctype html|html|head|body|title|h1|center)\b/i.test(text.slice(0, 1_000)) ? 'html' : 'other'
 }
 
-function hasProblemMember(body: object): boolean {
-  const { type, title, detail } = body as Readonly<Record<string, unknown>> // Of any form.
-  return [type, title, detail].some(each => typeof each === 'string')
+/** Checks that an object has at least two members of RFC 9457: others have a `type` or a `detail` too. */
+function hasProblemMembers(body: object): boolean {
+  const { type, title, detail, status } = body as Readonly<Record<string, unknown>> // Of any form.
+  const isText = (each: unknown) => typeof each === 'string'
+  return [isText(type), isText(title), isText(detail), Number.isInteger(status)].filter(Boolean).length >= 2
 }

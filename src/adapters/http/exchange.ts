@@ -9,7 +9,7 @@ import type { AttemptOutcome, Fact, PendingEffect } from '../../vocabulary/messa
 import type { ServiceName } from '../../vocabulary/names.ts'
 import { alwaysSend, type EffectClass, type MaySend } from '../../vocabulary/performer.ts'
 import { readBoundedText } from './answer-body.ts'
-import { type DeclaredAnswer, formOf, meaningOf } from './answer-meaning.ts'
+import { type DeclaredAnswer, declaredMeaning, formOf, isOwnForm, meaningOf } from './answer-meaning.ts'
 import { redactEcho } from './redact-echo.ts'
 
 /** An answer whose body has been read. */
@@ -111,6 +111,8 @@ export function malformedRequest(): AverbaError {
 function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: AnswerLimits | undefined): boolean {
   // A second attempt helps neither a wrong certificate nor too large an answer.
   if (error instanceof AverbaError || error instanceof OversizedError) return false
+  // A proxy that refuses our password may lock the account.
+  if (error instanceof UnsentError && foreignCodeIn(error.message)) return false
   // A request with its own limits may take most of a lease: there is no time for a second timeout.
   if (limits && error instanceof Error && error.name === 'TimeoutError') return false
   return error instanceof UnsentError || effectClass === 'read'
@@ -160,12 +162,16 @@ export function toOutcome<F extends Fact>(
   pending: Pick<PendingEffect, 'attempts' | 'reason'>,
 ): AttemptOutcome<F> {
   const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome<F> => {
-    const unread = answer && { unread: unreadAnswer(answer) }
+    const isUnread = answer && (answer.status < 300 || !isOwnForm(answer, reader.service))
+    const unread = isUnread && { unread: unreadAnswer(answer, reader.service) }
     return effectClass === 'read' || effectClass === 'idempotent'
       ? { status: 'deferred', reason, ...unread }
       : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()), ...unread }
   }
-  if (result.status === 'unsent') return { ...result, status: 'deferred' }
+  if (result.status === 'unsent') {
+    const wait = foreignCodeIn(result.reason) && { afterMs: foreignWaitMs(pending) }
+    return { ...result, status: 'deferred', ...wait }
+  }
   if (result.status === 'lost') return unknownOutcome(result.reason)
   const { answer } = result
   const { status } = answer
@@ -179,8 +185,9 @@ export function toOutcome<F extends Fact>(
   // A wait that cannot be read is none.
   const has = (name: string) => answer.headers.has(name) && (name !== 'retry-after' || afterMs !== undefined)
   const headers = { get: (name: string) => answer.headers.get(name), has }
-  const told = meaningOf({ ...answer, headers }, service, answers)
-  const meaning = told === 'declined' && reader.isAboutCall?.(answer) === false ? 'SERVICE_MISDIRECTED' : told
+  const byTable = meaningOf({ ...answer, headers }, service, effectClass === 'once')
+  const told = byTable === 'declined' && reader.isAboutCall?.(answer) === false ? 'SERVICE_MISDIRECTED' : byTable
+  const meaning = declaredMeaning(answer, answers) ?? told
   switch (meaning) {
     case 'deferred':
       return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
@@ -189,29 +196,44 @@ export function toOutcome<F extends Fact>(
     case 'unknown':
       return unknownOutcome(reason, answer)
     default:
-      return foreignOutcome(meaning, answer, serviceWords[service], effectClass, pending, unknownOutcome)
+      return foreignOutcome(meaning, answer, service, effectClass, pending, unknownOutcome)
   }
 }
 
 function foreignOutcome<F extends Fact>(
   code: ForeignCode,
   answer: HttpAnswer,
-  words: string,
+  service: ServiceName,
   effectClass: EffectClass,
   pending: Pick<PendingEffect, 'attempts' | 'reason'>,
   unknownOutcome: (reason: string, answer: HttpAnswer) => AttemptOutcome<F>,
 ): AttemptOutcome<F> {
-  const reason = `${code}: the address of the ${words} answered ${answer.status}, and the answer is not its own`
+  const reason = `${code}: the address of the ${serviceWords[service]} answered ${answer.status}, and the answer is not its own`
   if (effectClass === 'once') return unknownOutcome(reason, answer)
-  // Attempts that failed for another reason, such as an outage, do not count.
-  const before = foreignCodeIn(pending.reason) ? pending.attempts - 1 : 0
-  const afterMs = backoffMs(before, foreignBaseMs, foreignMaxMs)
-  return { status: 'deferred', reason, afterMs, isAnswered: true, unread: unreadAnswer(answer) }
+  return {
+    status: 'deferred',
+    reason,
+    afterMs: foreignWaitMs(pending),
+    isAnswered: true,
+    unread: unreadAnswer(answer, service),
+  }
 }
 
-function unreadAnswer(answer: HttpAnswer): UnreadAnswer {
-  const text = answer.redacted().slice(0, unreadMax).toWellFormed()
-  return { httpStatus: answer.status, form: formOf(answer), text }
+/** The first of these answers in a row is followed by a minute; then all attempts count, also those of an outage. */
+function foreignWaitMs({ reason, attempts }: Pick<PendingEffect, 'attempts' | 'reason'>): number {
+  return backoffMs(foreignCodeIn(reason) ? attempts - 1 : 0, foreignBaseMs, foreignMaxMs)
+}
+
+/** Members whose values are never kept: tokens, and the secrets of subscriptions, which may be those of others. */
+const secretMembers =
+  /("(?:access_token|refresh_token|id_token|chaveSecreta|chaveAutenticacao|conteudo|senha|password|secret|authorization)"\s*:\s*)"[^"]*"/gi
+
+function unreadAnswer(answer: HttpAnswer, service: ServiceName): UnreadAnswer {
+  const { status } = answer
+  // A success that cannot be read is full of what the service holds: only that of a person's call is kept.
+  const isTheirs = status < 300 && (service === 'tokenService' || service === 'portal')
+  const text = isTheirs ? '' : answer.redacted().replace(secretMembers, '$1"***"').slice(0, unreadMax).toWellFormed()
+  return { httpStatus: status, form: formOf(answer), text }
 }
 
 const retryAfterMaxMs = 24 * 3_600_000

@@ -31,22 +31,36 @@ export async function openTunnel(
   timeoutMs: number,
 ): Promise<Duplex> {
   const url = URL.parse(proxy)
-  if (!url || !/^https?:$/.test(url.protocol)) throw new UnsentError('PROXY_ADDRESS_INVALID')
-  const { username, password } = url
-  const credentials = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')
+  const credentials = url && readCredentials(url)
+  if (!credentials || !/^https?:$/.test(url.protocol))
+    throw new UnsentError('PROXY_ADDRESS_INVALID', 'the address of the proxy is not one of http or https')
   const client = new Client(url.origin, { connect: { timeout: timeoutMs }, allowH2: false })
   const connected = await client
     .connect({
       path: authority,
-      headers: { host: authority, ...(username !== '' && { 'proxy-authorization': `Basic ${credentials}` }) },
+      headers: { host: authority, ...(credentials !== ':' && { 'proxy-authorization': basic(credentials) }) },
       signal: AbortSignal.timeout(timeoutMs),
     })
     .catch((error: unknown) => {
       void client.destroy()
-      throw new UnsentError(nodeErrorCode(error) || 'UND_ERR_CONNECT_TIMEOUT')
+      const code = error instanceof DOMException ? 'UND_ERR_CONNECT_TIMEOUT' : nodeErrorCode(error)
+      throw new UnsentError(code, `the outbound proxy cannot be reached (${code})`)
     })
   const { statusCode, socket } = connected
-  if (statusCode === 200) return socket
+  if (statusCode >= 200 && statusCode < 300) return socket
   socket.destroy()
   throw new UnsentError('PROXY_REFUSED', `PROXY_REFUSED: the outbound proxy answered ${statusCode}`)
+}
+
+/** `user:password`, as they were before they were put into an address; `undefined` when they cannot have been. */
+function readCredentials({ username, password }: URL): string | undefined {
+  try {
+    return `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
+  } catch {
+    return undefined
+  }
+}
+
+function basic(credentials: string): string {
+  return `Basic ${Buffer.from(credentials).toString('base64')}`
 }

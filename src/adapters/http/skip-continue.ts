@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net'
 
-const interim = /^HTTP\/1\.[01] 100[ \r]/
+const interim = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/
 const interimLength = 'HTTP/1.1 100 '.length
 const endOfHead = Buffer.from('\r\n\r\n')
 const headMax = 16_384
 const nothing = Buffer.alloc(0)
 
 /**
- * Removes each `100 Continue` before an answer from what a connection receives: RFC 9110 (15.2) lets a server send it
- * unasked, and undici then closes the connection, so that the answer of a paid call is lost.
+ * Removes each interim answer, such as `100 Continue`, from what a connection receives: RFC 9110 (15.2) lets a server
+ * send it unasked, and undici then closes the connection, so that the answer of a paid call is lost.
  */
 export function skipContinue(socket: Socket): void {
   const read = socket.read.bind(socket)

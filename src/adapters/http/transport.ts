@@ -129,8 +129,11 @@ function createAgent(undici: Undici, options: SocketOptions, certificate: Usable
         )
       const proxy = proxyFor?.(target.hostname, port)
       if (proxy === undefined) return connect()
-      const authority = `${to?.host ?? target.hostname}:${to?.port ?? port}`
-      openTunnel(undici, proxy, authority, budgetMs).then(connect, (error: UnsentError) => callback(error, null))
+      const host = to?.host ?? target.hostname
+      const authority = `${host.includes(':') ? `[${host}]` : host}:${to?.port ?? port}`
+      openTunnel(undici, proxy, authority, budgetMs)
+        .then(connect)
+        .catch((error: Error) => callback(error, null))
     },
     allowH2: false,
   })

@@ -88,7 +88,7 @@ function describeFailure(
 
 /** Other errors already say what to do. */
 function connectionAdvice(words: string): string {
-  if (words.startsWith('PROXY_REFUSED')) return `: ${foreignAdvice.PROXY_REFUSED}`
+  if (words.includes('proxy')) return `: ${foreignAdvice.PROXY_REFUSED}`
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return ": correct its address, or this machine's resolver"
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/.test(words))
     return ': nothing listens at its address and port, or a firewall refuses'

@@ -4,7 +4,7 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { readProblem } from '../http/answer-body.ts'
-import { meaningOf } from '../http/answer-meaning.ts'
+import { declaredMeaning, meaningOf } from '../http/answer-meaning.ts'
 import {
   type Exchange,
   type ExchangeOptions,
@@ -272,7 +272,7 @@ function describeAnswer({ status, redacted }: HttpAnswer): string {
 function describeRefusal(answer: HttpAnswer, answers: ExchangeOptions['answers']): string {
   if (describeAnswer(answer).endsWith('PLAT-ER2033')) return loginPauseReason
   const reason = `the portal answered the login ${describeAnswer(answer)}`
-  const meaning = meaningOf(answer, 'portal', answers)
+  const meaning = declaredMeaning(answer, answers) ?? meaningOf(answer, 'portal')
   if (meaning === 'deferred' || meaning === 'unknown') return reason
   return `${meaning === 'declined' ? 'CREDENTIALS_REFUSED' : meaning}: ${reason}`
 }

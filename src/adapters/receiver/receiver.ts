@@ -4,9 +4,10 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
+import { StorageQuota } from './quota.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type Deadline, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
-import { clientAddress, forwardedHops, matchesSecrets, parseRanges } from './sender.ts'
+import { clientAddress, forwardedHops, matchesSecrets, needsSecret, parseRanges } from './sender.ts'
 
 /** A checked notification that is not stored yet. */
 export interface IncomingNotification {
@@ -32,6 +33,12 @@ export interface ReceiverOptions {
   /** Resolves when the notification is durable. */
   readonly store: (incoming: IncomingNotification) => Promise<void>
   readonly bodyBytesMax?: number
+  /** Whether the host declares an event: others may be sent by anybody in the ranges. */
+  readonly isDeclared?: (evento: string) => boolean
+  /** Bytes an hour to store of notifications that show no secret, or of no declared event: 256 MiB when absent. */
+  readonly unprovenBytesPerHourMax?: number
+  /** Called when a notification is answered 503 because that is spent. */
+  readonly onQuotaSpent?: (evento: string) => void
   /** Called for every answer, with the time that it took. */
   readonly onAnswered?: (status: number, ms: number) => void
   readonly tracing?: Tracing
@@ -68,6 +75,7 @@ interface ReceiverAnswer {
 /** The portal gives up after 3500 ms: our 503 must reach it before that. */
 const budgetMs = limits.processingMs - 500
 const defaultBodyBytesMax = 1_048_576
+const defaultUnprovenBytesPerHourMax = 256 * 1_048_576
 
 /** States the length, so that the answer ends with its head. */
 const noContent = { 'content-length': '0' }
@@ -87,6 +95,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
   const { tracing = noTracing } = options
   const elapsedMs = monotonicClock(clock)
+  const quota = new StorageQuota(options.unprovenBytesPerHourMax ?? defaultUnprovenBytesPerHourMax, elapsedMs)
 
   /** A wrong number of trusted proxies is the usual cause of a wrong 403. */
   const describeHops = ({ forwarded }: ReceivedHead) => {
@@ -109,7 +118,8 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   /** Checks the secrets, reads the body and stores it. No commit begins after the budget; one in progress continues. */
   async function accept(head: ReceivedHead, readBody: ReadBody, deadline: Deadline): Promise<ReceiverAnswer> {
     const { evento, contentLength } = head
-    const isKnown = matchesSecrets(head, await options.secretsOf(evento))
+    const candidates = await options.secretsOf(evento)
+    const isKnown = matchesSecrets(head, candidates)
     if (!isKnown && !(await options.recheck?.(head))) {
       return { status: 401, text: 'The secrets do not match' }
     }
@@ -117,6 +127,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
     if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }
     if (!body) return { status: 413, text: 'The body is too large' }
+    const isProven = candidates.some(needsSecret) && options.isDeclared?.(evento) !== false
+    if (!isProven && !quota.take(body.byteLength)) {
+      options.onQuotaSpent?.(evento)
+      return { status: 503, text: 'Too much was received that shows no secret' }
+    }
     await options.store({ evento, recipient: readRecipient(head), body })
     // The contract does not show which status means success: 200 is safe, 204 may not be.
     return { status: 200 }

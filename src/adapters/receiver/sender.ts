@@ -62,6 +62,11 @@ export function matchesSecrets(
   return matches.includes(true)
 }
 
+/** Checks that a candidate has a secret, which a notification must show. */
+export function needsSecret({ chaveSecreta, chaveAutenticacao }: Secrets): boolean {
+  return chaveSecreta !== undefined || chaveAutenticacao !== undefined
+}
+
 function digestSecrets(secret: string, authorization: string): Buffer {
   // Hex text, because `hash` takes three times as long to return bytes.
   return Buffer.from(hash('sha256', JSON.stringify([secret, authorization]), 'hex'))

@@ -3,7 +3,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import type { EffectClass, PerformersOf } from '../../vocabulary/performer.ts'
 import { type SecretSource, secretFrom } from '../credentials/secret.ts'
-import { meaningOf } from '../http/answer-meaning.ts'
+import { declaredMeaning, meaningOf } from '../http/answer-meaning.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type Bearer, readToken, refusesCredentials, writeRequestToken } from './protocol.ts'
 
@@ -149,7 +149,7 @@ export async function tryCredentials(
 }
 
 function credentialAdvice(answer: HttpAnswer, { answers }: CredentialOptions): string {
-  const meaning = meaningOf(answer, 'tokenService', answers)
+  const meaning = declaredMeaning(answer, answers) ?? meaningOf(answer, 'tokenService')
   if (meaning === 'deferred' || meaning === 'unknown') return 'try again later'
   if (meaning !== 'declined') return `${meaning}: ${foreignAdvice[meaning]}`
   return refusesCredentials(answer) ? 'correct the consumer key and secret' : foreignAdvice.SERVICE_MISDIRECTED

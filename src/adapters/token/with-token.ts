@@ -2,6 +2,7 @@ import { AverbaError, recordableMessage } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { readProblem } from '../http/answer-body.ts'
+import { isOwnForm } from '../http/answer-meaning.ts'
 import type { Exchange, HttpAnswer } from '../http/exchange.ts'
 
 /** A token to call with, or why no token can be had now. */
@@ -64,6 +65,8 @@ async function resend(
     if (newer.status !== 'held') return addCode(newer, code)
     const again = await send(newer.value)
     if (!isRejected(again)) return acceptToken(tokens, newer.value, again)
+    // Somebody else says it: the table of answers tells what that means.
+    if (!isOwnForm(again.answer, 'validationService')) return again
     const last = readCode(again.answer)
     return addCode(await tokens.giveUp(newer.value, last), last)
   } catch (error) {
@@ -84,7 +87,10 @@ function isRejected(result: Exchange): result is Extract<Exchange, { status: 'an
 }
 
 function acceptToken(tokens: TokenSource, token: string, result: Exchange): Exchange {
-  // A server in front of the service may answer 5xx without looking at any token.
-  if (result.status === 'answered' && result.answer.status < 500) tokens.reportAccepted(token)
+  if (result.status !== 'answered') return result
+  const { answer } = result
+  // What stands in front of the service answers without looking at any token.
+  const isOwn = answer.status < 300 || isOwnForm(answer, 'validationService')
+  if (answer.status < 500 && isOwn) tokens.reportAccepted(token)
   return result
 }

@@ -44,7 +44,10 @@ export interface CallDetail extends PendingEffect {
     readonly httpStatus: number
     /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
     readonly form: string
-    /** Its first 2,000 characters, with long numbers masked; absent once its data subject was erased. */
+    /**
+     * Its first 2,000 characters, with long numbers masked. Absent once its data subject was erased, for all but the
+     * first of several in a row, and for a validation in doubt, whose answer is with the validation.
+     */
     readonly text?: string
   }
 }

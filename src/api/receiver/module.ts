@@ -25,6 +25,12 @@ export function createReceiverModule(
     ...options.receiver,
     secretsOf: evento => secrets.candidatesFor(evento),
     recheck: head => secrets.recheck(head),
+    isDeclared: evento => declarations.isDeclared(evento),
+    onQuotaSpent(evento) {
+      refused.noteRefused(evento, 'QUOTA_SPENT')
+      const message = 'a notification was not stored: too much was received that shows no secret'
+      logLimited({ message, error: 'QUOTA_SPENT', ...eventoIfDeclared(evento) })
+    },
     async store(incoming) {
       // The portal keeps a failure record of a notification that was answered 503, and we read it.
       await engine.record(() => routeNotification(context, incoming), { isKeptElsewhere: true })
@@ -70,6 +76,11 @@ const reasons: Readonly<Record<number | string, RefusalReason>> = {
   },
   405: { name: 'METHOD_REFUSED', advice: 'check what is in front of the receiver' },
   413: { name: 'BODY_TOO_LARGE', advice: 'check what the portal sends', isPerEvent: true },
+  QUOTA_SPENT: {
+    name: 'QUOTA_SPENT',
+    advice: 'give the subscription a chaveSecreta, or raise receiver.unprovenBytesPerHourMax',
+    isPerEvent: true,
+  },
   REMOTE_ADDRESS_MISSING: { name: 'REMOTE_ADDRESS_MISSING', advice: 'pass { remoteAddress } to receiver.fetch' },
   BODY_CONSUMED: { name: 'BODY_CONSUMED', advice: 'put the receiver before any body parser' },
 }

@@ -9,7 +9,7 @@ import { parseIso } from '../../vocabulary/brasilia.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
-import { isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
+import { effectStream, isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
@@ -79,11 +79,15 @@ export function createRetention(context: ApiContext) {
     const pending = await lazyList(() => effectPages(store, openStates))
     const before = isByTime ? toInstant(clock.now() - rule.days * dayMs) : await settledBefore(kind, pending)
     const isOpenedByCall = findOpenedParts(pending)
+    const open = new Set(pending.map(effectStream))
     for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
       const page: AgedPage = await store.owners.agedParts(partKinds[kind], before, last)
       const unopened = page.parts.filter(part => !isOpenedByCall(part))
       const due: AgedPart[] = []
-      for (const part of unopened) if (await isSettled(part, isByTime)) due.push(part)
+      for (const part of unopened) {
+        const isOfOpenCall = !isByTime && open.has(part.stream)
+        if (!isOfOpenCall && (await isSettled(part, isByTime))) due.push(part)
+      }
       const named = { kind, rule: isByTime ? `${rule.days} days` : rule }
       if (due.length > 0) {
         await engine.record(() => requestDestruction(due, named))

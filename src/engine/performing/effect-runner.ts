@@ -176,7 +176,8 @@ export class EffectRunner {
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
     const seen = unread && { unread: { httpStatus: unread.httpStatus, form: unread.form } }
     const extra = { ...(isAnswered && { isAnswered }), ...seen }
-    const parts = unread && answerPart(pending, unread)
+    const isFirst = unread && !(await this.#hasUnread(pending))
+    const parts = isFirst && answerPart(pending, unread)
     const data = { effect, type, attempts, reason, ...extra, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
       const parked = { ...data, reason: `${reason}; ${choice.givenUp}` }
@@ -188,10 +189,16 @@ export class EffectRunner {
     const dueAt = clock.now() + choice.waitMs
     this.#backoff.postpone(pending, choice.waitMs)
     // Readings are postponed in the ledger only: there are many, and they change nothing.
-    if (effectClass === 'read' && (!unread || pending.reason === reason))
-      return store.deferEffect(pending, dueAt, reason)
+    if (effectClass === 'read' && !isFirst) return store.deferEffect(pending, dueAt, reason)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
     await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred, ...parts })
+  }
+
+  /** Whether one of the last attempts got an answer that was not understood: of several, the first is kept. */
+  async #hasUnread(pending: PendingEffect): Promise<boolean> {
+    const types = ['effect.deferred', 'effect.parked']
+    const last = await this.#parts.store.read({ stream: effectStream(pending), types, backward: true, limit: 20 })
+    return last.some(({ data }) => 'unread' in Object(data))
   }
 
   /** When the effect was first due, or was last released by an operator. */
@@ -247,7 +254,9 @@ export class EffectRunner {
     const toOwner = { targets: [{ stream: pending.stream, message: fact, since }] }
     const createRequest = async (): Promise<DecisionRequest> => {
       const routed = (await route?.(pending, fact, since)) ?? toOwner
-      return unread ? { ...routed, targets: [...routed.targets, misunderstood(pending, unread)] } : routed
+      return unread
+        ? { ...routed, targets: [...routed.targets, misunderstood(pending, unread, fact.parts !== undefined)] }
+        : routed
     }
     const settles = { effect: pending.id, attempts: pending.attempts, as, reason }
     await this.#recorder.record(createRequest, { isAnswer: true, settles, about })
@@ -266,14 +275,17 @@ export class EffectRunner {
 
 /** The answer of a call as a sealed part, of whom the call is about. */
 function answerPart(pending: PendingEffect, { text }: UnreadAnswer) {
+  if (text === '') return {}
   return { parts: { answer: { owner: effectOwner(pending), value: text } } }
 }
 
-function misunderstood(pending: PendingEffect, unread: UnreadAnswer) {
+/** @param isKept whether the fact of the outcome has the answer already */
+function misunderstood(pending: PendingEffect, unread: UnreadAnswer, isKept: boolean) {
   const { id: effect, type } = pending
   const data = { effect, type, unread: { httpStatus: unread.httpStatus, form: unread.form } }
+  const parts = isKept ? {} : answerPart(pending, unread)
   return {
     stream: effectStream(pending),
-    message: { type: 'effect.misunderstand', data, ...answerPart(pending, unread) },
+    message: { type: 'effect.misunderstand', data, ...parts },
   }
 }

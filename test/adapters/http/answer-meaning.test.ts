@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { answerRules, formOf, meaningOf, ownForms } from '../../../src/adapters/http/answer-meaning.ts'
+import { answerRules, declaredMeaning, formOf, meaningOf, ownForms } from '../../../src/adapters/http/answer-meaning.ts'
 import { foreignAdvice, foreignCodes } from '../../../src/vocabulary/foreign-answer.ts'
 import { type ServiceName, serviceNames } from '../../../src/vocabulary/names.ts'
 
@@ -15,7 +15,9 @@ const seen = (status: number, text: string, headers: Record<string, string> = {}
 
 test.each([
   ['problem', problem],
-  ['problem', '{"detail":"x"}'],
+  ['problem', '{"detail":"x","status":400}'],
+  ['json', '{"detail":"Not Found"}'],
+  ['json', '{"type":"error","message":"x"}'],
   ['json', '{"status":404,"error":"Not Found","path":"/v1"}'],
   ['json', '[{"codigo":1}]'],
   ['fault', xmlFault],
@@ -33,7 +35,7 @@ test.each([
 })
 
 test('a problem is told by its content type too', () => {
-  expect(formOf(seen(400, '{"status":400}', { 'content-type': 'application/problem+json;charset=utf-8' }))).toBe(
+  expect(formOf(seen(400, '{"status":400}', { 'content-type': 'application/Problem+JSON;charset=utf-8' }))).toBe(
     'problem',
   )
 })
@@ -72,12 +74,21 @@ test.each<[string, ReturnType<typeof seen>, Record<string, string>]>([
   expect(told).toEqual(expected)
 })
 
-test('what a host declares comes before the table', () => {
+test('what a host declares of an answer is told by its status and a text in it', () => {
   const declared = [{ status: 404, contains: 'inexistente', means: 'declined' }] as const
   const answer = seen(404, '<html>registro inexistente</html>')
-  expect(meaningOf(answer, 'consentService', declared)).toBe('declined')
-  expect(meaningOf(seen(404, nginx('404')), 'consentService', declared)).toBe('SERVICE_MISDIRECTED')
-  expect(meaningOf({ ...answer, status: 410 }, 'consentService', declared)).toBe('SERVICE_MISDIRECTED')
+  expect(declaredMeaning(answer, declared)).toBe('declined')
+  expect(declaredMeaning(seen(404, nginx('404')), declared)).toBeUndefined()
+  expect(declaredMeaning({ ...answer, status: 410 }, declared)).toBeUndefined()
+})
+
+test('a call that is sent only once is never sent again for what somebody else says', () => {
+  const meanings = (answer: ReturnType<typeof seen>) =>
+    [false, true].map(isOnce => meaningOf(answer, 'validationService', isOnce))
+  expect(meanings(seen(429, nginx('429')))).toEqual(['deferred', 'SERVICE_MISDIRECTED'])
+  expect(meanings(seen(503, '', { 'retry-after': '5' }))).toEqual(['deferred', 'unknown'])
+  expect(meanings(seen(429, '{}'))).toEqual(['deferred', 'deferred'])
+  expect(meanings(seen(503, '{}', { 'retry-after': '5' }))).toEqual(['deferred', 'deferred'])
 })
 
 const documents: Record<ServiceName, string> = {
@@ -89,10 +100,11 @@ const documents: Record<ServiceName, string> = {
 
 test('the page about answers shows the table', async () => {
   const statuses = ([from, to]: readonly [number, number]) => (from === to ? `${from}` : `${from} to ${to}`)
-  const rows = answerRules.map(({ statuses: range, headers = [], isOwn, contains, means }) => {
+  const rows = answerRules.map(({ statuses: range, headers = [], isOwn, isRepeatable, contains, means }) => {
     const conditions = [
       headers.length > 0 && `a header ${headers.map(name => `\`${name}\``).join(' or ')}`,
       isOwn && "a body in the service's own form",
+      isRepeatable && 'a call that is not sent only once',
       contains !== undefined && `a body with "${contains}"`,
     ].filter(Boolean)
     return `| ${statuses(range)} | ${conditions.join(', ') || 'any'} | \`${means}\` |`
@@ -108,14 +120,14 @@ test('the page about answers shows the table', async () => {
     '',
     ...['| status | and | meaning |', '| --- | --- | --- |', ...rows],
     '',
-    "An answer is the service's own when its body has one of these forms. `problem` is RFC 9457: JSON with a text in",
-    '`type`, `title` or `detail`, or with that content type. `json` is any other object, or a list that begins with one.',
+    "An answer is the service's own when its body has one of these forms. `problem` is RFC 9457: JSON with two of the",
+    'members `type`, `title`, `detail` and `status`, or with that content type. `json` is any other object, or a list that begins with one.',
     "`fault` is a gateway's fault in XML.",
     '',
     ...['| service | own forms | from |', '| --- | --- | --- |', ...own],
     '',
     'A refusal of a token request counts as one only if it is about the credentials ([validations.md](validations.md)).',
-    'A 401 of a validation renews the token once, in any form.',
+    'A 401 of a validation renews the token once, in any form. A second one counts by the table.',
     '',
     '| meaning | a reading | a change that can be read back | a validation |',
     '| --- | --- | --- | --- |',
@@ -124,15 +136,18 @@ test('the page about answers shows the table', async () => {
     '| `unknown` | tried again | read back | unknown: a person decides |',
     '| any code below | tried again | tried again | unknown: a person decides |',
     '',
-    'After an answer with a code a call waits for a minute, and then up to a quarter of an hour, and is parked after a',
-    'day. The log says once that somebody else answers for the service, and the check `effects` is red until it no longer',
-    'does. `doctor` sends each service a `GET /`, and reports a refused certificate or proxy.',
+    'After an answer with a code a call waits for a minute, and then up to a quarter of an hour. It is parked after a day,',
+    'but for token requests and recurring readings. The log says once for each operation that somebody else answers it, and',
+    'the check `effects` is red while such calls wait. `doctor` sends each service a `GET /`, and reports a refused',
+    'certificate or proxy. `averba_answers_unread` counts them.',
     '',
     ...['| code | what to do |', '| --- | --- |', ...codes],
     '',
     'The beginning of an answer that was not understood is sealed with the event that records it, under the key of whom',
-    'the call is about, without the credentials and the CPF that were sent. `effects.get(id)` shows it as `unread`, with',
-    'long numbers masked. Of a reading only the first of several in a row is kept.',
+    'the call is about, without what was sent, and without the values of members such as `access_token`. Of several in a',
+    'row the first is kept. `effects.get(id)` shows it as `unread`, with long numbers masked; that to a validation in doubt',
+    'is with the validation. Of a success of the token service or the portal only the form is kept. The retention of',
+    '`call.answer` destroys it.',
     '',
     'If a service has forms of its own that are not here, name them in its option `answers`: they come before the table.',
     '',

@@ -52,6 +52,7 @@ describe('an unasked 100 Continue', () => {
     ['with the answer', [interim + answer]],
     ['before the answer', [interim, answer]],
     ['twice, once with a header', [interim, withHeader, answer]],
+    ['after another interim answer', [`HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n${interim}${answer}`]],
     ['byte by byte', [...(interim + answer)]],
     ['cut within its name', ['HTTP/1.1 10', `0 Continue\r\n\r\n${answer}`]],
     ['not at all', [answer]],
@@ -135,9 +136,31 @@ describe('a proxy', () => {
     })
   })
 
-  test('that cannot be reached defers', async () => {
-    const client = closeAtEnd(openSocket({ clock, proxyFor: () => 'http://127.0.0.1:1' }))
-    await expect(client.fetch(new Request('https://localhost:1/'))).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  test.each([
+    ['is down', 'http://127.0.0.1:1', 'the outbound proxy cannot be reached (ECONNREFUSED)'],
+    [
+      'has a password that no address can carry',
+      'http://a:50%off@127.0.0.1:1',
+      'the address of the proxy is not one of',
+    ],
+    ['has another protocol', 'socks5://127.0.0.1:1', 'the address of the proxy is not one of http or https'],
+  ])('that %s sends nothing, and is named', async (_, proxy, words) => {
+    const { clients, address } = await givenService()
+    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, proxyFor: () => proxy }))
+    const message = expect.stringContaining(words)
+    await expect(client.fetch(new Request(address))).rejects.toMatchObject({ name: 'UnsentError', message })
+    expect(clients).toEqual([])
+  })
+
+  test('that says nothing is given up in time', async () => {
+    const port = await listenUntilEnd(
+      createServer().on('connect', (_, socket) => void socket.resume().on('end', () => socket.end())),
+    )
+    const options = { clock, budgetMs: 300, proxyFor: () => `http://127.0.0.1:${port}` }
+    const client = closeAtEnd(openSocket(options))
+    await expect(client.fetch(new Request('https://localhost:1/'))).rejects.toMatchObject({
+      message: 'the outbound proxy cannot be reached (UND_ERR_CONNECT_TIMEOUT)',
+    })
   })
 
   test('of the environment is used but for the names of NO_PROXY', () => {

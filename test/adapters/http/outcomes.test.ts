@@ -237,7 +237,7 @@ describe('answered', () => {
     answer = request => {
       if (how === ', unreadable') return new Response('<html>Manutenção</html>')
       if (status === 200 || status === 201) return new Response(good(request).body, { status })
-      return new Response(status === 204 || status === 205 ? null : '{"title":"Não"}', { status, headers })
+      return new Response(status === 204 || status === 205 ? null : '{"title":"Não","status":0}', { status, headers })
     }
     for (const kind of kinds) {
       const outcome = await call(kind, localhost(server.port))

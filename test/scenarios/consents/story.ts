@@ -80,7 +80,8 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   async function answer(kind: Kind, request: Request, forward: (request: Request) => Promise<Response>) {
     const mode = modes[kind]
     const [word, more] = mode.split(' ')
-    if (/^\d+$/.test(mode)) return Response.json({ title: 'Falha pedida' }, { status: Number(mode) })
+    if (/^\d+$/.test(mode))
+      return Response.json({ title: 'Falha pedida', status: Number(mode) }, { status: Number(mode) })
     if (mode === 'busy') return Response.json({}, { status: 503, headers: { 'retry-after': '3600' } })
     if (mode === 'lost') throw new TypeError('reset')
     if (mode === 'garbage') return Response.json({ nada: 1 })

@@ -17,7 +17,7 @@ test('attempts that may change something or cost money are recorded before the r
         if (event.type === 'effect.attempted') attempts.push(`${event.data.type} ${event.data.attempts}`)
       }
       known.push({ request: request.method, attempts })
-      if (request.method === 'PUT' && isDown) return new Response('', { status: 429 })
+      if (request.method === 'PUT' && isDown) return Response.json({}, { status: 429 })
       return forward(request)
     },
   })
@@ -51,7 +51,7 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
     'PENDENTE',
     async (request, forward) => {
       if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
-      return new Response('', { status: 429, headers: waits.shift() ?? {} })
+      return Response.json({}, { status: 429, headers: waits.shift() ?? {} })
     },
     { store: temporaryStore() },
   )

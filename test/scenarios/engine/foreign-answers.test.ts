@@ -32,7 +32,10 @@ test.each([
   await faults.add({ kind: 'gateway', service: 'consentService', status, method: 'PUT' })
   const outcome = await averba.consents.revoke(which, { commandId: 'r' })
   expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringMatching(`^${code}: .* ${status}`) })
-  for (let n = 0; n < 3; n++) await passTime(world, 10 * minuteMs)
+  for (let n = 0; n < 3; n++) {
+    await passTime(world, 10 * minuteMs)
+    await averba.consents.sync(which)
+  }
   expect(lines.filter(({ error }) => error === code)).toHaveLength(1)
   const [check] = (await averba.health({ only: ['effects'] })).checks
   expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
@@ -71,7 +74,13 @@ test('a validation that a gateway answers is unknown, never sent again, and its 
   const { effect } = outcome
   expect(await averba.effects.get(effect)).toMatchObject({
     reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /),
-    unread: { httpStatus: 404, form: 'html', text: expect.stringContaining('404 from a gateway') },
+    unread: { httpStatus: 404, form: 'html' },
+  })
+  expect((await averba.validations.get('v1'))?.unreadable).toContain('404 from a gateway')
+  // Who answered it has gone: it waits for a person.
+  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
+    ok: true,
+    detail: expect.stringContaining('1 with an unknown outcome'),
   })
 })
 
@@ -130,4 +139,56 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   })
   expect(lines.filter(({ error }) => error === 'PROXY_REFUSED')).toHaveLength(1)
   expect(JSON.stringify(lines)).not.toContain('senha')
+})
+
+test('a second 401 that somebody else answers leaves a validation in doubt, and it is not sent again', async () => {
+  const page = () => new Response('<html>login</html>', { status: 401 })
+  const world = await openWorld({
+    intercept: async (request, forward) => (request.url.includes('/validate/') ? page() : forward(request)),
+    policies: { tokenService: { reissue: 'revoke' } },
+  })
+  const { averba, requests } = world
+  const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
+  await passTime(world, 30 * minuteMs, 10)
+  expect(requests.filter(({ path }) => path.includes('/validate/'))).toHaveLength(0) // All were intercepted.
+  const [call] = await averba.effects.list({ state: 'unknown' })
+  expect(call).toMatchObject({ attempts: 1, reason: expect.stringMatching(/^SERVICE_MISDIRECTED: .* 401/) })
+})
+
+test('nothing of a token, or of a list of the portal, is kept that cannot be read', async () => {
+  const world = await openWorld({
+    intercept: async (request, forward) => {
+      if (request.url.includes('/token')) return Response.json({ data: { access_token: 'LIVE-TOKEN' } })
+      if (request.url.includes('/webhook')) return Response.json({ itens: [{ chaveSecreta: 'SECRETO' }] })
+      if (request.url.includes('/consentimentos/'))
+        return Response.json({ senha: 'SENHA', access_token: 'LIVE-TOKEN', erro: 'x' }, { status: 404 })
+      return forward(request)
+    },
+    averba: { subscriptions: [{ evento: 'e' }] },
+  })
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.consents.sync({ subject })
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await averba.subscriptions.plan().catch(() => undefined)
+  const calls = await averba.effects.list({ state: 'deferred' })
+  const unread = await Promise.all(calls.map(async ({ id, type }) => [type, (await averba.effects.get(id))?.unread]))
+  expect(Object.fromEntries(unread)).toMatchObject({
+    'tokenService.requestToken': { httpStatus: 200, form: 'json' },
+    'portal.listSubscriptions': { httpStatus: 200, form: 'json' },
+    'consentService.listConsents': { text: '{"senha":"***","access_token":"***","erro":"x"}' },
+  })
+  expect(JSON.stringify(unread)).not.toMatch(/LIVE-TOKEN|SECRETO|SENHA/)
+})
+
+test('the retention of answers that were not understood destroys them', async () => {
+  const { world, which } = await givenConsent('ATIVO', undefined, {
+    averba: { retention: { 'call.answer': { days: 1 } }, schedules: true },
+  })
+  await world.faults.add({ kind: 'gateway', service: 'consentService', status: 404, method: 'PUT' })
+  const { effect } = await world.averba.consents.revoke(which)
+  expect((await world.averba.effects.get(effect))?.unread?.text).toContain('404')
+  await passTime(world, dayMs, 3)
+  expect((await world.averba.effects.get(effect))?.unread).not.toHaveProperty('text')
 })

@@ -65,7 +65,7 @@ test('a disk that is full for a second delays the caller by a second', async () 
 })
 
 test('an outcome that certainly did nothing waits for a full disk too, and is not in doubt afterwards', async () => {
-  const { world, outcome } = await givenFullDisk(() => new Response('', { status: 429 }))
+  const { world, outcome } = await givenFullDisk(() => Response.json({}, { status: 429 }))
   await world.fillDisk(false)
   await world.clock.advance(1_000)
   expect(await outcome).toMatchObject({ status: 'deferred' })

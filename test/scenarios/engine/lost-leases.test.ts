@@ -130,7 +130,7 @@ test('a late decline of the service replaces a person’s resolution', async () 
 })
 
 test('a late report that nothing was done ends the doubt, and nothing is sent again', async () => {
-  const { other, come } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const { other, come } = await givenLateAnswer(() => Response.json({}, { status: 429 }))
   const declined = { status: 'declined', problem: { code: 'NOT_DONE' } }
   expect(await come()).toMatchObject(declined)
   expect(await other.validations.validate(input)).toMatchObject(declined)
@@ -145,7 +145,7 @@ test('a late report that nothing was done ends the doubt, and nothing is sent ag
 })
 
 test('a late report that nothing was done does not change a person’s resolution', async () => {
-  const { other, come } = await givenLateAnswer(() => new Response('', { status: 429 }))
+  const { other, come } = await givenLateAnswer(() => Response.json({}, { status: 429 }))
   await other.validations.resolve(input.id, { charged: true })
   expect(await come()).toMatchObject({ status: 'declined', problem: { code: 'CHARGED_WITHOUT_RESULT' } })
 })

@@ -20,7 +20,7 @@ async function givenOwedReadings(
     averba: { consentService: consentServiceWith(limits) },
     async intercept(request, forward) {
       if (isReady) return intercept(world, request, forward)
-      return new Response('', { status: 429, headers: { 'retry-after': '3600' } })
+      return Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
     },
   })
   const subjects = await Promise.all(cpfs(count).map(cpf => world.averba.consents.enrol({ cpf })))
@@ -176,7 +176,7 @@ test('three processes make three times the calls of one', async () => {
         sent += 1
         await clock.sleep(100)
         const busy = { status: 429, headers: { 'retry-after': '60' } }
-        return sent <= 30 ? new Response('', busy) : Response.json({ nome: true })
+        return sent <= 30 ? Response.json({}, busy) : Response.json({ nome: true })
       },
       validationService: {
         ...{ baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },

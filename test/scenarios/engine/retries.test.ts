@@ -19,7 +19,7 @@ async function givenServiceThatIsDown() {
   const { world, subject, consent } = await givenConsent(
     'PENDENTE',
     async (request, forward) =>
-      isDown && request.url.includes('/consentimento/') ? new Response('', busy) : forward(request),
+      isDown && request.url.includes('/consentimento/') ? Response.json({}, busy) : forward(request),
     { averba: { logger: line => void lines.push(line) } },
   )
   isDown = true
@@ -81,7 +81,7 @@ test('an attempt that lost its lease parks nothing', async () => {
   let isHeld = false
   const held: ((status: number) => void)[] = []
   const intercept = async () => {
-    if (!isHeld) return new Response('', busy)
+    if (!isHeld) return Response.json({}, busy)
     return new Promise<Response>(resolve => {
       held.push(status => resolve(new Response('[]', { status })))
     })

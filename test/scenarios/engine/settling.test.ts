@@ -138,7 +138,7 @@ test('due calls of one service are made even if another service’s cannot be lo
     async intercept(request, forward) {
       if (!request.url.includes('/validate/')) return forward(request)
       sent += 1
-      if (sent === 1) return new Response('', { status: 429, headers: { 'retry-after': '60' } })
+      if (sent === 1) return Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
       await world.clock.sleep(1_000)
       return forward(request)
     },

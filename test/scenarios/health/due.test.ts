@@ -16,7 +16,7 @@ test('due lists future readings, retries, expiries and deletions', async () => {
     // Every delivery is refused, because its secrets are not known here.
     faults: [{ kind: 'wrongSecret' }],
     intercept: async (request, forward) => {
-      if (isDown) return new Response('', { status: 429, headers: { 'retry-after': '7200' } })
+      if (isDown) return Response.json({}, { status: 429, headers: { 'retry-after': '7200' } })
       return forward(request)
     },
   })

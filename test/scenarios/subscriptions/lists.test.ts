@@ -61,7 +61,7 @@ test('the failures of a day are listed once each, by page or as an array', async
 })
 
 test('a failed reading is thrown by the iteration, however late it begins', async () => {
-  const world = await openWorld({ intercept: async () => new Response('', { status: 429 }) })
+  const world = await openWorld({ intercept: async () => Response.json({}, { status: 429 }) })
   const failures = world.averba.subscriptions.failures()
   await world.clock.advance(1_000)
   await expect(failures).rejects.toMatchObject({ code: 'OUTCOME' })
@@ -85,7 +85,7 @@ test('subscriptions are listed page by page, deleted ones only with inactive', a
 })
 
 test('effects are listed page by page, each once, also several of one event', async () => {
-  const world = await openWorld({ intercept: async () => new Response('', { status: 429 }) })
+  const world = await openWorld({ intercept: async () => Response.json({}, { status: 429 }) })
   const { effects, consents } = world.averba
   for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
   const seen = await Array.fromAsync(effects.list(), ({ id, state }) => `${id} ${state}`)

@@ -72,7 +72,7 @@ test('a pending call is never sent to another portal, by a process opened before
   const isBusy = { value: true }
   const fetch: FetchFunction = async request => {
     if (isBusy.value && request.method === 'POST')
-      return new Response('', { status: 429, headers: { 'retry-after': '60' } })
+      return Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
     return world.reach.portal(request)
   }
   const [one, other] = [await open(validation, { fetch }), await open(production)]

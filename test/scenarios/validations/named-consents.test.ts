@@ -79,7 +79,7 @@ function busyService() {
   const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
     if (!isValidation(request)) return forward(request)
     service.left += 1
-    return service.isBusy ? new Response('', { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
+    return service.isBusy ? Response.json({}, { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
   }
   return { service, intercept }
 }

@@ -32,7 +32,7 @@ function givenServices() {
     if (state.answer) return state.answer()
     const isBusy = state.isBusy && url.includes('/datavalid/')
     const busy = { status: 429, headers: { 'retry-after': '60' } }
-    return isBusy ? new Response('', busy) : Response.json({ nome: url.includes('demonstracao') })
+    return isBusy ? Response.json({}, busy) : Response.json({ nome: url.includes('demonstracao') })
   }
   const open = (validationService: Place, path = store) =>
     openEngine({
@@ -125,7 +125,7 @@ test('very many calls left to another process cost few readings and do not delay
   await first.close()
   const demonstration = { ...production, service: 'datavalid-demonstracao' }
   const second = await open(demonstration)
-  state.answer = async () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
+  state.answer = async () => Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
   expect(await second.validations.validate({ ...input, id: 'own' })).toMatchObject({ status: 'deferred' })
   state.answer = undefined
   await clock.advance(600_000)
@@ -145,7 +145,7 @@ test('calls left to another process do not count towards the rate limit', async 
   await first.close()
   const second = await open({ ...production, service: 'datavalid-demonstracao', requestsPerSecond: 4 })
   await clock.advance(60_000)
-  state.answer = async () => new Response('', { status: 429, headers: { 'retry-after': '60' } })
+  state.answer = async () => Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
   await clock.finish(second.validations.validate({ ...input, id: 'own' }))
   state.answer = undefined
   const stop = startRun({ averba: second, clock })

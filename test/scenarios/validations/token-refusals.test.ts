@@ -61,7 +61,7 @@ test.each<[string, number, string]>([
     const { averba, clock } = world
     const astray = {
       status: 'deferred',
-      reason: expect.stringMatching(/^(SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/),
+      reason: expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/),
     }
     expect(await validate('v1')).toMatchObject(astray)
     // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.

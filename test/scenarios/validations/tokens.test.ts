@@ -115,7 +115,7 @@ test('a service that refuses every token causes one token request per wait and n
   const world = await openWorld({
     policies: { tokenService: { reissue: 'revoke' } },
     intercept: async (request, forward) =>
-      isValidation(request) && !isMended ? new Response('', { status: 401 }) : forward(request),
+      isValidation(request) && !isMended ? Response.json({}, { status: 401 }) : forward(request),
   })
   const { averba, clock, tokenService } = world
   const check = async () => (await averba.health({ only: ['token'] })).checks[0]

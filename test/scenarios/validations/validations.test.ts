@@ -149,7 +149,7 @@ test('a deferred call is not sent before its time, however often it is requested
   const world = await openWorld({
     intercept: (request, forward) => {
       if (!isValidation(request) || ++calls > 1) return forward(request)
-      return Promise.resolve(new Response('', { status: 429, headers: { 'retry-after': '60' } }))
+      return Promise.resolve(Response.json({}, { status: 429, headers: { 'retry-after': '60' } }))
     },
   })
   expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })

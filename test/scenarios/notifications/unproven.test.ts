@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import type { LogLine } from '../../../src/index.ts'
+import { hourMs } from '../../support/pass-time.ts'
+import { statusOf } from '../../support/portal.ts'
+import { openWorld } from '../../support/world.ts'
+
+const publicUrl = 'https://receptor.exemplo.br/averba'
+
+test('what shows no secret is stored up to a quota an hour, beside which proven notifications go on', async () => {
+  const lines: LogLine[] = []
+  const { averba, clock } = await openWorld({
+    averba: {
+      logger: line => void lines.push(line),
+      receiver: { publicUrl, sources: 'any', unprovenBytesPerHourMax: 3 * 5_000 },
+      subscriptions: [{ evento: 'proven', chaveSecreta: 'segredo' }, { evento: 'open' }],
+    },
+  })
+  const statuses = async (...sent: [string, string][]) => {
+    const found: number[] = []
+    for (const [secret, evento] of sent) found.push(await statusOf(averba, secret, evento))
+    return found
+  }
+  // Each costs little more than 4 KiB.
+  expect(await statuses(['', 'unknown'], ['', 'open'], ['', 'unknown'], ['', 'open'], ['', 'unknown'])).toEqual([
+    ...[200, 200, 200],
+    ...[503, 503],
+  ])
+  expect(await statuses(['segredo', 'proven'], ['segredo', 'unknown'], ['outra', 'proven'])).toEqual([200, 503, 401])
+  const [check] = (await averba.health({ only: ['receiver'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(/open 1 QUOTA_SPENT.*raise receiver/s) })
+  expect(lines.filter(({ error }) => error === 'QUOTA_SPENT').map(({ evento }) => evento)).toEqual(['open', undefined])
+  await clock.advance(hourMs / 3)
+  expect(await statuses(['', 'open'], ['', 'open'])).toEqual([200, 503])
+  await clock.advance(10 * hourMs)
+  expect(await statuses(['', 'open'], ['', 'open'], ['', 'open'], ['', 'open'])).toEqual([200, 200, 200, 503])
+})
