@@ -12,7 +12,10 @@ const changingCalls = [
   { service: 'consentService', method: 'PUT' },
   { service: 'validationService', method: 'POST' },
 ] as const
-const callFaults = [{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const
+const callFaults = [
+  ...([{ kind: 'lose' }, { kind: 'reset' }, { kind: 'html' }, { kind: 'status', status: 422 }] as const),
+  ...([{ kind: 'gateway' }, { kind: 'gateway', status: 403 }, { kind: 'gateway', status: 407 }] as const),
+] as const
 
 /** Faults of a change at the portal, for `changeMind`. */
 const portalFaults: readonly Fault[] = [

@@ -101,7 +101,7 @@ test('of the calls that an erasure ends, sent ones are in doubt and unsent ones 
     async intercept(request, forward) {
       if (!request.url.includes('/validate/pf')) return forward(request)
       const status = statuses.shift()
-      if (status !== undefined) return new Response('', { status, headers: { 'retry-after': '3600' } })
+      if (status !== undefined) return Response.json({}, { status, headers: { 'retry-after': '3600' } })
       held.left.resolve()
       await held.let.promise
       return forward(request)
