@@ -39,6 +39,10 @@ export function* readCheckpoints(): Steps<readonly StoredCheckpoint[]> {
   return yield* rows(db.selectFrom('checkpoint').selectAll().orderBy('number'))
 }
 
+function readCheckpoint(number: number): Steps<StoredCheckpoint | undefined> {
+  return first(db.selectFrom('checkpoint').selectAll().where('number', '=', number))
+}
+
 /** Reads the newest checkpoint. */
 export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
   return yield* first(db.selectFrom('checkpoint').selectAll().orderBy('number', 'desc').limit(1))
@@ -122,9 +126,24 @@ export class Checkpointer {
     this.#size = newest?.size ?? 0
     if (isNeeded) await this.make()
     else if (newest) {
+      await this.#tellOfMark(newest)
       await this.#writeMark(mark, newest.note)
       this.#requestAnchor(newest)
     }
+  }
+
+  /** Tells of a mark that is missing, or older than a crash leaves it: it is made anew, and shows nothing of before. */
+  async #tellOfMark({ number }: StoredCheckpoint): Promise<void> {
+    const { connection, mark, onTrouble } = this.#parts
+    if (!mark) return
+    const text = await mark.read()
+    const kept = text === undefined ? 0 : (parseCheckpoint(text)?.size ?? 0)
+    // A crash between a checkpoint and its mark leaves that of the one before.
+    const before = await connection.read(() => readCheckpoint(number - 1))
+    if (text !== undefined && kept >= (before?.size ?? 0)) return
+    const what = text === undefined ? 'is missing' : 'is older than the log'
+    const message = `the high-water mark ${what}: find out who changed it, since a rollback goes unnoticed`
+    onTrouble(message, new AverbaError('ROLLED_BACK', message))
   }
 
   /** Makes a checkpoint after a commit, if one is due. Returns the position. */

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Averba, openAverba, verifyLog } from '../../../src/index.ts'
+import { type Averba, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
@@ -196,4 +196,27 @@ test('a failed checkpoint is made with the next event', async () => {
   database.close()
   await notify(averba, 2)
   await expect.poll(sizeOfMark).toBeGreaterThan(before)
+})
+
+test('a mark that is missing, or older than a crash leaves it, is told when the log is opened', async () => {
+  const store = copyMarked()
+  const mark = `${store}.mark`
+  const marks = [readFileSync(mark, 'utf8')]
+  const openAgain = async () => {
+    const lines: LogLine[] = []
+    const averba = await openAverba({ store, receiver, logger: (line: LogLine) => void lines.push(line) })
+    await averba.consents.enrol({ cpf: cpfs.pop() ?? '' })
+    await averba.close()
+    marks.push(readFileSync(mark, 'utf8'))
+    return lines.filter(({ error }) => error === 'ROLLED_BACK').map(({ message }) => message)
+  }
+  const cpfs = ['25774435016', '52998224725', '11144477735', '39053344705']
+  expect(await openAgain()).toEqual([])
+  // A crash left the mark of the checkpoint before.
+  writeFileSync(mark, marks[0] ?? '')
+  expect(await openAgain()).toEqual([])
+  writeFileSync(mark, marks[0] ?? '')
+  expect(await openAgain()).toEqual([expect.stringMatching(/^the high-water mark is older than the log: /)])
+  rmSync(mark)
+  expect(await openAgain()).toEqual([expect.stringMatching(/^the high-water mark is missing: /)])
 })
