@@ -68,7 +68,7 @@ const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
 
 const erasure = {
   ...{ requester: 'r', legalBasis: 'LGPD art. 18, VI', subject: 's', keeps: [], effects: ['subject-s/2/0'] },
-  ...{ kept: [], parts: 1, list: 'l', indexRows: 1, endings: ['e'] },
+  ...{ kept: [], parts: 1, list: 'l', indexRows: 1, endsGivenUp: 0, endings: ['e'] },
 }
 const completed = {
   ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0, unsearched: 0 },

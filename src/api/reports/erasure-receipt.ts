@@ -23,6 +23,8 @@ export interface ErasureReceipt extends CheckedReceipt {
   readonly subject: SubjectRef
   /** Kinds of parts that were kept, together with the key. */
   readonly keeps: readonly string[]
+  /** The consents whose denial or revocation was asked for and had not been made: nobody asks for it any more. */
+  readonly endsGivenUp: number
   /** Null until all other keys were rewrapped and the file was searched. */
   readonly completed: CompletedErasure | null
   /** When the older epochs were destroyed, after which no backup opens the sealed data. Null while the key is kept. */
@@ -76,6 +78,7 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
       indexRows: erased.data.indexRows,
       calls: erased.cancels ?? [],
     },
+    endsGivenUp: erased.data.endsGivenUp,
     completed: completed ? { ...completed.data, at: completed.at, ...(isKeyKept && { copiesOpenUntil: null }) } : null,
     epochsDestroyedAt: isKeyKept ? null : (epochs?.at ?? null),
     events: await Promise.all(events.map(event => readProvenEvent(store, event.position))),

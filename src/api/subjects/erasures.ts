@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import { heldOf } from '../../machines/consent/chart.ts'
+import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
 import { formatPartList } from '../../proof/erasure.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
-import { idOfStream, streamOf } from '../../vocabulary/names.ts'
+import { idOfStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { checkPartKinds, type PartKind, partKindOf } from '../../vocabulary/part-kinds.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
-import type { ApiContext } from '../api-context.ts'
+import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkBasis, checkId } from '../arguments.ts'
 import type { KeyEffects, KeyFact } from '../effect-types.ts'
 import { type ErasureReceipt, readReceipt } from '../reports/erasure-receipt.ts'
@@ -27,6 +29,11 @@ export interface EraseOptions extends Omit<CommandOptions, 'basis'> {
    * later erasure that does not name them. If there are none, the key is destroyed.
    */
   readonly keep?: readonly PartKind[]
+  /**
+   * Erases also when a denial or revocation of the person has not been made at the service: nobody asks for it after
+   * that. The receipt counts them.
+   */
+  readonly givesUpEnds?: boolean
 }
 
 /** Erasures of data subjects (LGPD article 18, VI). */
@@ -40,7 +47,8 @@ export interface Erasures {
    * Later commands throw `SUBJECT_ERASED`. Later facts are recorded without personal data. If the CPF occurs again, it
    * is a new subject without a link to the old one.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`, also when `keep` names kinds that an earlier erasure destroyed,
+   * @throws {AverbaError} `REFUSED` while a denial or revocation has not been made, unless `givesUpEnds`; `NOT_FOUND`,
+   * `INVALID_INPUT`, also when `keep` names kinds that an earlier erasure destroyed,
    * and this one would destroy what that one kept; `INVALID_CPF`, `PERSONAL_ID` when requester or basis contain a CPF
    */
   erase(selector: SubjectSelector, options: EraseOptions): Promise<ErasureReceipt>
@@ -94,6 +102,8 @@ export function createErasures(context: ApiContext): Erasures {
     const keepsKey = kept.length > 0
     const owner = streamOf('subject', subject)
     const { until, effects, keyEnding } = survey
+    const endsGivenUp = await countUnmadeEnds(store, survey.streams)
+    if (endsGivenUp > 0 && !options.givesUpEnds) throw unmadeEnds(endsGivenUp)
     const ofKey = keyEnding === undefined || keepsKey ? [] : [keyEnding]
     const indexEntries = survey.indexEntries.filter(({ kind }) => !permanentIndexKinds.has(kind))
     const data = {
@@ -101,7 +111,7 @@ export function createErasures(context: ApiContext): Erasures {
       ...{
         parts: destroyed.length,
         list: hash('sha256', formatPartList(destroyed), 'hex'),
-        indexRows: indexEntries.length,
+        ...{ indexRows: indexEntries.length, endsGivenUp },
       },
       // The file is searched for them, the key's first: without the key, the parts are unreadable.
       endings: [...ofKey, ...destroyed.flatMap(part => part.ending ?? [])].slice(0, piecesMax),
@@ -137,7 +147,7 @@ export function createErasures(context: ApiContext): Erasures {
   return {
     receipt: subject => engine.admit(() => receipt(subject)),
     async erase(selector, options) {
-      const { requester, legalBasis, keep = [], ...ask } = options
+      const { requester, legalBasis, keep = [], givesUpEnds: _, ...ask } = options
       checkSelector(selector)
       checkId(requester, 'requester')
       checkBasis({ purpose: 'erasure', legalBasis })
@@ -158,6 +168,26 @@ export function createErasures(context: ApiContext): Erasures {
       return made
     },
   }
+}
+
+/** Counts the consents whose end was asked for, and was not shown as made. */
+async function countUnmadeEnds(store: ApiContext['store'], streams: readonly string[]): Promise<number> {
+  let count = 0
+  for (const stream of streams) {
+    if (!isStreamOf('consent', stream)) continue
+    let state = initialConsent
+    const exceptTypes = ['consent.used', 'consent.useRefused'] as const
+    for await (const event of readEvents(store, { stream, exceptTypes })) state = evolveConsent(state, event)
+    if (heldOf(state).isEndPossible) count += 1
+  }
+  return count
+}
+
+function unmadeEnds(count: number): AverbaError {
+  const what = count === 1 ? 'a denial or revocation has' : `${count} denials or revocations have`
+  return new AverbaError('REFUSED', `Cannot erase: ${what} not been made at the service, and nobody would ask for it`, {
+    hint: 'Wait until it is made, see the check consents in health, or erase with givesUpEnds',
+  })
 }
 
 /** A caller who wants to keep destroyed parts may not want the rest destroyed either. */

@@ -16,6 +16,7 @@ export const eraseCommand = defineCommand({
     '--legal-basis <text>': { text: 'the legal basis, such as "LGPD art. 18, VI": kept in clear', isRequired: true },
     ...subjectOption,
     '--keep <kind...>': 'kinds of parts that the law requires to keep, such as validation.result',
+    '--give-up-ends': 'erase also when a denial or revocation has not been made: nobody asks for it after that',
     '--backups-kept <days>': {
       text: 'how many days you keep backups of the store and its keyring: the backupRetentionDays of your host',
       read: readDays,
@@ -29,12 +30,13 @@ export const eraseCommand = defineCommand({
     'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n' +
     '--keep, it erases what was kept. The services are not informed: revoke consents first.\n' +
     'After an interruption, run this command or an engine again: it continues.\n' +
+    'While a denial or revocation of the person has not been made, it is refused without --give-up-ends.\n' +
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
-  async run(terminal, { requester, legalBasis, backupsKept, subject, rootKeyFrom, ...options }, store) {
+  async run(terminal, { requester, legalBasis, backupsKept, giveUpEnds, subject, rootKeyFrom, ...options }, store) {
     const selector = await readSubject(terminal, subject)
     if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
     const keep = options.keep as readonly PartKind[] | undefined // Checked by the API.
-    const request = { requester, legalBasis, ...(keep && { keep }) }
+    const request = { requester, legalBasis, ...(keep && { keep }), ...(giveUpEnds && { givesUpEnds: true }) }
     const retention = { backupRetentionDays: backupsKept }
     const result = await withStore(store, rootKeyFrom, ({ subjects }) => subjects.erase(selector, request), retention)
     return { result, lines: formatReceipt(result), code: result.completed ? exitCodes.done : exitCodes.error }
@@ -55,6 +57,9 @@ function* formatReceipt(receipt: ErasureReceipt): Iterable<string> {
   const extent = [formatCount(parts.length, 'part'), formatCount(keys, 'key'), formatCount(indexRows, 'index row')]
   yield `Erased ${subject} at ${erasedAt}: ${extent.join(', ')}.`
   if (keeps.length > 0) yield `Kept, with the key: ${keeps.join(', ')}.`
+  const { endsGivenUp } = receipt
+  if (endsGivenUp > 0)
+    yield `Given up: ${formatCount(endsGivenUp, 'end')} of consents that had not been made at the service.`
   if (calls.length > 0) yield `Cancelled ${formatCount(calls.length, 'call')}, pending or unknown: ${calls.join(', ')}.`
   if (!completed) return yield 'Not complete yet: run this command again with --subject, or run an engine.'
   const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed

@@ -50,6 +50,8 @@ export interface ErasureSummary {
   /** SHA-256 over a line for each destroyed part: position, name and hash. */
   readonly list: string
   readonly indexRows: number
+  /** The consents whose denial or revocation was asked for and not shown as made: nobody asks for it any more. */
+  readonly endsGivenUp: number
   /** The last bytes of destroyed parts, in hexadecimal; the file is searched for them afterwards. */
   readonly endings: readonly string[]
 }

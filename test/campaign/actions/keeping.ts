@@ -131,11 +131,14 @@ export async function erase(
       Promise.allSettled([
         averba.consents.sync({ cpf }),
         averba.validations.validate(input),
-        averba.subjects.erase({ cpf }, { ...request, keep, commandId }),
+        averba.subjects.erase({ cpf }, { ...request, keep, commandId, givesUpEnds: true }),
       ]),
     )
   }
-  const asked = await host.ask(averba => averba.subjects.erase({ cpf }, { ...request, keep, commandId }), ['NOT_FOUND'])
+  const asked = await host.ask(
+    averba => averba.subjects.erase({ cpf }, { ...request, keep, commandId, givesUpEnds: true }),
+    ['NOT_FOUND'],
+  )
   if (!asked) return runRecord.fail('erased-for-good', 'an erasure is not answered')
   if (!('value' in asked)) return
   const { subject } = asked.value
@@ -150,7 +153,9 @@ export async function erase(
 async function eraseRest(simulated: SimulatedHost, found: Erased, commandId: string): Promise<void> {
   const { subject } = found
   const sealed = simulated.sealedParts.readNew(simulated.disk.path)
-  const receipt = await simulated.host.askFor(averba => averba.subjects.erase({ subject }, { ...request, commandId }))
+  const receipt = await simulated.host.askFor(averba =>
+    averba.subjects.erase({ subject }, { ...request, commandId, givesUpEnds: true }),
+  )
   if (!receipt) return
   const pieces = [...found.pieces, ...destroyedPieces(receipt, sealed)]
   simulated.erased.set(subject, { ...found, keeps: false, pieces })

@@ -240,3 +240,25 @@ test('an approval from after the end was asked for is not undone when the consen
   await play('changes now, lists now, list, 2 d, settle, use uncertain, health bad')
   await end()
 })
+
+test('an erasure that would give up a revocation is refused unless it says so, and its receipt counts it', async () => {
+  const { world, subject, play } = await givenStory('ATIVO')
+  const { subjects } = world.averba
+  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  await play('changes lost, revoke unknown')
+  await expect(subjects.erase({ subject }, request)).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: 'Cannot erase: a denial or revocation has not been made at the service, and nobody would ask for it',
+    hint: expect.stringContaining('givesUpEnds'),
+  })
+  expect(await subjects.receipt(subject)).toBeUndefined()
+  expect(await subjects.erase({ subject }, { ...request, givesUpEnds: true })).toMatchObject({ endsGivenUp: 1 })
+  await play('changes now, 2 d, settle, sent 1, health ok')
+})
+
+test('an erasure after a made revocation gives up nothing', async () => {
+  const { world, subject, play } = await givenStory('ATIVO')
+  await play('revoke settled')
+  const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
+  expect(await world.averba.subjects.erase({ subject }, request)).toMatchObject({ endsGivenUp: 0 })
+})
