@@ -85,7 +85,10 @@ class AnswerDeclaration {
   /** A text in its body; any body when absent. */
   readonly contains? = optional(text, "'registro inexistente'")
   /** `declined`: certainly not done; `deferred`: not done, and sent again, a paid call too; `unknown`: perhaps done. */
-  readonly means = required(z.enum(['declined', 'deferred', 'unknown'], 'it is none of the three'), "'declined'")
+  readonly means = required(
+    z.enum(['declined', 'deferred', 'unknown'], 'it is not declined, deferred or unknown'),
+    "'declined'",
+  )
 }
 
 class ServiceOptions {
@@ -98,7 +101,10 @@ class ServiceOptions {
   readonly proxy? = optional(
     text.refine(
       proxy => proxy === 'environment' || /^https?:$/.test(URL.parse(proxy)?.protocol ?? ''),
-      'it is neither an http or https address nor environment',
+      withHint(
+        'it is no address of http or https',
+        'Give an address such as http://proxy.example:3128, or environment',
+      ),
     ),
     "'environment'",
   )
@@ -426,12 +432,17 @@ export function checkOptionShape(options: HostOptions): void {
 }
 
 function refuseNames({ keys, path }: z.core.$ZodIssueUnrecognizedKeys): void {
-  const [of] = path.map(String)
-  const all = listOptions(optionsSchema)
-  const known = of === undefined ? all : all.find(each => each.name === of)?.options
+  const of = path.filter(each => typeof each === 'string').join('.')
   const given = Object.fromEntries(keys.map(name => [name, true]))
-  const names = known?.map(each => each.name) ?? []
-  checkKnownNames(given, names, { noun: 'option', code: 'MISCONFIGURED', ...(of !== undefined && { of }) })
+  const names = listOptions(path.reduce(schemaIn, optionsSchema)).map(each => each.name)
+  checkKnownNames(given, names, { noun: 'option', code: 'MISCONFIGURED', ...(of !== '' && { of }) })
+}
+
+/** The schema of a member of a group, or of an item of a list. */
+function schemaIn(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType {
+  const found =
+    schema instanceof z.ZodArray ? schema.element : schema instanceof z.ZodObject && schema.shape[String(key)]
+  return found instanceof z.ZodOptional ? found.unwrap() : found || schema
 }
 
 /** No issue holds the value: it may be a secret. */

@@ -34,6 +34,7 @@ import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
 import { type Views, views } from '../views/views.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { foreignCodeIn } from '../vocabulary/foreign-answer.ts'
 import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
@@ -202,8 +203,11 @@ async function openContext(
   const engine = new Engine({
     ...{ store, clock, entropy, createId, machines, tracing },
     onTrouble: (what, error) => log({ message: what, error: errorName(error) }),
-    onGivenUp: ({ id, type }, after) =>
-      log({ message: 'a call is parked: effects.retry releases it', detail: `${type} ${id}: ${after}` }),
+    onGivenUp: ({ id, type }, after, reason) => {
+      const code = foreignCodeIn(reason)
+      const message = 'a call is parked: effects.retry releases it'
+      log({ message, detail: `${type} ${id}: ${after}`, ...(code && { error: code }) })
+    },
   })
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
   return createApiContext({

@@ -77,6 +77,21 @@ test.each([
     'Unknown option "all" of retention',
     new RegExp(`: ${Object.keys(partKinds).join(', ')}$`),
   ],
+  [
+    { consentService: { answers: [{ status: 404, contain: 'x', means: 'declined' }] } },
+    'Unknown option "contain" of consentService.answers',
+    /^Known options: status, means, contains$/,
+  ],
+  [
+    { portal: { answers: [{ status: 404, means: 'refused' }] } },
+    'Cannot use portal.answers[0].means: it is not declined, deferred or unknown',
+    undefined,
+  ],
+  [
+    { portal: { proxy: 'proxy.example:3128' } },
+    'Cannot use portal.proxy: it is no address of http or https',
+    /such as http:/,
+  ],
   [{ retention: { 'consent.detail': {} } }, 'Cannot use retention["consent.detail"]: it is not', undefined],
   [{ tokenService: { url: 'https://a.exemplo.br' } }, 'Cannot use tokenService.consumerKey: it is missing', /variable/],
   [{ subscriptions: [{ evento: 'e', chaveSecreta: '' }] }, 'Cannot use subscriptions[0].chaveSecreta: ', /variable/],

@@ -88,6 +88,8 @@ function describeFailure(
 
 /** Other errors already say what to do. */
 function connectionAdvice(words: string): string {
+  if (words.startsWith('the address of the proxy'))
+    return ': correct the option proxy, or HTTPS_PROXY, such as http://proxy.example:3128'
   if (words.includes('proxy')) return `: ${foreignAdvice.PROXY_REFUSED}`
   if (/ENOTFOUND|EAI_AGAIN/.test(words)) return ": correct its address, or this machine's resolver"
   if (/ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL/.test(words))

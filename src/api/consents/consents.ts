@@ -95,8 +95,9 @@ export interface Consents extends Enrolments, Standings {
   revoke(selector: RecordSelector, evidence?: CommandOptions & DecisionEvidence): Promise<Outcome<Consent>>
   /**
    * Gives up a denial or revocation that has not been made: it is no longer asked for. Uses are blocked only until it
-   * is known what became of a request that is under way. Reason and evidence are sealed as for `approve`; the reason is
-   * required.
+   * is known what became of a request that is under way; one that was not sent is withdrawn with it. Reason and
+   * evidence are sealed as for `approve`; the reason is required. The outcome is settled at once, with an empty
+   * `effect`: it is recorded here, and the service is not told.
    *
    * @throws {AverbaError} `INVALID_INPUT` without a reason, `REFUSED` when no end is wanted, `NOT_FOUND`
    */
@@ -146,7 +147,7 @@ export function createConsents(context: ApiContext): Consents {
   ): Promise<Outcome<Consent>> {
     context.require('consentService')
     const why = checkEvidence({ reason, evidence })
-    if (verb === 'withdrawEnd') checkText(reason, 'reason', 10_000)
+    if (verb === 'withdrawEnd') checkReason(reason)
     const { subject, stream } = await findConsent(selector)
     if (stream === undefined) {
       throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
@@ -253,4 +254,12 @@ export function createConsents(context: ApiContext): Consents {
     withdrawEnd: (selector, why) => requestChange('withdrawEnd', selector, why),
     ...createStandings(context, readings),
   }
+}
+
+function checkReason(reason: unknown): void {
+  if (reason === undefined)
+    throw new AverbaError('INVALID_INPUT', 'Cannot withdraw the end: the reason is missing', {
+      hint: 'Give { reason }',
+    })
+  checkText(reason, 'reason', 10_000)
 }

@@ -45,8 +45,8 @@ export interface CallDetail extends PendingEffect {
     /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
     readonly form: string
     /**
-     * Its first 2,000 characters, with long numbers masked. Absent once its data subject was erased, for all but the
-     * first of several in a row, and for a validation in doubt, whose answer is with the validation.
+     * The first 2,000 characters of it, or of the first of several in a row, with long numbers masked. Absent once its
+     * data subject was erased, and for a validation in doubt, whose answer is with the validation.
      */
     readonly text?: string
   }
@@ -74,14 +74,17 @@ const probedReason = 'it may have been done: a pending reading will show it'
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
   /** The last answer to a call that was not understood. */
   async function readUnread(pending: PendingEffect): Promise<CallDetail['unread']> {
-    const last = { stream: effectStream(pending), types: misunderstood, backward: true, limit: 10 }
-    for await (const { id, at, data } of readEvents(store, last)) {
-      const unread = 'unread' in data ? data.unread : undefined
-      if (!unread) continue
+    let newest: CallDetail['unread']
+    const last = { stream: effectStream(pending), types: misunderstood, backward: true }
+    for await (const { id, at, data, parts } of readEvents(store, last)) {
+      if (!('unread' in data) || !data.unread) continue
+      newest ??= { at, ...data.unread }
+      // Of several in a row, the text of the first is kept.
+      if (!parts?.some(({ name }) => name === 'answer')) continue
       const text = await openAs(store, 'answer', `${id}/answer`)
-      return { at, ...unread, ...(text !== undefined && { text: maskNumbers(text.slice(0, shownMax)) }) }
+      return { ...newest, ...(text !== undefined && { text: maskNumbers(text.slice(0, shownMax)) }) }
     }
-    return undefined
+    return newest
   }
 
   /** Changes the state of an effect and records it; `from` lists the allowed states. */

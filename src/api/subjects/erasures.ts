@@ -170,7 +170,7 @@ export function createErasures(context: ApiContext): Erasures {
   }
 }
 
-/** Counts the consents whose end was asked for, and was not shown as made. */
+/** Counts the consents whose end is wanted and was not shown as made. One that was withdrawn is given up already. */
 async function countUnmadeEnds(store: ApiContext['store'], streams: readonly string[]): Promise<number> {
   let count = 0
   for (const stream of streams) {
@@ -178,7 +178,7 @@ async function countUnmadeEnds(store: ApiContext['store'], streams: readonly str
     let state = initialConsent
     const exceptTypes = ['consent.used', 'consent.useRefused'] as const
     for await (const event of readEvents(store, { stream, exceptTypes })) state = evolveConsent(state, event)
-    if (heldOf(state).isEndPossible) count += 1
+    if (heldOf(state).isEndWanted) count += 1
   }
   return count
 }

@@ -63,7 +63,7 @@ export interface EffectRunnerParts {
   readonly entropy: Entropy
   readonly onTrouble: (what: string, error: unknown) => void
   /** Called after a call is parked, with the number of attempts or the time as text. */
-  readonly onGivenUp?: (pending: PendingEffect, after: string) => void
+  readonly onGivenUp?: (pending: PendingEffect, after: string, reason: string) => void
   readonly tracing?: Tracing
 }
 
@@ -183,7 +183,7 @@ export class EffectRunner {
       const parked = { ...data, reason: `${reason}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked, ...parts }
       const isLeft = await this.#recordNotDone(claimed, 'parked', clock.now(), message)
-      if (isLeft) this.#parts.onGivenUp?.(pending, choice.givenUp)
+      if (isLeft) this.#parts.onGivenUp?.(pending, choice.givenUp, reason)
       return
     }
     const dueAt = clock.now() + choice.waitMs

@@ -17,6 +17,9 @@ const ours = new Map(
   }),
 )
 
+/** What to do about a changed schema. */
+export const schemaAdvice = 'Find out who changed the file, then drop what is foreign, or restore a backup beside it'
+
 /**
  * Checks that a SQLite file has the tables, indexes and guards of averba, and no trigger or view of others: a trigger
  * changes what is written, and a dropped guard lets events be changed.
@@ -27,7 +30,7 @@ export function* checkSchema(path: string): Steps<void> {
   const faults = yield* findSchemaFaults()
   if (faults.length === 0) return
   throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, {
-    hint: 'Find out who changed the file. Drop what is foreign, or restore a backup beside it',
+    hint: schemaAdvice,
     path,
   })
 }

@@ -16,7 +16,7 @@ import { positionBefore, timeAt } from '../log/read.ts'
 import { describeLostErasures, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
-import { findSchemaFaults } from './check-schema.ts'
+import { findSchemaFaults, schemaAdvice } from './check-schema.ts'
 import { type CheckFindings, type CheckOptions, checkStore, findKeyFaults, throwOnCutOff } from './check-store.ts'
 
 /** The events of one month (UTC), and roughly how much space they take. */
@@ -87,7 +87,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const checked = isDeep ? await checkStore(snapshot, options) : undefined
   const views = snapshot.run(readViewProgress)
   const problems = [
-    ...snapshot.run(findSchemaFaults).map(fault => `schema: ${fault}`),
+    ...snapshot.run(findSchemaFaults).map(fault => `schema: the log cannot be opened: ${fault}: ${schemaAdvice}`),
     ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
     ...found.problems,
     ...(isDeep ? await checkWithKeys(snapshot, mark, keys, options.entropy) : []),

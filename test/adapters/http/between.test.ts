@@ -132,7 +132,7 @@ describe('a proxy', () => {
     expect(clients).toEqual([])
     expect(await tryReach(address, options)).toMatchObject({
       isReached: false,
-      detail: expect.stringMatching(/^PROXY_REFUSED: .* ask who runs the proxy$/),
+      detail: expect.stringMatching(/^PROXY_REFUSED: .* or ask who runs it$/),
     })
   })
 

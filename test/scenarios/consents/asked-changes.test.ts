@@ -113,7 +113,7 @@ test('followers, logger and health report a lost revocation until it is made', a
   const message = 'a change of a consent was not made: see whether it is asked for again'
   expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
   expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
-    /^1 denial or revocation has not been made yet, and nothing is used meanwhile; /,
+    /^1 denial or revocation has not been made yet, and nothing is used meanwhile: see effects.list\(\); /,
   )
   await play('lists without, list, health bad, changes now, 1 h, settle, sent 1, lists now, list, settle, 1 h, settle')
   await play('is revoked, sent 2, health ok')
@@ -204,7 +204,9 @@ test.each([
   const { world, play, end } = await givenStory('PENDENTE', { policies })
   if (skewMin) await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms: skewMin * minuteMs })
   await play(`${deny}, 1 s, ${approve}, changes now, 1 min, settle, 2 d, settle, sent 1, use uncertain, health bad`)
-  expect((await world.averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(/, 1 without an open request: /)
+  expect((await world.averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
+    /; for 1 without an open request decide by /,
+  )
   await end()
 })
 

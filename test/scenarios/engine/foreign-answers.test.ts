@@ -40,6 +40,8 @@ test.each([
   const [check] = (await averba.health({ only: ['effects'] })).checks
   expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
   expect((await averba.health()).ready).toBe(true)
+  const found = await averba.effects.get(outcome.effect)
+  expect(found).toMatchObject({ attempts: 4, unread: { httpStatus: status, text: expect.stringContaining('<html>') } })
   await faults.clear()
   await clock.advance(15 * minuteMs)
   await averba.settle()
@@ -135,7 +137,9 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   expect(outcome).toMatchObject({ status: 'deferred', reason: 'PROXY_REFUSED: the outbound proxy answered 407' })
   expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(/^1 call got .*\(PROXY_REFUSED\): ask who runs the proxy; see effects.get; /),
+    detail: expect.stringMatching(
+      /^1 call got .*\(PROXY_REFUSED\): check user name and password of the proxy, .*; see effects.get; /,
+    ),
   })
   expect(lines.filter(({ error }) => error === 'PROXY_REFUSED')).toHaveLength(1)
   expect(JSON.stringify(lines)).not.toContain('senha')
