@@ -57,7 +57,7 @@ function keepFormer(target: string, former: string, discard: (former: string) =>
   if (existsSync(target)) linkSync(target, former)
 }
 
-/** A file that died before it was replaced has both names: only its second one is removed. */
+/** If a process died before it replaced the file, that has both names: only the second one is removed. */
 function discardFormer(former: string, discard: (former: string) => void): void {
   if (lstatSync(former).nlink === 1) discard(former)
   rmSync(former)

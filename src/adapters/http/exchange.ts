@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { describeConnectionError, OversizedError, UnsentError } from '../../vocabulary/connection-errors.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type AnswerLimits, answerBytesMax, type Fetch, withLimits } from '../../vocabulary/fetch.ts'
-import { type ForeignCode, foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
+import { foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
 import { backoffMs, minuteMs } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, PendingEffect } from '../../vocabulary/message.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
@@ -195,27 +195,12 @@ export function toOutcome<F extends Fact>(
       return { status: 'declined', reason, fact: reader.declined(answer) }
     case 'unknown':
       return unknownOutcome(reason, answer)
-    default:
-      return foreignOutcome(meaning, answer, service, effectClass, pending, unknownOutcome)
-  }
-}
-
-function foreignOutcome<F extends Fact>(
-  code: ForeignCode,
-  answer: HttpAnswer,
-  service: ServiceName,
-  effectClass: EffectClass,
-  pending: Pick<PendingEffect, 'attempts' | 'reason'>,
-  unknownOutcome: (reason: string, answer: HttpAnswer) => AttemptOutcome<F>,
-): AttemptOutcome<F> {
-  const reason = `${code}: the address of the ${serviceWords[service]} answered ${answer.status}, and the answer is not its own`
-  if (effectClass === 'once') return unknownOutcome(reason, answer)
-  return {
-    status: 'deferred',
-    reason,
-    afterMs: foreignWaitMs(pending),
-    isAnswered: true,
-    unread: unreadAnswer(answer, service),
+    default: {
+      const whose = `${meaning}: the address of the ${serviceWords[service]} answered ${status}, and the answer is not its own`
+      if (effectClass === 'once') return unknownOutcome(whose, answer)
+      const afterMs = foreignWaitMs(pending)
+      return { status: 'deferred', reason: whose, afterMs, isAnswered: true, unread: unreadAnswer(answer, service) }
+    }
   }
 }
 
@@ -226,7 +211,7 @@ function foreignWaitMs({ reason, attempts }: Pick<PendingEffect, 'attempts' | 'r
 
 /** Members whose values are never kept: tokens, and the secrets of subscriptions, which may be those of others. */
 const secretMembers =
-  /("(?:access_token|refresh_token|id_token|chaveSecreta|chaveAutenticacao|conteudo|senha|password|secret|authorization)"\s*:\s*)"[^"]*"/gi
+  /("(?:access_token|refresh_token|id_token|chaveSecreta|chaveAutenticacao|conteudo|senha|password|secret|authorization)"\s*:\s*)"(?:[^"\\]|\\[\s\S])*"?/gi
 
 function unreadAnswer(answer: HttpAnswer, service: ServiceName): UnreadAnswer {
   const { status } = answer

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 
 const interim = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/
-const interimLength = 'HTTP/1.1 100 '.length
+const anInterim = 'HTTP/1.1 100 '
 const endOfHead = Buffer.from('\r\n\r\n')
 const headMax = 16_384
 const nothing = Buffer.alloc(0)
@@ -47,9 +47,9 @@ function afterInterim(received: Buffer): Buffer {
 function mayBecomeInterim(received: Buffer): boolean {
   if (received.length >= headMax) return false
   const beginning = beginningOf(received)
-  return interim.test(beginning + 'HTTP/1.1 100 '.slice(beginning.length))
+  return interim.test(beginning + anInterim.slice(beginning.length))
 }
 
 function beginningOf(received: Buffer): string {
-  return received.toString('latin1', 0, interimLength)
+  return received.toString('latin1', 0, anInterim.length)
 }
