@@ -80,7 +80,7 @@ function checkKeyLine(line: string): void {
 export function proveRecorded(options: OpenedWith & { event: EventSelector }): Promise<string> {
   return withStore(options, async store => {
     await store.checkpoint()
-    return store.reader.read(() => proveEvent(options.event))
+    return store.reader.read(() => proveEvent(store.headers, options.event))
   })
 }
 

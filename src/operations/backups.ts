@@ -59,7 +59,7 @@ async function resumeFromCopy(options: OpenedWith, copy: string) {
   }
   const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
   const how = { medium, highWaterMark, acceptRollback: true }
-  const found = await withStore(options, store => store.reader.read(readLastResume), how)
+  const found = await withStore(options, store => store.reader.read(() => readLastResume(store.headers)), how)
   if (!found) throw new TypeError('A restore was accepted but not recorded')
   const moveMark = async () => {
     // The log records the loss, so whatever opens it next moves the mark too.

@@ -4,7 +4,7 @@ import { canonicalJson } from '../proof/canonical-json.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Snapshot } from '../store/database/snapshot.ts'
 import { readFacts } from '../store/log/facts.ts'
-import { upcasters } from '../store/log/header.ts'
+import { untaggedHeaders } from '../store/log/header.ts'
 import { readPage } from '../store/log/read.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
@@ -136,7 +136,7 @@ export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult
   const end = snapshot.run(readFacts).position
   const pages = async function* () {
     for (let after = 0; ; ) {
-      const page = snapshot.run(() => readPage(upcasters, { after }))
+      const page = snapshot.run(() => readPage(untaggedHeaders, { after }))
       if (page.length === 0) return
       yield page
       after = page.at(-1)?.position ?? after

@@ -7,6 +7,7 @@ export type CheckName =
   | 'versions'
   | 'headers'
   | 'leaves'
+  | 'tags'
   | 'tree'
   | 'parts'
   | 'effects'

@@ -22,6 +22,13 @@ export function isLeafOf(header: string, leaf: Uint8Array | null): boolean {
 /** The input of a node's hash: a prefix byte, and two hashes. */
 const node = Buffer.alloc(1 + 2 * hashBytes, 1)
 
+/** The hash of a node (RFC 6962, section 2.1) over the hashes of its two subtrees. */
+export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  node.set(left, 1)
+  node.set(right, 1 + hashBytes)
+  return Buffer.from(hash('sha256', node, fastEncoding), fastEncoding)
+}
+
 /**
  * The root over a row of hashes, each over the same number of leaves; the last may be over fewer (RFC 6962, section
  * 2.1).

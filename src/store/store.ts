@@ -5,6 +5,7 @@ import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
+import { checkTail, checkWhole } from './checkpoints/check-tail.ts'
 import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
 import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
@@ -14,6 +15,7 @@ import { FollowerTable } from './ledger/follower-table.ts'
 import {
   type ClaimCandidate,
   canSettle,
+  checkOpenInLog,
   claimEffect,
   countPending,
   type DueFilter,
@@ -32,8 +34,9 @@ import {
   readEffect,
 } from './ledger/ledger.ts'
 import { type Lease, Secrets } from './ledger/secrets.ts'
-import { damagedLogError, type Schemas, upcasters } from './log/header.ts'
+import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
+import { Tags } from './log/tags.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
 import { isOlderThanLog } from './owners/keyring-faults.ts'
 import { Owners } from './owners/owners.ts'
@@ -60,6 +63,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly followers: FollowerTable
   readonly owners: Owners
   readonly viewReader: ViewReader
+  readonly headers: HeaderReader
   /** How long a process may hold an effect or a follower without extending its lease. */
   readonly leaseMs: number = 60_000
   readonly #connection: Connection
@@ -67,7 +71,8 @@ export class Store<E extends EventMap = EventMap> {
   readonly #projector: Projector
   readonly #rebuildParts: RebuildParts
   readonly #stoppedViews: StoppedViews
-  readonly #options: StoreOptions<E> & { readonly schemas: Schemas<E> }
+  readonly #options: StoreOptions<E>
+  readonly #tags: Tags
   readonly #owner: string
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
@@ -77,10 +82,12 @@ export class Store<E extends EventMap = EventMap> {
   #restoredAt = 0
 
   private constructor(opened: Connection, vault: Vault, options: StoreOptions<E>, mark?: HighWaterMark) {
-    const { views, clock, anchor, onTrouble = () => undefined } = options
-    // The upcasters of averba are those of all its events: for another log there are none.
-    const schemas = options.schemas ?? (upcasters as Schemas<E>)
-    this.#options = { ...options, schemas }
+    const { views, clock, anchor, onTrouble = () => undefined, schemas = upcasters } = options
+    const tags = new Tags(vault.keyring)
+    const headers = new HeaderReader(schemas, tags)
+    this.#options = options
+    this.headers = headers
+    this.#tags = tags
     this.changes = new WakeSignal(clock)
     const onTransacted = (ms: number) => this.transacted.notify(ms)
     const onFailed = (error: unknown) => this.secrets.leases.recordFailure(error)
@@ -89,21 +96,22 @@ export class Store<E extends EventMap = EventMap> {
     this.vault = vault
     this.secrets = new Secrets(connection, vault, () => this.#lease())
     this.followers = new FollowerTable(connection, () => this.#lease())
-    this.#rebuildParts = { connection, schemas, clock, onTrouble, onRejoined: () => this.#writer.forget() }
+    this.#rebuildParts = { connection, headers, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
     this.#projector = new Projector(connection, views, this.#stoppedViews)
     const project: WriterParts['project'] = (events, cache) => this.#projector.project(events, cache)
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
-    this.#checkpointer = new Checkpointer({ connection, signer, clock, onTrouble, ...outside })
+    this.#checkpointer = new Checkpointer({ connection, headers, tags, signer, clock, onTrouble, ...outside })
     const onCommitted = (position: number) => {
       this.#checkpointer.onCommit(position)
       this.changes.wake()
     }
-    this.#writer = new Writer({ connection, vault, schemas, project, onCommitted })
-    this.viewReader = new ViewReader({ connection, schemas, views })
+    const check: WriterParts['checkTail'] = (end, after) => checkTail(tags, signer, end, after)
+    this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkTail: check })
+    this.viewReader = new ViewReader({ connection, headers, views })
     this.#owner = options.createId()
-    this.owners = new Owners(connection, vault, () => this.#writer.forget())
+    this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
   }
 
   /**
@@ -118,7 +126,8 @@ export class Store<E extends EventMap = EventMap> {
       await connection.transact(() => prepareTables(connection, path))
       if (connection.dialect === 'sqlite') await connection.read(() => checkSchema(path))
       await connection.read(() => checkEnd(path))
-      const began = await connection.read(() => readAt(options.schemas ?? upcasters, 1))
+      // It names the keyring, by which its own tag is checked later.
+      const began = await connection.read(() => readAt(new HeaderReader(options.schemas ?? upcasters), 1))
       const create = () => openKeyring(options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
@@ -128,7 +137,8 @@ export class Store<E extends EventMap = EventMap> {
       if (await isOutdated()) await keyring.refresh()
       if (await isOutdated()) throw outdatedKeyringError(path)
       const mark = resolveMark(options)
-      const store = new Store<E>(connection, new Vault(keyring, options.entropy, options.recordKeys), options, mark)
+      const vault = new Vault(keyring, options.entropy, options.recordKeys)
+      const store = new Store<E>(connection, vault, options, mark)
       await store.#start(began, mark)
       return store
     } catch (error) {
@@ -150,11 +160,13 @@ export class Store<E extends EventMap = EventMap> {
       checkKeyringId(path, first, keyring)
     }
     const newest = await mark?.read()
+    if (!acceptRollback && newest !== undefined)
+      await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring.signer, newest))
+    this.#writer.checked = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
     if (acceptRollback)
-      await this.append(await this.#connection.transact(() => resumeLog(keyring, this.#options, newest)))
-    else if (newest !== undefined) await this.#connection.read(() => checkAgainstMark(path, keyring.signer, newest))
+      await this.append(await this.#connection.transact(() => resumeLog(this.headers, keyring, this.#options, newest)))
     await this.#checkpointer.start(acceptRollback)
-    this.#restoredAt = (await this.#connection.read(readLastResume))?.position ?? 0
+    this.#restoredAt = (await this.#connection.read(() => readLastResume(this.headers)))?.position ?? 0
     await this.#stoppedViews.restore()
     this.#sweep()
   }
@@ -172,16 +184,16 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Reads a page of the log. With `types`, the events are a union of these. */
   read<T extends string = TypeIn<E>>(filter: ReadFilter<T>): Promise<RecordedIn<E, T>[]> {
-    return readOrSearch(this.#connection, this.#options.schemas, filter)
+    return readOrSearch(this.#connection, this.headers, filter)
   }
 
   readAt(position: number): Promise<RecordedIn<E> | undefined> {
-    return this.#connection.read(() => readAt(this.#options.schemas, position))
+    return this.#connection.read(() => readAt(this.headers, position))
   }
 
   /** Reads a page of the log together with the position of the newest event. */
   readWithEnd<T extends string = TypeIn<E>>(filter: ReadFilter<T>): Promise<LogPage<RecordedIn<E, T>>> {
-    return readWithEnd(this.#connection, this.#options.schemas, filter)
+    return readWithEnd(this.#connection, this.headers, filter)
   }
 
   async readLast<T extends string = TypeIn<E>>(
@@ -192,13 +204,13 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Opens a part; `undefined` when it does not exist. */
   open(address: PartAddress): Promise<Json | undefined> {
-    const openStored = () => openPart(this.vault, address)
+    const openStored = () => openPart(this.vault, this.headers, address)
     return this.vault.keyring.withRefresh(() => this.#connection.read(openStored))
   }
 
   /** Finds the value that is indexed under a text's keyed digest. */
   lookUp(kind: string, text: string): Promise<string | undefined> {
-    return this.#connection.read(() => lookUp(kind, this.digest(kind, text)))
+    return this.#connection.read(() => lookUp(this.#tags, kind, this.digest(kind, text)))
   }
 
   /** Finds the event that was recorded recently under a digest, as far as this process has read. */
@@ -237,7 +249,7 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Claims an effect for one attempt, without an event. It is durable before the request is sent. */
   claimEffect(id: string, now: number): Promise<LedgerClaim | undefined> {
-    return this.#connection.transact(() => claimEffect(this.#options.schemas, id, this.#lease(now)))
+    return this.#connection.transact(() => claimEffect(this.headers, id, this.#lease(now)))
   }
 
   addLease(move: EffectMove): EffectMove {
@@ -246,7 +258,12 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Finds an effect that can be claimed, with the move that claims it in the transaction of an event. */
   findClaimable(id: string, now: number): Promise<ClaimCandidate | undefined> {
-    return this.#connection.read(() => findClaimable(this.#options.schemas, id, this.#lease(now)))
+    return this.#connection.read(() => findClaimable(this.headers, id, this.#lease(now)))
+  }
+
+  /** Checks that the log, too, says that a call is open. Throws when it does not: the ledger was changed. */
+  checkOpenInLog(call: PendingEffect): Promise<void> {
+    return this.#connection.read(() => checkOpenInLog(this.headers, call))
   }
 
   /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
@@ -271,11 +288,11 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   effect(id: string): Promise<PendingEffect | undefined> {
-    return this.#connection.read(() => readEffect(this.#options.schemas, id))
+    return this.#connection.read(() => readEffect(this.headers, id))
   }
 
   effects(filter: EffectFilter): Promise<PendingEffect[]> {
-    return this.#connection.read(() => listEffects(this.#options.schemas, filter))
+    return this.#connection.read(() => listEffects(this.headers, filter))
   }
 
   countPending(): Promise<readonly PendingCount[]> {

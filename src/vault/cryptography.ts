@@ -52,13 +52,15 @@ export function hmacKey(key: Buffer): HmacKey {
 }
 
 /**
- * Computes HMAC-SHA-256 (RFC 2104) with two one-shot hashes: in Node several times as fast as an Hmac object. Output in
- * hexadecimal is also faster than a buffer.
+ * Computes HMAC-SHA-256 (RFC 2104) of a text, and of bytes after it, with two one-shot hashes: in Node several times as
+ * fast as an Hmac object. Node returns a hash as a binary string faster than as a buffer.
  */
-export function hmac({ inner, outer }: HmacKey, text: string): Buffer {
-  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text)]), 'hex')
-  return Buffer.from(hash('sha256', Buffer.concat([outer, Buffer.from(first, 'hex')]), 'hex'), 'hex')
+export function hmac({ inner, outer }: HmacKey, text: string, bytes: Uint8Array = noBytes): Buffer {
+  const first = hash('sha256', Buffer.concat([inner, Buffer.from(text), bytes]), 'binary')
+  return Buffer.from(hash('sha256', Buffer.concat([outer, Buffer.from(first, 'binary')]), 'binary'), 'binary')
 }
+
+const noBytes = new Uint8Array()
 
 /** Signs checkpoints of a log (Ed25519). */
 export interface KeyringSigner {

@@ -16,6 +16,8 @@ import {
 } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
 
+const tagBytes = 16
+
 /** The keyring lacks the epoch that wraps a key of the store. Another process may have begun it. */
 export class EpochMissingError extends AverbaError {
   /** The epoch is newer than all that the keyring holds, so it was not destroyed: read the keyring again. */
@@ -44,6 +46,7 @@ interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
   readonly digest: HmacKey
+  readonly tag: HmacKey
   /** Authenticates the file of the keyring. */
   readonly mac: HmacKey
   readonly signer: KeyringSigner
@@ -108,6 +111,11 @@ export class Keyring {
    */
   digest(purpose: string, text: string): Uint8Array {
     return hmac(this.#opened.digest, `${purpose}\0${text}`)
+  }
+
+  /** Computes a tag: the first 16 bytes of an HMAC-SHA-256 over a text and bytes, in base64url. */
+  tag(text: string, bytes: Uint8Array): string {
+    return hmac(this.#opened.tag, text, bytes).toString('base64url', 0, tagBytes)
   }
 
   /**
@@ -287,7 +295,14 @@ async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undef
       epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped), epochName(Number(epoch)))))
     const digest = await unwrap(decodeKey(file.digest ?? ''), 'digest')
     const mac = checkMac(file, digest)
-    return { file, epochs, digest: hmacKey(Buffer.from(digest)), mac, signer: deriveSigner(digest) }
+    return {
+      file,
+      epochs,
+      digest: hmacKey(Buffer.from(digest)),
+      tag: tagKey(digest),
+      mac,
+      signer: deriveSigner(digest),
+    }
   } catch (cause) {
     throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
   }
@@ -298,8 +313,9 @@ function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
   const epochs = new Map<number, KeyObject>()
   for (const [epoch, wrapped] of Object.entries(file.epochs))
     epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), epochName(Number(epoch)))))
-  const digest = hmacKey(Buffer.from(hkdfSync('sha256', root.export(), '', 'averba digest v1', 32)))
-  return { file, epochs, digest, mac: checkMac(file, root.export()), signer: deriveSigner(root.export()) }
+  const secret = root.export()
+  const digest = hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba digest v1', 32)))
+  return { file, epochs, digest, tag: tagKey(secret), mac: checkMac(file, secret), signer: deriveSigner(secret) }
 }
 
 /** The name of an epoch, bound into its wrapped key: the key of another one does not open in its place. */
@@ -310,6 +326,11 @@ function epochName(epoch: number): string {
 /** The key that authenticates a keyring file, from the secret that only its root key opens. */
 export function macKey(secret: Uint8Array): HmacKey {
   return hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba keyring mac v1', 32)))
+}
+
+/** The key of the log's tags. No erasure destroys it: tags hold no personal data. */
+function tagKey(secret: Uint8Array): HmacKey {
+  return hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba tags v1', 32)))
 }
 
 /** Returns the key that authenticates a keyring file. Throws when a member was changed. */

@@ -1,8 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { Database } from 'better-sqlite3'
-import { readHeader } from '../../src/store/log/header.ts'
+import { HeaderReader, type StoredHeader } from '../../src/store/log/header.ts'
 import { useDatabase } from '../support/use-database.ts'
 import type { SimulatedHost } from './simulated-host.ts'
+
+const headers = new HeaderReader({})
 
 /** Reads the log from the file, without the engine, and reports each event once to the checks. */
 export class LogReader {
@@ -49,10 +51,11 @@ export class LogReader {
   #readOn(database: Database): void {
     const { backup, runRecord } = this.#simulated
     if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()
-    const select = database.prepare('select header from event where position > ? order by position').pluck()
-    for (const header of select.iterate(this.#position) as IterableIterator<string>) {
+    const select = database.prepare('select position, header, tag from event where position > ? order by position')
+    for (const stored of select.iterate(this.#position) as IterableIterator<StoredHeader>) {
+      const { header } = stored
       this.#digest.update(header)
-      const event = readHeader(header, {})
+      const event = headers.read(stored)
       this.#position += 1
       this.#events += 1
       if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()

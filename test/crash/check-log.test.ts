@@ -52,10 +52,10 @@ test('an undamaged log has no findings', async () => {
 })
 
 test('a missing or different acknowledged event is reported as lost', async () => {
-  // With all its rows, because a log with a part beyond its last event does not open.
   const tables = ['part', 'effect', 'event'].map(table => `delete from ${table} where position = 301`)
   const deleted = await checkLog(damagedCopy(sql(tables.join('; '))), acknowledged)
-  expect(deleted.lost).toEqual(['token-5/43 at 301'])
+  expect(deleted.corrupt.join()).toContain('The log has 300 events, and its head names 301')
+  expect(deleted.lost).toHaveLength(acknowledged.length)
   const path = damagedCopy(() => undefined)
   const swapped = acknowledged.map((each, i) => (i === 9 ? { ...each, commandId: 'another' } : each))
   expect((await checkLog(path, swapped)).lost).toEqual(['token-2/2 at 11'])
@@ -64,7 +64,7 @@ test('a missing or different acknowledged event is reported as lost', async () =
 test.each([
   ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
   ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the tile 1/0 does not'],
-  ['a tile', 'update tile set hashes = randomblob(32)', 'the tile 1/0 does not'],
+  ['a tile', 'update tile set hashes = randomblob(32)', 'contradicts the log'],
   ['a missing tile', 'delete from tile', 'the last tile on level 1 does not match'],
   ['a version', 'update event set version = 99 where position = 301', 'says 99'],
   ['a type', "update event set type = 'x' where position = 9", 'the header at 9 is of another event'],
@@ -72,7 +72,7 @@ test.each([
   ['a missing receipt', "delete from receipt where command_id = 'c299'", 'has another answer now'],
   ['a missing effect', 'delete from effect where position = 9', 'the effects differ'],
   ['a missing part', 'delete from part where position = 9', 'the parts differ'],
-  ['an index entry', "update keyed_index set value = 'x' where value = 'c9'", 'the index entry of c9'],
+  ['an index entry', "update keyed_index set value = 'x' where value = 'c9'", 'an entry was changed or moved'],
   ['a row of a view', 'update tokens set requests = requests + 1', '7 rows of tokens'],
   ['a stopped view', "update head set views = ''; update projection set position = 9", 'rows of tokens'],
 ])('damage is found: %s', async (_, damage, finding) => {

@@ -115,7 +115,7 @@ async function answer(
   const text = request.sql.replaceAll('?', () => `$${++marks}`)
   if (!('forEach' in request)) {
     const { rows } = await transaction.query<object>(text, [...request.parameters])
-    return request.isColumn ? rows.flatMap(Object.values) : rows
+    return rows
   }
   for (const parameters of request.forEach) await transaction.query(text, [...parameters])
   return []

@@ -1,5 +1,9 @@
-/** `npm run test:tamper [-- --json]`: tries every mutation of a closed log, and prints which checks found it. */
+/**
+ * `npm run test:tamper [-- --json]`: tries every mutation of a closed log, and prints which checks found it. Then lets an
+ * engine work on forged logs, and prints what it did because of the forgery.
+ */
 import { makeSample, type TriedMutation, tryAll } from './campaign.ts'
+import { tryForgeries } from './forgeries.ts'
 import { listMutations, noEvidence } from './mutations.ts'
 
 const sample = await makeSample(40)
@@ -20,7 +24,16 @@ for (const { mutation } of untold) console.log(`DOES NOT OPEN, AND DOCTOR IS WEL
 console.log('')
 console.log('Not tried, because it is not evidence:')
 for (const [subject, reason] of Object.entries(noEvidence)) console.log(`  ${subject.padEnd(width)}  ${reason}`)
-if (missed.length + untold.length > 0) process.exitCode = 1
+console.log('')
+const forged = await tryForgeries()
+for (const { name, when, deeds, found } of forged)
+  console.log(
+    `${when.padEnd(7)}  ${name}: the engine did ${deeds.join(', ') || 'nothing'}; ${found.join(', ') || 'UNDETECTED'}`,
+  )
+const obeyed = forged.filter(({ deeds }) => deeds.length > 0)
+const unseen = missed.length + forged.filter(({ found }) => found.length === 0).length
+if (unseen + untold.length + obeyed.length > 0) process.exitCode = 1
 if (process.argv.includes('--json')) {
-  console.log(JSON.stringify({ mutations: tried.length, undetected: missed.length, untold: untold.length }))
+  const counts = { mutations: tried.length, forgeries: forged.length, undetected: unseen, untold: untold.length }
+  console.log(JSON.stringify({ ...counts, obeyed: obeyed.length }))
 }

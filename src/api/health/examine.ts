@@ -9,7 +9,7 @@ import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
 import { db } from '../../store/database/schema.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
-import { upcasters } from '../../store/log/header.ts'
+import { untaggedHeaders } from '../../store/log/header.ts'
 import { readPage } from '../../store/log/read.ts'
 import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
@@ -149,7 +149,7 @@ async function checkNotifications(store: string): Promise<CheckResult> {
 async function checkPortal({ store, portal }: HostOptions): Promise<undefined> {
   const snapshot = await Snapshot.open(store)
   try {
-    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage(upcasters, filter)) }, portal)
+    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage(untaggedHeaders, filter)) }, portal)
   } finally {
     snapshot.close()
   }

@@ -61,7 +61,7 @@ function logChecks({ store, followers, options, clock, engine }: ApiContext): He
     },
     async erasures() {
       const { erased } = store.vault.keyring
-      const lost = describeLostErasures(await store.reader.read(() => findLostErasures(erased)))
+      const lost = describeLostErasures(await store.reader.read(() => findLostErasures(store.headers, erased)))
       return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
     },
     async views() {

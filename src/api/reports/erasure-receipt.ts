@@ -61,7 +61,7 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   const completed = events.find(event => event.type === 'subject.erasureCompleted')
   const epochs = events.find(event => event.type === 'subject.epochsDestroyed')
   const { requester, legalBasis, keeps } = request.data
-  const { parts } = await findMentions(store.reader, subject)
+  const { parts } = await findMentions(store.reader, store.headers, subject)
   const first = await store.readAt(1)
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
@@ -86,8 +86,8 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   }
 }
 
-async function readProvenEvent(store: Pick<LogStore, 'reader'>, position: number): Promise<ProvenEvent> {
-  const found = await store.reader.read(() => readLeaf(position))
+async function readProvenEvent(store: Pick<LogStore, 'reader' | 'headers'>, position: number): Promise<ProvenEvent> {
+  const found = await store.reader.read(() => readLeaf(store.headers, position))
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }
 }

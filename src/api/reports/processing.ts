@@ -32,7 +32,7 @@ export async function* readProcessing(
   checkPeriod({ from, until })
   const words = getLanguageWords(language)
   const calls = createSentCalls(store)
-  let after = await engine.admit(() => store.reader.read(() => positionBefore(from)))
+  let after = await engine.admit(() => store.reader.read(() => positionBefore(store.headers, from)))
   for (;;) {
     const page = await engine.admit(async () => {
       const events = await store.read({ after })

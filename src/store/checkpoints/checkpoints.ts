@@ -6,8 +6,10 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { damagedLogError, parseHeader } from '../log/header.ts'
-import { eventsOf } from '../log/read.ts'
+import { checkHead } from '../log/head.ts'
+import { damagedLogError, type HeaderReader } from '../log/header.ts'
+import { eventsOf, headerColumns } from '../log/read.ts'
+import type { Tags } from '../log/tags.ts'
 import { rootAt, treeHead } from '../log/tree.ts'
 import type { Anchor, HighWaterMark } from '../store-options.ts'
 
@@ -15,11 +17,14 @@ import type { Anchor, HighWaterMark } from '../store-options.ts'
 export type StoredCheckpoint = Readonly<Schema['checkpoint']>
 
 /** Signs a checkpoint over all events, unless the newest one covers them. */
-function* makeCheckpoint(signer: Signer): Steps<StoredCheckpoint> {
-  const { size, root = '' } = yield* treeHead()
+function* makeCheckpoint({ headers, signer, tags }: CheckpointerParts): Steps<StoredCheckpoint> {
+  const end = yield* treeHead()
+  const { size, root = '' } = end
   const newest = yield* readNewestCheckpoint()
   if (newest?.size === size) return newest
-  const origin = yield* readOrigin()
+  // What is signed counts as genuine from then on.
+  yield* checkHead(tags, end)
+  const origin = yield* readOrigin(headers)
   const note = signCheckpoint({ origin, size, root }, signer)
   const made = { number: (newest?.number ?? 0) + 1, size, note, anchor: null }
   yield* rows(db.insertInto('checkpoint').values(made))
@@ -49,9 +54,9 @@ export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
 }
 
 /** Reads the name under which the log signs now: from its first event, or from the last accepted restore. */
-export function* readOrigin(): Steps<string> {
+export function* readOrigin(headers: HeaderReader): Steps<string> {
   const found = yield* first(originEvents().orderBy('event.version', 'desc').limit(1))
-  const { origin } = found ? parseHeader(found.header).data : {}
+  const { origin } = found ? headers.parse(found).data : {}
   if (typeof origin === 'string') return origin
   throw damagedLogError('Cannot sign a checkpoint: the log has no first event')
 }
@@ -75,20 +80,22 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
 }
 
 /** Reads every name under which the log has signed, with its key line. */
-export function* readKeyLines(): Steps<{ origin: string; key: string }[]> {
+export function* readKeyLines(headers: HeaderReader): Steps<{ origin: string; key: string }[]> {
   const found = yield* rows(originEvents().orderBy('event.version'))
-  return found.map(({ header }) => {
-    const { origin, key } = parseHeader(header).data
+  return found.map(stored => {
+    const { origin, key } = headers.parse(stored).data
     return { origin: String(origin), key: String(key) }
   })
 }
 
 function originEvents() {
-  return eventsOf(logStream).select('event.header').where('event.type', 'in', [beganType, resumedType])
+  return eventsOf(logStream).select(headerColumns).where('event.type', 'in', [beganType, resumedType])
 }
 
 interface CheckpointerParts {
   readonly connection: Connection
+  readonly headers: HeaderReader
+  readonly tags: Tags
   readonly signer: Signer
   readonly clock: Clock
   readonly mark?: HighWaterMark
@@ -169,8 +176,8 @@ export class Checkpointer {
   }
 
   async #make(): Promise<StoredCheckpoint> {
-    const { connection, signer, mark, clock } = this.#parts
-    const made = await connection.transact(() => makeCheckpoint(signer))
+    const { connection, mark, clock } = this.#parts
+    const made = await connection.transact(() => makeCheckpoint(this.#parts))
     this.#at = clock.now()
     this.#size = made.size
     await this.#writeMark(mark, made.note)

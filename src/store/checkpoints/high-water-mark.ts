@@ -3,7 +3,6 @@ import {
   createVerifierKey,
   parseCheckpoint,
   parseNote,
-  type SignedNote,
   type Signer,
   signNote,
   writeVerifierKey,
@@ -17,8 +16,8 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { markPath } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { parseHeader } from '../log/header.ts'
-import { eventsOf } from '../log/read.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { eventsOf, headerColumns } from '../log/read.ts'
 import { treeHead } from '../log/tree.ts'
 import { findLostErasures } from '../owners/keyring-faults.ts'
 import type { HighWaterMark, StoreOptions } from '../store-options.ts'
@@ -97,17 +96,15 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
  * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export function* checkAgainstMark(path: string, signer: Signer, mark: string): Steps<void> {
-  const fault = findSignerFault(signer, mark) ?? (yield* findMarkContradiction(mark))
+export function* checkAgainstMark(path: string, headers: HeaderReader, signer: Signer, mark: string): Steps<void> {
+  const fault = findSignerFault(signer, mark) ?? (yield* findMarkContradiction(headers, mark))
   if (fault !== undefined) throw rolledBackError(path, fault)
 }
 
 /** Describes why the signer of a keyring cannot have made a mark; `undefined` if it did. */
 export function findSignerFault(signer: Signer, mark: string): string | undefined {
-  const note = parseNote(mark)
-  const checkpoint = parseCheckpoint(mark)
-  if (!note || !checkpoint) return damagedMark
-  return isSignedBy(signer, note, checkpoint.origin) ? undefined : 'its high-water mark is that of another log'
+  if (!parseCheckpoint(mark)) return damagedMark
+  return isSignedBy(signer, mark) ? undefined : 'its high-water mark is that of another log'
 }
 
 /**
@@ -115,19 +112,20 @@ export function findSignerFault(signer: Signer, mark: string): string | undefine
  * are handled before new ones.
  */
 export function* resumeLog(
+  headers: HeaderReader,
   { signer, erased }: Pick<Keyring, 'signer' | 'erased'>,
   { clock, createId }: Pick<StoreOptions, 'clock' | 'createId'>,
   mark: string | undefined,
 ): Steps<Append> {
   const { size, root = '' } = yield* treeHead()
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
-  const erasures = yield* findLostErasures(erased)
+  const erasures = yield* findLostErasures(headers, erased)
   const since = erasures[0]?.at
   const origin = `log_${createId()}`
   const data: ResumeRecord = {
     origin,
     key: verifierKeyLine(origin, signer),
-    before: yield* readOrigin(),
+    before: yield* readOrigin(headers),
     size,
     root,
     ...(lost && lost.size > size && { lost: { size: lost.size, root: lost.root } }),
@@ -139,26 +137,31 @@ export function* resumeLog(
 }
 
 /** Reads the last accepted restore and its position; `undefined` when there was none. */
-export function* readLastResume(): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
+export function* readLastResume(headers: HeaderReader): Steps<{ position: number; resumed: ResumeRecord } | undefined> {
   const query = eventsOf(logStream).where('event.type', '=', resumedType).orderBy('event.version', 'desc')
-  const found = yield* first(query.select(['event.position', 'event.header']).limit(1))
-  return found && { position: found.position, resumed: parseHeader(found.header).data }
+  const found = yield* first(query.select(headerColumns).limit(1))
+  return found && { position: found.position, resumed: headers.parse(found).data }
 }
 
-/** Signs again and compares: synchronous, so that opening a log does not depend on the timing of other threads. */
-function isSignedBy(signer: Signer, { text, signatures }: SignedNote, name: string): boolean {
-  const [own] = parseNote(signNote(text, name, signer))?.signatures ?? []
-  if (!own) return false
-  return signatures.some(each => {
+/**
+ * Reports whether a signer has signed a checkpoint. Signs again and compares: synchronous, so that opening a log does
+ * not depend on the timing of other threads.
+ */
+export function isSignedBy(signer: Signer, checkpoint: string): boolean {
+  const note = parseNote(checkpoint)
+  const { origin = '' } = parseCheckpoint(checkpoint) ?? {}
+  const [own] = (note && parseNote(signNote(note.text, origin, signer))?.signatures) ?? []
+  if (!note || !own) return false
+  return note.signatures.some(each => {
     const isOwn = each.name === own.name && each.id === own.id
     return isOwn && Buffer.from(each.signature).equals(own.signature)
   })
 }
 
 /** Describes how the log contradicts its high-water mark, whoever signed it; `undefined` if it does not. */
-export function* findMarkContradiction(mark: string): Steps<string | undefined> {
+export function* findMarkContradiction(headers: HeaderReader, mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
-  const lost = (yield* readLastResume())?.resumed.lost
+  const lost = (yield* readLastResume(headers))?.resumed.lost
   // A crash between the event of the accepted restore and its mark left the old mark.
   if (lost && lost.size === checkpoint?.size && lost.root === checkpoint.root) return undefined
   return yield* findMarkFault(mark)

@@ -7,8 +7,8 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { parseHeader } from '../log/header.ts'
-import { eventsOf } from '../log/read.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { eventsOf, headerColumns } from '../log/read.ts'
 import { rootAt, subtreeRoot } from '../log/tree.ts'
 import { readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 
@@ -16,15 +16,15 @@ import { readNewestCheckpoint, type StoredCheckpoint } from './checkpoints.ts'
 export type EventSelector = number | string
 
 /** Writes the proof that the newest checkpoint covers an event, in the format C2SP tlog-proof. */
-export function* proveEvent(which: EventSelector): Steps<string> {
-  const event = yield* findEvent(which)
+export function* proveEvent(headers: HeaderReader, which: EventSelector): Steps<string> {
+  const { position, header } = yield* findEvent(headers, which)
   const { note, size } = yield* requireCheckpoint()
-  if (event.position > size) {
-    const message = `Cannot prove the event at ${event.position}: no checkpoint covers it`
+  if (position > size) {
+    const message = `Cannot prove the event at ${position}: no checkpoint covers it`
     throw new AverbaError('INVALID_INPUT', message, { hint: 'Close the log or request a checkpoint: both sign one' })
   }
-  const index = event.position - 1
-  return writeTlogProof(event.header, index, yield* computeRoots(inclusionRanges(index, size)), note)
+  const index = position - 1
+  return writeTlogProof(header, index, yield* computeRoots(inclusionRanges(index, size)), note)
 }
 
 /** An event's exact header with the hashes that lead from it to the root of a tree (RFC 6962, section 2.1.1). */
@@ -36,10 +36,14 @@ export interface InclusionProof {
 }
 
 /** Proves that events are in the tree of the first `size` events of the log. */
-export function* proveInclusion(positions: readonly number[], size: number): Steps<InclusionProof[]> {
+export function* proveInclusion(
+  headers: HeaderReader,
+  positions: readonly number[],
+  size: number,
+): Steps<InclusionProof[]> {
   const proven: InclusionProof[] = []
   for (const position of positions) {
-    const { header } = yield* findEvent(position)
+    const { header } = yield* findEvent(headers, position)
     const path = yield* computeRoots(inclusionRanges(position - 1, size))
     proven.push({ header, index: position - 1, path })
   }
@@ -73,19 +77,26 @@ function* requireCheckpoint(): Steps<StoredCheckpoint> {
   throw new AverbaError('INVALID_INPUT', 'Cannot write a proof: the log has no checkpoint yet')
 }
 
+/** An event with its exact header. */
+interface FoundEvent {
+  readonly position: number
+  readonly header: string
+  readonly event: RecordedEvent
+}
+
 /**
- * Finds an event with its exact header.
+ * Finds an event.
  *
  * @throws {AverbaError} `NOT_FOUND`
  */
-function* findEvent(which: EventSelector): Steps<{ position: number; header: string }> {
+function* findEvent(headers: HeaderReader, which: EventSelector): Steps<FoundEvent> {
   const slash = String(which).lastIndexOf('/')
   const query =
     typeof which === 'number'
       ? db.selectFrom('event').where('event.position', '=', which)
       : eventsOf(which.slice(0, slash)).where('event.version', '=', Number(which.slice(slash + 1)))
-  const found = yield* first(query.select(['event.position', 'event.header']))
-  if (found) return found
+  const found = yield* first(query.select(headerColumns))
+  if (found) return { ...found, event: headers.read(found) }
   throw new AverbaError('NOT_FOUND', 'Cannot prove the event: no event has this position or id', {
     hint: 'Give its position, or its id as <stream>/<version>',
   })
@@ -97,8 +108,11 @@ function* findEvent(which: EventSelector): Steps<{ position: number; header: str
  * @throws {AverbaError} `NOT_FOUND` when the event does not exist, or its parts were destroyed; `INVALID_INPUT` when
  * none of its parts is encrypted under a key of its record
  */
-export function* findDisclosable(which: EventSelector): Steps<{ parts: PartAddress[]; owners: string[] }> {
-  const { record, parts } = yield* readSealedParts(which)
+export function* findDisclosable(
+  headers: HeaderReader,
+  which: EventSelector,
+): Steps<{ parts: PartAddress[]; owners: string[] }> {
+  const { record, parts } = yield* readSealedParts(headers, which)
   return { parts: parts.map(({ name }) => `${record}/${name}`), owners: [...new Set(parts.map(part => part.owner))] }
 }
 
@@ -107,22 +121,17 @@ export function* findDisclosable(which: EventSelector): Steps<{ parts: PartAddre
  *
  * @throws {AverbaError} as `findDisclosable` and `proveEvent`
  */
-export function* discloseEvent(vault: Vault, which: EventSelector): Steps<string> {
-  const { record, parts } = yield* readSealedParts(which)
+export function* discloseEvent(vault: Vault, headers: HeaderReader, which: EventSelector): Steps<string> {
+  const { record, parts } = yield* readSealedParts(headers, which)
   const owners = new Map(parts.map(part => [part.owner, part]))
   const keys = [...owners].map(([owner, part]) => ({ owner, key: vault.recordKey(part, record).key }))
-  return writeDisclosure({ proof: yield* proveEvent(which), keys, parts })
+  return writeDisclosure({ proof: yield* proveEvent(headers, which), keys, parts })
 }
 
 /** Reads the parts of an event that are encrypted under keys of its record. */
-function* readSealedParts(which: EventSelector) {
-  const { position, header } = yield* findEvent(which)
-  const {
-    stream,
-    version,
-    parts: marks = [],
-  }: Pick<RecordedEvent, 'stream' | 'version' | 'parts'> = parseHeader(header)
-  const record = `${stream}/${version}`
+function* readSealedParts(headers: HeaderReader, which: EventSelector) {
+  const { position, event } = yield* findEvent(headers, which)
+  const { id: record, parts: marks = [] } = event
   const own = new Set(marks.flatMap(({ name, recordKey }) => (recordKey === undefined ? [] : [name])))
   if (own.size === 0) {
     throw new AverbaError('INVALID_INPUT', `Cannot disclose "${record}": it has no key of its own`, {

@@ -5,6 +5,7 @@ import { each, readPages, rows, type Statement, type Steps } from '../database/c
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
+import type { Tags } from '../log/tags.ts'
 import { readProgressOf } from '../views/projector.ts'
 
 /** Where the values of one kind of keyed digests are found: the rest of a stream's name, or the key of a view. */
@@ -20,14 +21,15 @@ export type IndexKind = { readonly kind: string } & (
 const entriesPerPage = 500
 
 /**
- * Compares the keyed index with the log. Digests cannot be recomputed without the personal data, but their values must
- * exist, and for some kinds every value must have a digest.
+ * Compares the keyed index with the log. Digests cannot be recomputed without the personal data, but a tag binds each
+ * to its value, the values must exist, and for some kinds every value must have a digest.
  */
 export async function checkIndex(
   snapshot: Snapshot,
   kinds: readonly IndexKind[],
   views: readonly View[],
   faults: Faults,
+  tags: Tags | undefined,
   onPage: () => Promise<boolean>,
 ): Promise<void> {
   snapshot.run(() => rows({ sql: 'create temp table index_check (stream text primary key)', parameters: [] }))
@@ -37,9 +39,11 @@ export async function checkIndex(
     if (!columns) continue
     const { kind } = known
     for await (const page of readPages<IndexCheckRow>(snapshot, last => indexAfter(kind, columns, last))) {
-      for (const { name, doesExist, isErased } of page) {
+      for (const { name, digest, value, tag, doesExist, isErased } of page) {
         if (!doesExist) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which does not exist`)
         else if (isErased) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which was erased`)
+        else if (tags && tags.ofEntry(kind, digest, value) !== tag)
+          faults.add('index', `a digest of the kind "${kind}" leads to "${name}", without a tag that binds them`)
       }
       if (columns.table === 'stream') snapshot.run(() => each(insertFound, page, ({ name }) => [name]))
       if (!(await onPage())) return
@@ -77,6 +81,8 @@ function findValueColumns(snapshot: Snapshot, known: IndexKind, views: readonly 
 
 interface IndexCheckRow {
   readonly digest: Uint8Array
+  readonly value: string
+  readonly tag: string
   readonly name: string
   readonly doesExist: 0 | 1
   readonly isErased: 0 | 1
@@ -84,7 +90,7 @@ interface IndexCheckRow {
 
 function indexAfter(kind: string, { table, key, prefix }: ValueColumns, last?: IndexCheckRow): Statement {
   return {
-    sql: `select digest, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "doesExist",
+    sql: `select digest, value, tag, ? || value as name, exists (select 1 from ${table} where ${key} = ? || value) as "doesExist",
       exists (select 1 from owner_key where owner = ? || value and is_erased = 1) as "isErased"
       from keyed_index where kind = ? and digest > ? order by digest limit ${entriesPerPage}`,
     parameters: [prefix, prefix, prefix, kind, last?.digest ?? new Uint8Array()],

@@ -8,6 +8,7 @@ import { parseEffectId } from '../../vocabulary/names.ts'
 import { first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
+import type { Tags } from '../log/tags.ts'
 import { type Tile, Tree, tileHashes } from '../log/tree.ts'
 import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { LedgerCheck } from './check-ledger.ts'
@@ -28,12 +29,13 @@ export async function checkLog(
   snapshot: Snapshot,
   verifier: LogVerifier,
   faults: Faults,
+  tags: Tags | undefined,
   onPage: OnPage,
 ): Promise<LogVerified | undefined> {
   const receipts = new ReceiptCheck(faults)
   const erasures = new ErasureCheck()
   const ledger = new LedgerCheck(snapshot)
-  const check = new RowCheck(faults)
+  const check = new RowCheck(faults, tags)
   let position = 0
   for await (const page of readPages(snapshot, eventsAfter)) {
     const until = page.at(-1)?.position ?? position
@@ -52,6 +54,7 @@ export async function checkLog(
     if (!(await onPage(position))) return undefined
   }
   snapshot.run(() => check.checkEdges())
+  snapshot.run(() => check.checkHead())
   snapshot.run(() => erasures.compareKeys(faults))
   snapshot.run(() => check.checkDestroyed(verifier.destroyed))
   await ledger.compare(faults)
@@ -84,13 +87,15 @@ interface FoundPart extends PresentPart {
 
 class RowCheck {
   readonly #faults: Faults
+  readonly #tags: Tags | undefined
   readonly #tree = new Tree()
   /** The expected tiles that may still grow. */
   readonly #edges = new Map<string, Tile>()
   #tiles = 0
 
-  constructor(faults: Faults) {
+  constructor(faults: Faults, tags: Tags | undefined) {
     this.#faults = faults
+    this.#tags = tags
   }
 
   checkRow(row: CheckedRow, header: CheckedHeader | undefined): void {
@@ -98,6 +103,11 @@ class RowCheck {
     const leaf = leafHash(row.header)
     if (row.leaf === null || !leaf.equals(row.leaf))
       this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
+    if (this.#tags && this.#tags.ofEvent(position, leaf) !== row.tag) {
+      const wasGenuine = row.leaf !== null && this.#tags.ofEvent(position, row.leaf) === row.tag
+      const fault = wasGenuine ? 'was changed since it was written' : 'was written without the keys of the log'
+      this.#faults.add('tags', `the event at ${position} ${fault}`)
+    }
     this.#tree.add(leaf)
     const names = ['position', 'stream', 'version', 'type'] as const
     if (!names.every(name => header?.[name] === row[name]))
@@ -157,6 +167,15 @@ class RowCheck {
     if (stored?.n !== this.#tiles) this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
   }
 
+  /** Compares the head with the events. Without the keys, its tag is not checked. */
+  *checkHead(): Steps<void> {
+    const head = yield* first(db.selectFrom('head').select(['size', 'tag']))
+    const { size } = this.#tree
+    if (head?.size !== size) this.#faults.add('end', `its head names ${head?.size} events instead of ${size}`)
+    else if (this.#tags && size > 0 && this.#tags.ofHead(size, this.#tree.root()) !== head.tag)
+      this.#faults.add('tags', `its head was written without the keys of the log, or the log was changed since`)
+  }
+
   *#compareTile({ level, number, hashes }: Tile): Steps<void> {
     this.#tiles += 1
     const query = db.selectFrom('tile').select('hashes').where('level', '=', level).where('number', '=', number)
@@ -208,7 +227,15 @@ function eventsAfter(last?: { readonly position: number }) {
   return db
     .selectFrom('event')
     .leftJoin('stream', 'stream.key', 'event.stream')
-    .select(['event.position', 'event.version', 'event.type', 'event.header', 'event.leaf', 'stream.name as stream'])
+    .select([
+      'event.position',
+      'event.version',
+      'event.type',
+      'event.header',
+      'event.leaf',
+      'event.tag',
+      'stream.name as stream',
+    ])
     .where('event.position', '>', last?.position ?? 0)
     .orderBy('event.position')
     .limit(eventsPerPage)

@@ -7,8 +7,9 @@ import type { View } from '../../vocabulary/view.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import { isCutOff } from '../database/sqlite.ts'
 import type { StoreFacts } from '../log/facts.ts'
-import { type Schemas, upcasters } from '../log/header.ts'
+import { HeaderReader, type Schemas, upcasters } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
+import type { Tags } from '../log/tags.ts'
 import { findEndFault } from './check-end.ts'
 import { checkIndex, checkRecent, type IndexKind } from './check-index.ts'
 import { checkLog } from './check-log.ts'
@@ -19,6 +20,8 @@ export interface CheckOptions {
   /** The views to fold again and compare; absent to check the log only. */
   readonly views?: readonly View[]
   readonly schemas?: Schemas
+  /** Those of the log's keyring. Without them, no tag is checked. */
+  readonly tags?: Tags | undefined
   /** The kinds of keyed digests to compare with the log; none when absent. */
   readonly indexKinds?: readonly IndexKind[]
   /** Called after each page with what is checked, the position reached and the end of the log. */
@@ -50,7 +53,7 @@ export async function checkRows(
   snapshot: Snapshot,
   verifier: LogVerifier,
   faults: Faults,
-  { views = [], schemas = upcasters, indexKinds = [], onProgress, signal }: CheckOptions,
+  { views = [], schemas = upcasters, tags, indexKinds = [], onProgress, signal }: CheckOptions,
 ): Promise<LogChecked & Partial<LogVerified>> {
   const head = (await runCheck(faults, async () => checkEndOfLog(snapshot, faults))) ?? 0
   const onPage = (what: 'log' | 'views') => async (position: number) => {
@@ -59,11 +62,12 @@ export async function checkRows(
     return !signal?.aborted
   }
   await runCheck(faults, async () => checkFile(snapshot, faults))
-  const verified = await runCheck(faults, () => checkLog(snapshot, verifier, faults, onPage('log')))
+  const verified = await runCheck(faults, () => checkLog(snapshot, verifier, faults, tags, onPage('log')))
   const onIndex = () => onPage('log')(head)
-  await runCheck(faults, () => checkIndex(snapshot, indexKinds, views, faults, onIndex))
+  await runCheck(faults, () => checkIndex(snapshot, indexKinds, views, faults, tags, onIndex))
   await runCheck(faults, () => checkRecent(snapshot, faults, onIndex))
-  if (views.length > 0) await runCheck(faults, () => checkViews(snapshot, views, schemas, faults, onPage('views')))
+  if (views.length > 0)
+    await runCheck(faults, () => checkViews(snapshot, views, new HeaderReader(schemas), faults, onPage('views')))
   return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }
 }
 

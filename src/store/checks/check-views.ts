@@ -4,7 +4,7 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import type { Snapshot } from '../database/snapshot.ts'
-import type { Schemas } from '../log/header.ts'
+import type { HeaderReader } from '../log/header.ts'
 import { readPage } from '../log/read.ts'
 import { compareRows, RowDifferences } from '../views/compare-rows.ts'
 import { readProgressOf } from '../views/projector.ts'
@@ -27,7 +27,7 @@ interface BuiltView {
 export async function checkViews(
   snapshot: Snapshot,
   views: readonly View[],
-  schemas: Schemas,
+  headers: HeaderReader,
   faults: Faults,
   onPage: OnPage,
 ): Promise<void> {
@@ -41,7 +41,7 @@ export async function checkViews(
   let position = 0
   for (;;) {
     const from = position
-    position = snapshot.run(() => foldPage(built, schemas, from))
+    position = snapshot.run(() => foldPage(built, headers, from))
     if (position === from) break
     if (!(await onPage(position))) return
   }
@@ -67,8 +67,8 @@ function* createCheckTable(view: View): Steps<BuiltView> {
   return { view, table: new ViewTable(view, name), changed: new Map() }
 }
 
-function* foldPage(built: readonly BuiltView[], schemas: Schemas, from: number): Steps<number> {
-  const page = yield* readPage(schemas, { after: from })
+function* foldPage(built: readonly BuiltView[], headers: HeaderReader, from: number): Steps<number> {
+  const page = yield* readPage(headers, { after: from })
   for (const each of built) if (each.failsAt === undefined) yield* foldIntoBuilt(each, page)
   return page.at(-1)?.position ?? from
 }

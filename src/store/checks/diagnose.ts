@@ -1,18 +1,21 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { holdsRootKey, inspectKeyringFile, openKeyringFile } from '../../vault/keyring.ts'
+import { holdsRootKey, inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import { findLeftoverCopies, type RememberedErasures } from '../../vault/keyring-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
+import { checkWhole } from '../checkpoints/check-tail.ts'
 import { findMarkContradiction, findSignerFault, readMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
 import { Snapshot } from '../database/snapshot.ts'
 import { requiredPragmas } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
+import { untaggedHeaders } from '../log/header.ts'
 import { positionBefore, timeAt } from '../log/read.ts'
+import { Tags } from '../log/tags.ts'
 import { describeLostErasures, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
@@ -83,14 +86,17 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const facts = snapshot.run(readFacts)
   const found = await inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
   const { keys } = found
-  const lost = describeLostErasures(snapshot.run(() => findLostErasures(found.erased)))
-  const checked = isDeep ? await checkStore(snapshot, options) : undefined
+  const lost = describeLostErasures(snapshot.run(() => findLostErasures(untaggedHeaders, found.erased)))
+  const keyring =
+    isDeep && keys.epochs && holdsRootKey(keys.path) ? await openKeyringFile(keys.path, options.entropy) : undefined
+  const tags = keyring && new Tags(keyring)
+  const checked = isDeep ? await checkStore(snapshot, { ...options, tags }) : undefined
   const views = snapshot.run(readViewProgress)
   const problems = [
     ...snapshot.run(findSchemaFaults).map(fault => `schema: the log cannot be opened: ${fault}: ${schemaAdvice}`),
     ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
     ...found.problems,
-    ...(isDeep ? await checkWithKeys(snapshot, mark, keys, options.entropy) : []),
+    ...(keyring ? checkWithKeys(snapshot, mark, keyring) : []),
     ...describeMark(snapshot, mark),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
   ]
@@ -99,7 +105,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     ...facts,
     store,
     ...size,
-    since: snapshot.run(() => timeAt(1)),
+    since: snapshot.run(() => timeAt(untaggedHeaders, 1)),
     months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
     views,
     pending: snapshot.run(countPending),
@@ -145,22 +151,31 @@ function findMark(store: string): FoundMark {
 
 /** Describes how a mark contradicts the log, if it does. */
 function describeMark(snapshot: Snapshot, { text, fault }: FoundMark): string[] {
-  const found = fault ?? (text === undefined ? undefined : snapshot.run(() => findMarkContradiction(text)))
+  const found =
+    fault ?? (text === undefined ? undefined : snapshot.run(() => findMarkContradiction(untaggedHeaders, text)))
   return found === undefined ? [] : [`mark: the log cannot be opened with it: ${found}`]
 }
 
-/** Checks the keys and who signed the mark, unless the keyring's root key is held elsewhere. */
-async function checkWithKeys(
-  snapshot: Snapshot,
-  { text: mark }: FoundMark,
-  { path, epochs }: KeysFound,
-  entropy: Entropy,
-): Promise<string[]> {
-  if (epochs === undefined || !holdsRootKey(path)) return []
-  const keyring = await openKeyringFile(path, entropy)
+/** Checks what only the keyring shows: its keys, who signed the mark, and whether the end of the log is genuine. */
+function checkWithKeys(snapshot: Snapshot, { text: mark }: FoundMark, keyring: Keyring): string[] {
   const unopened = snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
   const foreign = mark === undefined ? undefined : findSignerFault(keyring.signer, mark)
-  return foreign === undefined ? unopened : [...unopened, `mark: the log cannot be opened with it: ${foreign}`]
+  const tail = findTailFault(snapshot, keyring)
+  return [
+    ...unopened,
+    ...(foreign === undefined ? [] : [`mark: the log cannot be opened with it: ${foreign}`]),
+    ...(tail === undefined ? [] : [`tags: the log cannot be opened: ${tail}`]),
+  ]
+}
+
+function findTailFault(snapshot: Snapshot, keyring: Keyring): string | undefined {
+  try {
+    snapshot.run(() => checkWhole(new Tags(keyring), keyring.signer))
+    return undefined
+  } catch (error) {
+    if (error instanceof AverbaError && error.code === 'CORRUPT') return error.message
+    throw error
+  }
 }
 
 function readSize(snapshot: Snapshot, store: string, events: number) {
@@ -180,7 +195,7 @@ function* readMonths({ at, position }: StoreFacts, bytesPerEvent: number): Steps
   const months: MonthVolume[] = []
   let [until, month] = [position, at.slice(0, 7)]
   while (until > 0 && months.length < monthsMax) {
-    const from = yield* positionBefore(`${month}-01T00:00:00.000Z`)
+    const from = yield* positionBefore(untaggedHeaders, `${month}-01T00:00:00.000Z`)
     months.push({ month, events: until - from, bytes: (until - from) * bytesPerEvent })
     until = from
     month = monthBefore(month)

@@ -12,6 +12,8 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
+import { untaggedHeaders } from '../log/header.ts'
+import { Tags } from '../log/tags.ts'
 import { findUnopenedKeys } from '../owners/keyring-faults.ts'
 import { type CheckOptions, checkRows, runCheck } from './check-store.ts'
 
@@ -32,9 +34,12 @@ export interface VerifyStoreOptions extends CheckOptions {
 /** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const faults = new Faults()
-  const evidence = (await runCheck(faults, () => gatherEvidence(snapshot, options, faults))) ?? noEvidence
+  // With given keys the log is verified as by a third party.
+  const keyring = options.keys ? undefined : await openKeyringBeside(snapshot.path, options, faults)
+  const tags = keyring && new Tags(keyring)
+  const evidence = (await runCheck(faults, () => gatherEvidence(snapshot, options, keyring, faults))) ?? noEvidence
   return verifyLog(evidence, faults, async (verifier, { signed, held }) => {
-    const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, options)
+    const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, { ...options, tags })
     await runCheck(faults, async () => {
       const [head, ...others] = snapshot.run(readHead)
       if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
@@ -52,9 +57,14 @@ const noEvidence: Evidence = {
   notHeldReason: 'There is no high-water mark: no evidence from outside the store shows how far the log had come.',
 }
 
-async function gatherEvidence(snapshot: Snapshot, options: VerifyStoreOptions, faults: Faults): Promise<Evidence> {
+async function gatherEvidence(
+  snapshot: Snapshot,
+  options: VerifyStoreOptions,
+  keyring: Keyring | undefined,
+  faults: Faults,
+): Promise<Evidence> {
   const { witnesses = [], mark, isMarkGiven } = options
-  const own = await findVerifierKeys(snapshot, options, faults)
+  const own = findVerifierKeys(snapshot, options, keyring, faults)
   const stored = snapshot.run(readCheckpoints)
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
@@ -69,14 +79,14 @@ async function gatherEvidence(snapshot: Snapshot, options: VerifyStoreOptions, f
 }
 
 /** The keys that must have signed the log. Keys read from the log itself prove only its consistency. */
-async function findVerifierKeys(
+function findVerifierKeys(
   snapshot: Snapshot,
   options: VerifyStoreOptions,
+  keyring: Keyring | undefined,
   faults: Faults,
-): Promise<{ keys: VerifierKey[]; isKeyGiven: boolean }> {
-  const own = snapshot.run(readKeyLines)
+): { keys: VerifierKey[]; isKeyGiven: boolean } {
+  const own = snapshot.run(() => readKeyLines(untaggedHeaders))
   if (options.keys) return { keys: parseVerifierKeys(options.keys), isKeyGiven: true }
-  const keyring = await openKeyringBeside(snapshot.path, options, faults)
   if (!keyring) return { keys: parseVerifierKeys(own.map(line => line.key)), isKeyGiven: false }
   for (const fault of snapshot.run(() => findUnopenedKeys(keyring))) faults.add('keys', fault)
   const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))

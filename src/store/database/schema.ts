@@ -11,13 +11,19 @@ import type { EffectState } from '../../vocabulary/message.ts'
 
 /** The tables of the log and its ledger. Views have further tables. */
 export interface Schema {
-  /** One row: the version of these tables, the running views, and the epoch of new keys with where it began. */
-  head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number }
+  /**
+   * One row: the version of these tables, the running views, the epoch of new keys with where it began, and the number
+   * of events with the tag of the whole log.
+   */
+  head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number; size: number; tag: string }
   /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
   /** Streams by number: integer keys keep the indexes small. */
   stream: { key: number; name: string }
-  /** The log. `header` is the exact text that is hashed and `leaf` its hash. The other columns only index it. */
+  /**
+   * The log. `header` is the exact text that is hashed, `leaf` its hash, and `tag` shows that it was written with the
+   * keys. The other columns only index it.
+   */
   event: {
     position: number
     stream: number
@@ -25,6 +31,7 @@ export interface Schema {
     type: string
     header: string
     leaf: Uint8Array
+    tag: string
   }
   /** The Merkle tree above its leaves, 256 hashes of a level per row. */
   tile: { level: number; number: number; hashes: Uint8Array }
@@ -72,8 +79,8 @@ export interface Schema {
     lease_owner: string | null
     lease_until: string | null
   }
-  /** Finds a stream by the keyed digest of a CPF or of a service's id. */
-  keyed_index: { kind: string; digest: Uint8Array; value: string }
+  /** Finds a stream by the keyed digest of a CPF or of a service's id. `tag` binds it to its digest. */
+  keyed_index: { kind: string; digest: Uint8Array; value: string; tag: string }
   /** Keyed digests of recently received contents, in log order. Rows may be deleted at any time. */
   recent_digest: { position: number; at: string; digest: Uint8Array }
   /** How far each durable handler has come in the log, and the process that runs it. */
@@ -102,13 +109,13 @@ export interface Schema {
  */
 const tables = `
 create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
-  epoch_since integer not null) strict
+  epoch_since integer not null, size integer not null, tag text not null) strict
 create table projection (view text primary key, version integer not null, position integer not null,
   reason text not null) strict
 create table stream (key integer primary key, name text not null unique) strict
 create table event (position integer primary key, stream integer not null references stream (key),
   version integer not null, type text not null, header text not null, leaf blob not null,
-  unique (stream, version)) strict
+  tag text not null, unique (stream, version)) strict
 create table tile (level integer not null, number integer not null, hashes blob not null,
   primary key (level, number)) strict
 create table checkpoint (number integer primary key, size integer not null unique, note text not null,
@@ -127,7 +134,7 @@ create table effect (position integer not null references event (position), n in
   lease_owner text, lease_until text, primary key (position, n)) strict, without rowid
 create index effect_due on effect (due_at) where is_open = 1
 create index effect_given on effect (given_at) where given_at is not null
-create table keyed_index (kind text not null, digest blob not null, value text not null,
+create table keyed_index (kind text not null, digest blob not null, value text not null, tag text not null,
   primary key (kind, digest)) strict, without rowid
 create table recent_digest (position integer primary key, at text not null, digest blob not null) strict
 create table follower (name text primary key, types text, position integer not null, is_parked integer not null,
@@ -137,7 +144,7 @@ create table secret (name text primary key, generation integer not null, epoch i
 create table lease (name text primary key, owner text not null, until text not null) strict
 create table rebuild (view text primary key, version integer not null, position integer not null,
   until integer not null, written integer not null, run integer not null) strict
-insert into head (id, schema, views, epoch, epoch_since) values (1, 1, '', 1, 0)`
+insert into head (id, schema, views, epoch, epoch_since, size, tag) values (1, 1, '', 1, 0, 0, '')`
 
 /**
  * Lists the statements that create the tables of version 1. The writer assigns positions, not the database, so that

@@ -198,7 +198,6 @@ export class SqliteRunner {
     if ('attempt' in request) return this.#executeAttempt(request.attempt)
     if ('forEach' in request) return this.#executeForEach(request)
     const statement = this.prepare(request.sql)
-    if (request.isColumn) return readColumn(statement, request.parameters)
     if (statement.reader) return statement.all(...request.parameters)
     statement.run(...request.parameters)
     return []
@@ -240,15 +239,6 @@ export class SqliteRunner {
       this.prepare('release attempt').run()
       return [error]
     }
-  }
-}
-
-/** Resets `pluck` afterwards, because other callers share the statement and expect rows. */
-function readColumn(statement: Prepared, parameters: readonly unknown[]): readonly unknown[] {
-  try {
-    return statement.pluck(true).all(...parameters)
-  } finally {
-    statement.pluck(false)
   }
 }
 

@@ -9,6 +9,7 @@ import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkp
 import { first, readPages, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { Snapshot } from '../database/snapshot.ts'
+import { untaggedHeaders } from '../log/header.ts'
 import { isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { exportReadme } from './export-readme.ts'
 
@@ -82,9 +83,9 @@ export async function exportLog(
   const onParts = (count: number) => {
     parts += count
   }
-  const origin = snapshot.run(readOrigin)
+  const origin = snapshot.run(() => readOrigin(untaggedHeaders))
   try {
-    await write('key', new Set(snapshot.run(readKeyLines).map(({ key }) => `${key}\n`)))
+    await write('key', new Set(snapshot.run(() => readKeyLines(untaggedHeaders)).map(({ key }) => `${key}\n`)))
     await write('checkpoints.ndjson', checkpoints.map(checkpointLine))
     await write('leaves.ndjson', leafPages(snapshot, size, onProgress))
     await write('parts.ndjson', partPages(snapshot, size, onParts))

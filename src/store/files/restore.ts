@@ -16,6 +16,7 @@ import { Snapshot } from '../database/snapshot.ts'
 import { loadSqlite } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
+import { untaggedHeaders } from '../log/header.ts'
 import { findLostErasures, type LostErasure } from '../owners/keyring-faults.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 
@@ -106,7 +107,7 @@ async function copyChecked(
   const { parts } = checked
   const pending = copy.run(countPending)
   const { erased } = await inspectKeyringFile(keys, entropy)
-  const lostErasures = copy.run(() => findLostErasures(erased))
+  const lostErasures = copy.run(() => findLostErasures(untaggedHeaders, erased))
   const found = { parts, pending, lostErasures, views: differing }
   return { ...copy.run(readFacts), ...found, store, keys }
 }

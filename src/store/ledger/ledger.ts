@@ -3,11 +3,11 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
-import { parseEffectId } from '../../vocabulary/names.ts'
-import { column, first, oneOf, rows, type Steps } from '../database/connection.ts'
+import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
+import { first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { readHeader, type Schemas } from '../log/header.ts'
-import { endOfLog } from '../log/read.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
+import { endOfLog, logPageRows, readPage } from '../log/read.ts'
 import { isLeaseOver, type Lease } from './secrets.ts'
 
 // The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
@@ -18,7 +18,7 @@ export const insertEffect = `insert into effect (position, n, stream, type, stat
   reason) values (?, ?, ?, ?, 'pending', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
-const selectEffect = `select effect.*, event.version, event.header, stream.name from effect
+const selectEffect = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
 const endOne = `update effect set state = ?, is_open = ?, reason = ?, settled_at = ?, given_at = null,
   lease_owner = null, lease_until = null where ${effectOf}`
@@ -28,7 +28,7 @@ const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
 const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, reason = ?,
   lease_owner = ?, lease_until = ? where ${effectOf}`
-const newestUnknown = `select effect.*, event.version, event.header, stream.name from effect
+const newestUnknown = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
@@ -146,15 +146,15 @@ const selectOpen = "from effect where is_open = 1 and state not in ('unknown', '
 /** Finds when the next effect of these types becomes due or free of its lease, in ms: infinity if not until then. */
 export function* nextDueAt(types: readonly string[], now: Instant, until: Instant): Steps<number> {
   const ofTypes = oneOf('type', types)
-  const [due] = yield* column<Instant | null>({
-    sql: `select min(due_at) ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
+  const due = yield* first<{ at: Instant | null }>({
+    sql: `select min(due_at) as at ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
     parameters: [now, until, ...types],
   })
-  const [free] = yield* column<Instant | null>({
-    sql: `select min(lease_until) ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
+  const free = yield* first<{ at: Instant | null }>({
+    sql: `select min(lease_until) as at ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
     parameters: [now, now, ...types],
   })
-  return Math.min(...[due, free].map(at => (at ? fromInstant(at) : Number.POSITIVE_INFINITY)))
+  return Math.min(...[due, free].map(found => (found?.at ? fromInstant(found.at) : Number.POSITIVE_INFINITY)))
 }
 
 /** An effect that can be claimed. */
@@ -174,23 +174,64 @@ export interface LedgerClaim extends ClaimCandidate {
 }
 
 /** Finds an effect that can be claimed; `undefined` when it has ended, is not due, or another lease still runs. */
-export function* findClaimable(schemas: Schemas, id: string, lease: Lease): Steps<ClaimCandidate | undefined> {
+export function* findClaimable(headers: HeaderReader, id: string, lease: Lease): Steps<ClaimCandidate | undefined> {
   const row = yield* findRow(id)
   if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
   if (!isClaimable(row, lease)) return undefined
   const { attempts, state, due_at: dueAt, reason } = row
   const move = { effect: id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
-  const pending = { ...toPendingEffect(row, schemas), attempts: attempts + 1 }
+  const pending = { ...toPendingEffect(row, headers), attempts: attempts + 1 }
   return { pending, wasStarted: state === 'started', move }
 }
 
 /** Claims an effect for one attempt without an event, in a transaction before the request is sent. */
-export function* claimEffect(schemas: Schemas, id: string, lease: Lease): Steps<LedgerClaim | undefined> {
-  const found = yield* findClaimable(schemas, id, lease)
+export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): Steps<LedgerClaim | undefined> {
+  const found = yield* findClaimable(headers, id, lease)
   if (!found) return undefined
   yield* moveEffect(found.move, lease.now)
   return { ...found, since: yield* endOfLog() }
 }
+
+/**
+ * Checks that the log, too, says that a call is open: its row has no tag, and who can write the file could make a call
+ * due again that has ended or is in doubt.
+ *
+ * @throws {DamagedEvent} when the log says that it ended, or is not complete
+ */
+export function* checkOpenInLog(headers: HeaderReader, call: PendingEffect): Steps<void> {
+  const [stream, requestedAt] = parseEffectId(call.id)
+  const later = yield* readGapless(headers, stream, requestedAt + 1)
+  const ofCall = yield* readGapless(headers, effectStream(call), 1)
+  let state: EffectState = 'pending'
+  for (const event of [...later, ...ofCall].sort((a, b) => a.position - b.position))
+    state = stateAfter(event, call, state)
+  if (openStates.has(state)) return
+  const ended = `a call of its own is due in the ledger, and ${state} in the log`
+  throw new DamagedEvent(ended, { position: call.position })
+}
+
+/** Reads the events of a stream from a version on. */
+function* readGapless(headers: HeaderReader, stream: string, from: number): Steps<RecordedEvent[]> {
+  const events: RecordedEvent[] = []
+  for (;;) {
+    const page = yield* readPage(headers, { stream, fromVersion: from + events.length })
+    for (const event of page) {
+      if (event.version !== from + events.length)
+        throw new DamagedEvent(`the one before it in "${stream}" is missing`, { position: event.position })
+      events.push(event)
+    }
+    if (page.length < logPageRows) return events
+  }
+}
+
+function stateAfter(event: RecordedEvent, { id, type }: PendingEffect, state: EffectState): EffectState {
+  if (event.cancels?.includes(id)) return 'cancelled'
+  if (event.settles?.effect === id) return event.settles.as
+  if (event.moves?.effect === id) return event.moves.to
+  return event.resolves?.effect === type && state === 'unknown' ? event.resolves.as : state
+}
+
+const openStates: ReadonlySet<EffectState> = new Set(['pending', 'started', 'deferred'])
 
 /** An attempt at an effect: `attempts` includes it. */
 export type EffectAttempt = Pick<PendingEffect, 'id' | 'attempts'>
@@ -219,9 +260,9 @@ export function* deferEffect(
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */
-export function* readEffect(schemas: Schemas, id: string): Steps<PendingEffect | undefined> {
+export function* readEffect(headers: HeaderReader, id: string): Steps<PendingEffect | undefined> {
   const row = yield* findRow(id)
-  return row && toPendingOrDamaged(row, schemas)
+  return row && toPendingOrDamaged(row, headers)
 }
 
 /** Reports whether an effect has not ended. */
@@ -246,14 +287,14 @@ export interface EffectFilter {
 }
 
 /** Lists effects, the oldest first: of any state unless the filter has states. */
-export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<PendingEffect[]> {
+export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
   let query = db
     .selectFrom('effect')
     .innerJoin('event', 'event.position', 'effect.position')
     .innerJoin('stream', 'stream.key', 'event.stream')
     .selectAll('effect')
-    .select(['event.version', 'event.header', 'stream.name'])
+    .select(['event.version', 'event.header', 'event.tag', 'stream.name'])
   if (stream !== undefined) {
     query = query.where('effect.stream', '=', eb =>
       eb.selectFrom('stream as owner').select('owner.key').where('owner.name', '=', stream),
@@ -271,7 +312,7 @@ export function* listEffects(schemas: Schemas, filter: EffectFilter): Steps<Pend
       .where(eb => eb.or([eb('effect.position', '>', position), eb('effect.n', '>', n)]))
   }
   const found = yield* rows(query.orderBy('effect.position').orderBy('effect.n'))
-  return found.map(row => (withDamaged ? toPendingOrDamaged(row, schemas) : toPendingEffect(row, schemas)))
+  return found.map(row => (withDamaged ? toPendingOrDamaged(row, headers) : toPendingEffect(row, headers)))
 }
 
 const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
@@ -302,11 +343,11 @@ export function* countPending(): Steps<readonly PendingCount[]> {
 }
 
 /** A row of the ledger with the header, version and stream of its event. */
-type EffectRow = Schema['effect'] & {
-  readonly version: number
-  readonly header: string
-  readonly name: string
-}
+type EffectRow = Schema['effect'] &
+  StoredHeader & {
+    readonly version: number
+    readonly name: string
+  }
 
 function findRow(id: string): Steps<EffectRow | undefined> {
   return first({ sql: selectEffect, parameters: parseEffectId(id) })
@@ -319,9 +360,9 @@ function effectIdOf({ name, version, n }: EffectIdParts): string {
 }
 
 /** Builds an effect from its row. When its event is damaged, it has only the columns of the ledger. */
-function toPendingOrDamaged(row: EffectRow, schemas: Schemas): PendingEffect {
+function toPendingOrDamaged(row: EffectRow, headers: HeaderReader): PendingEffect {
   try {
-    return toPendingEffect(row, schemas)
+    return toPendingEffect(row, headers)
   } catch (error) {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
     return { ...ledgerFields(row), data: {}, isDamaged: true }
@@ -329,9 +370,11 @@ function toPendingOrDamaged(row: EffectRow, schemas: Schemas): PendingEffect {
 }
 
 /** Builds an effect from its row. Addresses that begin with `./` name parts of the effect's own event. */
-function toPendingEffect(row: EffectRow, schemas: Schemas): PendingEffect {
-  const event = readHeader(row.header, schemas)
-  const { data = {}, opens = {} } = event.effects?.[row.n] ?? {}
+function toPendingEffect(row: EffectRow, headers: HeaderReader): PendingEffect {
+  const event = headers.read(row)
+  const { type, data = {}, opens = {} } = event.effects?.[row.n] ?? {}
+  if (type !== row.type || event.id !== `${row.name}/${row.version}`)
+    throw new DamagedEvent('a call in the ledger names it, and is not one of its own', { position: row.position })
   const addresses = Object.entries(opens).map(([name, address]) => {
     return [name, address.startsWith('./') ? `${event.id}/${address.slice(2)}` : address]
   })

@@ -1,32 +1,35 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
-import { type Connection, column, first, oneOf, type Statement, type Steps } from '../database/connection.ts'
+import { type Connection, first, oneOf, rows, type Statement, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { parseHeader, readHeader, type Schemas } from './header.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from './header.ts'
 
 /** Begins a query of the events of one stream. */
 export function eventsOf(stream: string) {
   return db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').where('stream.name', '=', stream)
 }
 
+/** The columns that a `HeaderReader` needs. */
+export const headerColumns = ['event.position', 'event.header', 'event.tag'] as const
+
 /**
  * Finds the position of the last event recorded before an instant; 0 without such an event. Uses a binary search,
  * because times never decrease along the log.
  */
-export function* positionBefore(instant: Instant): Steps<number> {
+export function* positionBefore(headers: HeaderReader, instant: Instant): Steps<number> {
   let [low, high] = [0, yield* endOfLog()]
   while (low < high) {
     const middle = Math.ceil((low + high) / 2)
-    if ((yield* timeAt(middle)) < instant) low = middle
+    if ((yield* timeAt(headers, middle)) < instant) low = middle
     else high = middle - 1
   }
   return low
 }
 
 /** Reads the time of an event; empty when there is no event at the position. */
-export function* timeAt(position: number): Steps<Instant> {
-  const event = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
-  return event ? parseHeader(event.header).at : ''
+export function* timeAt(headers: HeaderReader, position: number): Steps<Instant> {
+  const event = yield* first<StoredHeader>({ sql: selectAt, parameters: [position] })
+  return event ? headers.parse(event).at : ''
 }
 
 /** Reads the position of the newest event, which is the number of events. */
@@ -94,8 +97,19 @@ export interface ReadFilter<T extends string = string> {
 export const logPageRows = 1_000
 
 /** Reads one page of the log in order of position. */
-export function* readPage<R extends RecordedEvent>(schemas: Schemas, filter: ReadFilter): Steps<R[]> {
-  return (yield* readHeaders(filter)).map(header => readHeader<R>(header, schemas))
+export function* readPage<R extends RecordedEvent>(headers: HeaderReader, filter: ReadFilter): Steps<R[]> {
+  return (yield* readHeaders(filter)).map(stored => readAsked<R>(headers, filter, stored))
+}
+
+/** Reads an event. The columns that found it have no tag, so the event itself must be one that the filter asks for. */
+function readAsked<R extends RecordedEvent>(headers: HeaderReader, filter: ReadFilter, stored: StoredHeader): R {
+  const event = headers.read<R>(stored)
+  const { types, exceptTypes = [], kind, stream } = filter
+  const isOfType = (types?.includes(event.type) ?? true) && !exceptTypes.includes(event.type)
+  const isOfKind = kind === undefined || event.type.startsWith(`${kind}.`)
+  const isOfStream = stream === undefined || event.stream === stream
+  if (isOfType && isOfKind && isOfStream) return event
+  throw new DamagedEvent('its row names another stream or type', { position: stored.position })
 }
 
 type Reader = Pick<Connection, 'read'>
@@ -103,11 +117,11 @@ type Reader = Pick<Connection, 'read'>
 /** Reads one page of the log in order of position. A filter without an index searches the log in windows. */
 export async function readOrSearch<R extends RecordedEvent>(
   reader: Reader,
-  schemas: Schemas,
+  headers: HeaderReader,
   filter: ReadFilter,
 ): Promise<R[]> {
-  if (!needsSearch(filter)) return reader.read(() => readPage<R>(schemas, filter))
-  return (await searchHeaders(reader, filter)).found.map(header => readHeader<R>(header, schemas))
+  if (!needsSearch(filter)) return reader.read(() => readPage<R>(headers, filter))
+  return (await searchHeaders(reader, filter)).found.map(stored => readAsked<R>(headers, filter, stored))
 }
 
 /** Events in order of position, and the end of the log when they were read. */
@@ -122,7 +136,7 @@ export interface LogPage<R extends RecordedEvent> {
  */
 export async function readWithEnd<R extends RecordedEvent>(
   reader: Reader,
-  schemas: Schemas,
+  headers: HeaderReader,
   filter: ReadFilter,
 ): Promise<LogPage<R>> {
   const { found, end } = needsSearch(filter)
@@ -131,9 +145,9 @@ export async function readWithEnd<R extends RecordedEvent>(
         return { found: yield* readHeaders(filter), end: yield* endOfLog() }
       })
   const events: R[] = []
-  for (const text of found) {
+  for (const stored of found) {
     try {
-      events.push(readHeader<R>(text, schemas))
+      events.push(readAsked<R>(headers, filter, stored))
     } catch (error) {
       if (events.length === 0) throw error
       break
@@ -150,13 +164,13 @@ function needsSearch({ stream, types, exceptTypes, kind }: ReadFilter): boolean 
 function searchHeaders(reader: Reader, filter: ReadFilter) {
   const { limit = logPageRows } = filter
   const readWindow = (window: PositionWindow, left: number) =>
-    column<string>(pageStatement({ ...filter, limit: left }, window))
+    rows<StoredHeader>(pageStatement({ ...filter, limit: left }, window))
   return searchLog(reader, { ...filter, limit }, readWindow)
 }
 
 /** Reads one page of headers without parsing them: a thousand parsed events at once would grow the heap. */
-export function* readHeaders(filter: ReadFilter): Steps<readonly string[]> {
-  return yield* column(pageStatement(filter))
+export function* readHeaders(filter: ReadFilter): Steps<readonly StoredHeader[]> {
+  return yield* rows(pageStatement(filter))
 }
 
 /** Hand-written SQL, because it runs very often and compiling a query takes as long as reading an event. */
@@ -182,18 +196,18 @@ function pageStatement(filter: ReadFilter, window?: PositionWindow): Statement {
   // Both orders are the same within a stream, and its index has versions.
   const by = stream === undefined ? 'position' : 'version'
   return {
-    sql: `select header from event ${whereClause} order by ${by} ${order} limit ?`,
+    sql: `select position, header, tag from event ${whereClause} order by ${by} ${order} limit ?`,
     parameters: [...parameters, limit],
   }
 }
 
 /** Reads the event at a position. */
-export function* readAt<R extends RecordedEvent>(schemas: Schemas, position: number): Steps<R | undefined> {
-  const row = yield* first<{ header: string }>({ sql: selectAt, parameters: [position] })
-  return row && readHeader<R>(row.header, schemas)
+export function* readAt<R extends RecordedEvent>(headers: HeaderReader, position: number): Steps<R | undefined> {
+  const row = yield* first<StoredHeader>({ sql: selectAt, parameters: [position] })
+  return row && headers.read<R>(row)
 }
 
-const selectAt = 'select header from event where position = ?'
+const selectAt = 'select position, header, tag from event where position = ?'
 
 /** A leaf of the Merkle tree: an event's header, and its hash in hexadecimal. */
 export interface Leaf {
@@ -202,9 +216,10 @@ export interface Leaf {
 }
 
 /** Reads the leaf of the event at a position. */
-export function* readLeaf(position: number): Steps<Leaf | undefined> {
-  const row = yield* first<{ header: string; leaf: Uint8Array }>({ sql: selectLeaf, parameters: [position] })
+export function* readLeaf(headers: HeaderReader, position: number): Steps<Leaf | undefined> {
+  const row = yield* first<StoredHeader & { leaf: Uint8Array }>({ sql: selectLeaf, parameters: [position] })
+  if (row) headers.parse(row)
   return row && { header: row.header, leaf: Buffer.from(row.leaf).toString('hex') }
 }
 
-const selectLeaf = 'select header, leaf from event where position = ?'
+const selectLeaf = 'select position, header, leaf, tag from event where position = ?'

@@ -1,6 +1,7 @@
 import type { LeafRange } from '../../proof/compact-tree.ts'
-import { hashBytes, rootOver } from '../../proof/merkle.ts'
+import { hashBytes, nodeHash, rootOver } from '../../proof/merkle.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
+import { damagedLogError } from './header.ts'
 import { endOfLog } from './read.ts'
 
 /** How many hashes a tile holds. */
@@ -17,16 +18,23 @@ export interface Tile {
 interface OpenTile {
   readonly hashes: Buffer
   count: number
+  /** The roots of the largest full subtrees of its hashes, from the left. */
+  peaks: Buffer[]
 }
 
 /**
  * The growing edge of the log's Merkle tree. A hash of level `n` covers 256 hashes of the level below. Only the last
- * tile of each level is in memory, and a tile is hashed once, when it is full.
+ * tile of each level is in memory, with the subtrees hashed so far, so that every commit can have a root.
  */
 export class Tree {
   #size = 0
   readonly #edges: OpenTile[] = []
   #changed = new Map<string, Tile>()
+
+  /** The number of leaves. */
+  get size(): number {
+    return this.#size
+  }
 
   add(leaf: Uint8Array): void {
     this.#size += 1
@@ -35,12 +43,13 @@ export class Tree {
 
   #push(level: number, hash: Uint8Array): void {
     const edge = this.#edgeOf(level)
-    edge.hashes.set(hash, edge.count * hashBytes)
-    edge.count += 1
+    addTo(edge, hash)
     if (level > 0) this.#stage(level, edge)
-    if (edge.count < tileHashes) return
+    const [root] = edge.peaks
+    if (edge.count < tileHashes || !root) return
     edge.count = 0
-    this.#push(level + 1, rootOver(edge.hashes))
+    edge.peaks = []
+    this.#push(level + 1, root)
   }
 
   #stage(level: number, { hashes, count }: OpenTile): void {
@@ -53,7 +62,7 @@ export class Tree {
   }
 
   #edgeOf(level: number): OpenTile {
-    this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0 }
+    this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0, peaks: [] }
     return this.#edges[level]
   }
 
@@ -67,32 +76,39 @@ export class Tree {
 
   /** Computes the root over all leaves in hexadecimal; `undefined` without leaves. */
   root(): string | undefined {
-    let below: Buffer = Buffer.alloc(0)
-    for (const { hashes, count } of this.#edges) {
-      const row = Buffer.concat([hashes.subarray(0, count * hashBytes), below])
-      below = row.length > 0 ? rootOver(row) : row
-    }
-    return below.length > 0 ? below.toString('hex') : undefined
+    let root: Buffer | undefined
+    for (const { peaks } of this.#edges)
+      for (const peak of peaks.toReversed()) root = root ? nodeHash(peak, root) : peak
+    return root?.toString('hex')
   }
 
   /** Reads the edge of the tree over the first `size` events. */
   static *load(size: number): Steps<Tree> {
     const tree = new Tree()
     tree.#size = size
-    const leaves = yield* readLeaves(size - (size % tileHashes), size)
-    const edge = tree.#edgeOf(0)
-    edge.hashes.set(leaves)
-    edge.count = leaves.length / hashBytes
+    fill(tree.#edgeOf(0), yield* readLeaves(size - (size % tileHashes), size))
     for (let level = 1; tileHashes ** level <= size; level++) {
       const count = Math.floor(size / tileHashes ** level) % tileHashes
-      const upper = tree.#edgeOf(level)
+      const edge = tree.#edgeOf(level)
       if (count === 0) continue
-      const number = Math.floor(size / tileHashes ** (level + 1))
-      upper.hashes.set(yield* readTile(level, number))
-      upper.count = count
+      const hashes = yield* readTile(level, Math.floor(size / tileHashes ** (level + 1)))
+      fill(edge, hashes.subarray(0, count * hashBytes))
     }
     return tree
   }
+}
+
+/** Adds a hash, and hashes each subtree that it completes. */
+function addTo(edge: OpenTile, hash: Uint8Array): void {
+  edge.hashes.set(hash, edge.count * hashBytes)
+  let root: Buffer = Buffer.from(hash)
+  for (let n = edge.count; n % 2 === 1; n = (n - 1) / 2) root = nodeHash(edge.peaks.pop() ?? root, root)
+  edge.peaks.push(root)
+  edge.count += 1
+}
+
+function fill(edge: OpenTile, hashes: Uint8Array): void {
+  for (let at = 0; at < hashes.length; at += hashBytes) addTo(edge, hashes.subarray(at, at + hashBytes))
 }
 
 /** Computes the root over all events in hexadecimal. */
@@ -126,6 +142,9 @@ export function* subtreeRoot([from, to]: LeafRange): Steps<string> {
 
 function* readLeaves(from: number, to: number): Steps<Buffer> {
   const leaves = yield* rows<{ leaf: Uint8Array }>({ sql: selectLeaves, parameters: [from, to] })
+  // A damaged page may give anything.
+  if (leaves.some(({ leaf }) => leaf?.length !== hashBytes))
+    throw damagedLogError(`A leaf between ${from} and ${to} is not a hash`)
   return Buffer.concat(leaves.map(({ leaf }) => leaf))
 }
 

@@ -4,8 +4,8 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { parseHeader } from '../log/header.ts'
-import { eventsOf } from '../log/read.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { eventsOf, headerColumns } from '../log/read.ts'
 
 /** An erasure missing in the log, which was restored from an earlier backup together with the person's data. */
 export interface LostErasure {
@@ -14,14 +14,14 @@ export interface LostErasure {
 }
 
 /** Finds the erasures that the keyring remembers and the store has not carried out, oldest first. */
-export function* findLostErasures(erased: RememberedErasures): Steps<readonly LostErasure[]> {
+export function* findLostErasures(headers: HeaderReader, erased: RememberedErasures): Steps<readonly LostErasure[]> {
   const lost: LostErasure[] = []
   for (const [subject, { at, keepsKey }] of Object.entries(erased)) {
     const owner = streamOf('subject', subject)
     const row = yield* first(db.selectFrom('owner_key').select(['is_erased', 'epoch']).where('owner', '=', owner))
     if (!row) continue
     // A later erasure may have kept fewer parts than the one in the store.
-    const isOutdated = (yield* readErasedAt(owner)) < at
+    const isOutdated = (yield* readErasedAt(headers, owner)) < at
     if (row.is_erased === 0 || (row.epoch > 0 && !keepsKey) || isOutdated) lost.push({ subject, at })
   }
   return lost.sort((a, b) => (a.at < b.at ? -1 : 1))
@@ -42,10 +42,10 @@ const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --leg
 const namedMax = 20
 
 /** When the owner was erased last; empty if never. */
-function* readErasedAt(owner: string): Steps<Instant> {
+function* readErasedAt(headers: HeaderReader, owner: string): Steps<Instant> {
   const query = eventsOf(owner).where('event.type', '=', 'subject.erased').orderBy('event.version', 'desc')
-  const erased = yield* first(query.select('event.header').limit(1))
-  return erased ? parseHeader(erased.header).at : ''
+  const erased = yield* first(query.select(headerColumns).limit(1))
+  return erased ? headers.parse(erased).at : ''
 }
 
 /**

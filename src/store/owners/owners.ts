@@ -3,12 +3,16 @@ import type { Keyring, PreparedEpoch } from '../../vault/keyring.ts'
 import type { ErasureToRemember } from '../../vault/keyring-file.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
+import type { HeaderReader } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
+import type { Tags } from '../log/tags.ts'
 import { type AgedPage, findPresent, type PartPlace, readAgedParts } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
+import { entryRow, insertEntry } from '../writing/stage.ts'
 import { findLostErasures } from './keyring-faults.ts'
 import { type PersonSurvey, surveyPerson } from './survey.ts'
 
@@ -22,15 +26,28 @@ export interface Rotated {
 /** How many keys are rewrapped per transaction: other writers get a turn in between. */
 const pageKeys = 1_000
 
+interface OwnersParts {
+  readonly connection: Connection
+  readonly vault: Vault
+  readonly headers: HeaderReader
+  readonly tags: Tags
+  /** Called when keys have a new wrapping: cached ones still have the old one. */
+  readonly onRewrapped: () => void
+}
+
 /** Owners' keys, their wrapping, and the data sealed under them. */
 export class Owners {
   readonly #connection: Connection
   readonly #vault: Vault
+  readonly #headers: HeaderReader
+  readonly #tags: Tags
   readonly #onRewrapped: () => void
 
-  constructor(connection: Connection, vault: Vault, onRewrapped: () => void) {
+  constructor({ connection, vault, headers, tags, onRewrapped }: OwnersParts) {
     this.#connection = connection
     this.#vault = vault
+    this.#headers = headers
+    this.#tags = tags
     this.#onRewrapped = onRewrapped
   }
 
@@ -39,12 +56,12 @@ export class Owners {
     return this.#connection.read(() => readOwnerState(owner))
   }
 
-  agedParts(...asked: Parameters<typeof readAgedParts>): Promise<AgedPage> {
-    return this.#connection.read(() => readAgedParts(...asked))
+  agedParts(kinds: readonly string[], before: Instant, last: PartPlace): Promise<AgedPage> {
+    return this.#connection.read(() => readAgedParts(this.#headers, kinds, before, last))
   }
 
   survey(subject: string): Promise<PersonSurvey> {
-    return surveyPerson(this.#connection, subject)
+    return surveyPerson(this.#connection, this.#headers, subject)
   }
 
   existingParts<P extends PartPlace>(parts: readonly P[]): Promise<P[]> {
@@ -79,7 +96,7 @@ export class Owners {
     await keyring.refresh()
     // A process that had not read the newest epoch may have made keys under an older one.
     await this.#rewrap()
-    await this.#connection.transact(() => destroyEpochs(keyring, epochs))
+    await this.#connection.transact(() => destroyEpochs(this.#headers, keyring, epochs))
     for (const epoch of epochs) await keyring.announceDestroyed(epoch)
   }
 
@@ -88,7 +105,7 @@ export class Owners {
     indexEntries: readonly IndexEntry[],
     since: number,
   ): Promise<{ before: number; after: number } | undefined> {
-    return this.#connection.transact(() => replaceIndex(indexEntries, since))
+    return this.#connection.transact(() => replaceIndex(this.#tags, indexEntries, since))
   }
 
   /** Checkpoints the WAL into the file and empties it. False while a reader still needs it. */
@@ -158,8 +175,8 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
   return page
 }
 
-function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void> {
-  const lost = new Set((yield* findLostErasures(keyring.erased)).map(({ subject }) => subject))
+function* destroyEpochs(headers: HeaderReader, keyring: Keyring, epochs: readonly number[]): Steps<void> {
+  const lost = new Set((yield* findLostErasures(headers, keyring.erased)).map(({ subject }) => subject))
   for (const epoch of epochs) {
     const used = yield* first(db.selectFrom('owner_key').select('key').where('epoch', '=', epoch).limit(1))
     if (used || epoch >= keyring.epoch)
@@ -171,15 +188,15 @@ function* destroyEpochs(keyring: Keyring, epochs: readonly number[]): Steps<void
 }
 
 function* replaceIndex(
+  tags: Tags,
   indexEntries: readonly IndexEntry[],
   since: number,
 ): Steps<{ before: number; after: number } | undefined> {
   if ((yield* endOfLog()) !== since) return undefined
   const before = yield* first(db.selectFrom('keyed_index').select(({ fn }) => fn.countAll<number>().as('n')))
   yield* rows(db.deleteFrom('keyed_index'))
-  yield* each(insertIndexEntry, indexEntries, ({ kind, digest, value }) => [kind, digest, value])
+  yield* each(insertEntry, indexEntries, entry => entryRow(tags, entry))
   return { before: before?.n ?? 0, after: indexEntries.length }
 }
 
-const insertIndexEntry = 'insert into keyed_index (kind, digest, value) values (?, ?, ?)'
 const updateWrapped = 'update owner_key set epoch = ?, wrapped = ? where key = ?'

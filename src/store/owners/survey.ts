@@ -4,8 +4,8 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { type Connection, first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { pieceBytes } from '../database/search-file.ts'
-import { parseHeader } from '../log/header.ts'
-import { type PositionWindow, searchLog } from '../log/read.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { headerColumns, type PositionWindow, searchLog } from '../log/read.ts'
 import { eventsNaming, isEventOfPerson, personWindow } from '../parts/person-search.ts'
 
 /** A part that a header names. */
@@ -41,15 +41,15 @@ type Reader = Pick<Connection, 'read'>
 const pageRows = 5_000
 
 /** Searches the log for everything it holds about a person. No part is opened. */
-export async function surveyPerson(reader: Reader, subject: string): Promise<PersonSurvey> {
-  const found = await findMentions(reader, subject)
+export async function surveyPerson(reader: Reader, headers: HeaderReader, subject: string): Promise<PersonSurvey> {
+  const found = await findMentions(reader, headers, subject)
   const indexEntries = await findIndexEntries(reader, found.values)
   return reader.read(() => completeSurvey(streamOf('subject', subject), found, indexEntries))
 }
 
 /** Searches the headers for the parts that the log names of a person, including destroyed ones. */
-export async function findMentions(reader: Reader, subject: string): Promise<PersonMentions> {
-  const { found, end } = await searchLog(reader, personWindow, window => readMentions(subject, window))
+export async function findMentions(reader: Reader, headers: HeaderReader, subject: string): Promise<PersonMentions> {
+  const { found, end } = await searchLog(reader, personWindow, window => readMentions(headers, subject, window))
   const streams = new Map(found.map(({ key, stream }) => [key, stream]))
   const commands = new Set(found.flatMap(({ commandId }) => commandId ?? []))
   // Records without a stream of their own are found by the id in the event.
@@ -58,18 +58,19 @@ export async function findMentions(reader: Reader, subject: string): Promise<Per
   const isOwn = (name: string) => name === streamOf('subject', subject) || /^(consent|validation)-/.test(name)
   for (const [key, name] of streams) {
     values.add(name).add(name.slice(name.indexOf('-') + 1))
-    if (isOwn(name)) for await (const id of readCommandIds(reader, key)) commands.add(id)
+    if (isOwn(name)) for await (const id of readCommandIds(reader, headers, key)) commands.add(id)
   }
   return { until: end, parts: found.flatMap(({ parts }) => parts), streams, values, commands: [...commands] }
 }
 
 /** Reads what the events of a person say in a window of the log. */
-function* readMentions(subject: string, window: PositionWindow) {
+function* readMentions(headers: HeaderReader, subject: string, window: PositionWindow) {
   const owner = streamOf('subject', subject)
-  const columns = ['event.position', 'stream.key', 'stream.name as stream', 'event.type', 'event.header'] as const
+  const columns = [...headerColumns, 'stream.key', 'stream.name as stream', 'event.type'] as const
   const named = yield* rows(eventsNaming(subject, window).select(columns).select('event.leaf'))
-  return named.flatMap(({ header, leaf, position, type, key, stream }) => {
-    const event: SurveyedHeader = parseHeader(header)
+  return named.flatMap(({ leaf, type, key, stream, ...stored }) => {
+    const { position } = stored
+    const event: SurveyedHeader = headers.parse(stored)
     if (!isEventOfPerson(subject, event)) return []
     const own = (event.parts ?? []).filter(mark => mark.owner === owner)
     const parts = own.map(({ name, hash }): NamedPart => ({ position, type, name, hash, leaf: encodeHex(leaf) }))
@@ -78,13 +79,16 @@ function* readMentions(subject: string, window: PositionWindow) {
 }
 
 /** The commands of all events of a stream: most events do not name the person again. */
-async function* readCommandIds(reader: Reader, key: number): AsyncGenerator<string> {
-  const query = db.selectFrom('event').select(['version', 'header']).where('stream', '=', key)
+async function* readCommandIds(reader: Reader, headers: HeaderReader, key: number): AsyncGenerator<string> {
+  const query = db
+    .selectFrom('event')
+    .select(['version', ...headerColumns])
+    .where('stream', '=', key)
   const ordered = query.orderBy('version').limit(pageRows)
   const eventsAfter = (last?: { version: number }) => ordered.where('version', '>', last?.version ?? 0)
   for await (const page of readPages(reader, eventsAfter))
-    for (const { header } of page) {
-      const { commandId }: SurveyedHeader = parseHeader(header)
+    for (const stored of page) {
+      const { commandId }: SurveyedHeader = headers.parse(stored)
       if (commandId !== undefined) yield commandId
     }
 }

@@ -4,8 +4,8 @@ import type { Instant, Json, PartAddress, PartMark } from '../../vocabulary/mess
 import { parsePartAddress } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { findRecordKey, parseHeader } from '../log/header.ts'
-import { eventsOf, positionBefore } from '../log/read.ts'
+import type { HeaderReader, StoredHeader } from '../log/header.ts'
+import { eventsOf, headerColumns, positionBefore } from '../log/read.ts'
 
 /** The position of a part's event, and the part's name. */
 export interface PartPlace {
@@ -34,25 +34,25 @@ export function* findPresent<P extends PartPlace>(parts: readonly P[]): Steps<P[
 const selectPart = 'select position from part where position = ? and name = ?'
 
 /** Opens the part at an address; `undefined` when it does not exist. */
-export function* openPart(vault: Vault, address: PartAddress): Steps<Json | undefined> {
+export function* openPart(vault: Vault, headers: HeaderReader, address: PartAddress): Steps<Json | undefined> {
   const [stream, version, name] = parsePartAddress(address)
-  const part = yield* first<OwnerKey & { header: string; sealed: Uint8Array }>({
+  const part = yield* first<OwnerKey & StoredHeader & { sealed: Uint8Array }>({
     sql: selectSealed,
     parameters: [stream, version, name],
   })
-  return part && vault.open(part, address, part.sealed, findRecordKey(part.header, name))
+  return part && vault.open(part, address, part.sealed, headers.findRecordKey(part, name))
 }
-const selectSealed = `select event.header, part.sealed,
+const selectSealed = `select event.position, event.header, event.tag, part.sealed,
   owner_key.owner, owner_key.epoch, owner_key.wrapped, owner_key.commitment from stream
   join event on event.stream = stream.key join part on part.position = event.position
   join owner_key on owner_key.key = part.owner
   where stream.name = ? and event.version = ? and part.name = ?`
 
 /** Finds whose key seals a part, according to its event; `undefined` when no event names such a part. */
-export function* findPartOwner(address: PartAddress): Steps<string | undefined> {
+export function* findPartOwner(headers: HeaderReader, address: PartAddress): Steps<string | undefined> {
   const [stream, version, name] = parsePartAddress(address)
-  const event = yield* first(eventsOf(stream).select('event.header').where('event.version', '=', version))
-  const marks: readonly PartMark[] = event ? (parseHeader(event.header).parts ?? []) : []
+  const event = yield* first(eventsOf(stream).select(headerColumns).where('event.version', '=', version))
+  const marks: readonly PartMark[] = event ? (headers.parse(event).parts ?? []) : []
   return marks.find(mark => mark.name === name)?.owner
 }
 
@@ -74,8 +74,13 @@ const pageParts = 500
 const pagePositions = 5_000
 
 /** Reads a page of the parts of some kinds (`<type>/<name>`), of events recorded before an instant, in order. */
-export function* readAgedParts(kinds: readonly string[], before: Instant, last: PartPlace): Steps<AgedPage> {
-  const until = yield* positionBefore(before)
+export function* readAgedParts(
+  headers: HeaderReader,
+  kinds: readonly string[],
+  before: Instant,
+  last: PartPlace,
+): Steps<AgedPage> {
+  const until = yield* positionBefore(headers, before)
   const end = Math.min(until, last.position + pagePositions)
   const parts = yield* rows(
     db

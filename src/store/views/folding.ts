@@ -4,7 +4,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import { DamagedEvent, readHeaderWithSchema, type Schemas } from '../log/header.ts'
+import { DamagedEvent, type HeaderReader } from '../log/header.ts'
 import { readHeaders, readPage } from '../log/read.ts'
 import { describeStop, findFailingEvent, joinHead, readProgressOf } from './projector.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -29,15 +29,15 @@ export class Folding {
   isAtEnd = false
   /** The position of the event that the view failed at. */
   failingPosition: number | undefined
-  readonly #schemas: Schemas
+  readonly #headers: HeaderReader
   readonly #view: View
   readonly #table: ViewTable
   readonly #skipped = new Set<string>()
   #keysToSkip = 0
   #lastInstant: Instant = ''
 
-  constructor(schemas: Schemas, view: View, table: ViewTable, from: number) {
-    this.#schemas = schemas
+  constructor(headers: HeaderReader, view: View, table: ViewTable, from: number) {
+    this.#headers = headers
     this.#view = view
     this.#table = table
     this.from = from
@@ -64,10 +64,10 @@ export class Folding {
     const limit = Math.min(pageEvents, until - this.position)
     const page = yield* readHeaders({ after: this.position, limit })
     try {
-      for (const text of page) {
+      for (const stored of page) {
         // Positions have no gaps.
         this.failingPosition = this.position + 1
-        const event = readHeaderWithSchema(text, this.#schemas)
+        const event = this.#headers.readWithSchema(stored)
         // Events appended together have the same instant: sharing the string leaves less garbage.
         if (event.at === this.#lastInstant) event.at = this.#lastInstant
         this.#lastInstant = event.at
@@ -108,7 +108,7 @@ function copyChangedCells(held: ViewRow, row: ViewRow): void {
 /** What `catchUp` works with. */
 export interface CatchUpParts {
   readonly connection: Connection
-  readonly schemas: Schemas
+  readonly headers: HeaderReader
   /** Called in the transaction in which a view rejoins the head, before its commit. */
   readonly onRejoined: () => void
 }
@@ -121,11 +121,11 @@ export interface CatchUpParts {
  * @throws what the view throws; the view then stays stopped, with the reason recorded
  */
 export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSignal): Promise<boolean> {
-  const { connection, schemas, onRejoined } = parts
+  const { connection, headers, onRejoined } = parts
   const table = new ViewTable(view)
   try {
     while (!signal?.aborted) {
-      const folding = await connection.read(() => foldNext(schemas, view, table))
+      const folding = await connection.read(() => foldNext(headers, view, table))
       if (!folding) return false
       if (await connection.transact(() => writeFolded(folding, view, table, onRejoined))) return true
       await yieldToEventLoop()
@@ -134,7 +134,7 @@ export async function catchUp(parts: CatchUpParts, view: View, signal?: AbortSig
   } catch (error) {
     // The original error is thrown, whether or not the reason can be recorded.
     if (isFailureOfOneView(error))
-      await connection.transact(() => recordFailure(schemas, view, table, error)).catch(() => undefined)
+      await connection.transact(() => recordFailure(headers, view, table, error)).catch(() => undefined)
     throw error
   }
 }
@@ -144,10 +144,10 @@ export function isFailureOfOneView(error: unknown): boolean {
   return !(error instanceof AverbaError) || error instanceof DamagedEvent
 }
 
-function* foldNext(schemas: Schemas, view: View, table: ViewTable): Steps<Folding | undefined> {
+function* foldNext(headers: HeaderReader, view: View, table: ViewTable): Steps<Folding | undefined> {
   const from = yield* stoppedPosition(view)
   if (from === undefined) return undefined
-  const folding = new Folding(schemas, view, table, from)
+  const folding = new Folding(headers, view, table, from)
   yield* folding.foldPages(stepPages)
   return folding
 }
@@ -163,11 +163,11 @@ function* writeFolded(folding: Folding, view: View, table: ViewTable, onRejoined
   return folding.isAtEnd
 }
 
-function* recordFailure(schemas: Schemas, view: View, table: ViewTable, error: unknown): Steps<void> {
+function* recordFailure(headers: HeaderReader, view: View, table: ViewTable, error: unknown): Steps<void> {
   const after = yield* stoppedPosition(view)
   if (after === undefined) return
   if (error instanceof DamagedEvent) return yield* recordStopReason(view, error, error.position)
-  const events = yield* readPage(schemas, { after, limit: foldedMax })
+  const events = yield* readPage(headers, { after, limit: foldedMax })
   yield* recordStopReason(view, error, (yield* findFailingEvent(view, table, events))?.position)
 }
 

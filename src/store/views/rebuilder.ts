@@ -97,10 +97,10 @@ export async function buildView(
   view: View,
   { onProgress, signal, compare: isCompared = true }: RebuildAll = {},
 ): Promise<RebuildResult | undefined> {
-  const { connection, schemas } = parts
+  const { connection, headers } = parts
   const side = await connection.transact(() => SideTable.begin(connection, view))
   const end = await connection.read(endOfLog)
-  const folding = new Folding(schemas, view, side.table, side.mark.position)
+  const folding = new Folding(headers, view, side.table, side.mark.position)
   const onPage = () => onProgress?.(view.name, folding.position, Math.max(folding.position, end))
   const building: ViewBuild = { ...parts, view, side, folding, signal, onPage }
   try {

@@ -5,7 +5,7 @@ import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
 import { schemaTable } from '../database/tables-read.ts'
-import type { Schemas } from '../log/header.ts'
+import type { HeaderReader } from '../log/header.ts'
 import { endOfLog, logPageRows, type ReadFilter, readPage } from '../log/read.ts'
 import { readRunningViews, viewVersionName } from './projector.ts'
 import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
@@ -21,7 +21,7 @@ export interface ViewBound {
 
 interface ViewReaderParts {
   readonly connection: Connection
-  readonly schemas: Schemas
+  readonly headers: HeaderReader
   readonly views: readonly View[]
 }
 
@@ -88,10 +88,10 @@ export class ViewReader {
 
   /** Folds events, up to the first that is not included. */
   async #foldEvents(view: View, source: ReadFilter, isIncluded = (_: RecordedEvent) => true): Promise<FoldedRows> {
-    const { connection, schemas } = this.#parts
+    const { connection, headers } = this.#parts
     const folded: FoldedRows = new Map()
     for (let after = 0; ; await yieldToEventLoop()) {
-      const page = await connection.read(() => readPage(schemas, { ...source, after }))
+      const page = await connection.read(() => readPage(headers, { ...source, after }))
       for (const event of page) {
         if (!isIncluded(event)) return folded
         const key = view.key(event)

@@ -108,6 +108,7 @@ export interface StagedEvent {
   readonly stream: number
   readonly header: string
   readonly leaf: Uint8Array
+  readonly tag: string
   readonly parts: readonly { readonly name: string; readonly owner: number; readonly sealed: Uint8Array }[]
 }
 

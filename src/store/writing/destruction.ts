@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
-import { parseHeader } from '../log/header.ts'
+import type { HeaderReader, StoredHeader } from '../log/header.ts'
 import { findPresent, partPlaceKey } from '../parts/parts.ts'
 import { isEventOfPerson } from '../parts/person-search.ts'
 import { deleteRecentDigests, type KnownOwner } from './writer-cache.ts'
@@ -31,11 +31,12 @@ export interface ErasedPerson {
 
 /** Reports whether an event of the person was recorded or staged since the survey. */
 export function* isSurveyOutdated(
+  headers: HeaderReader,
   { subject, until, streams }: ErasedPerson,
   staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
 ): Steps<boolean> {
-  const found = yield* rows<{ header: string }>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
-  const newer = found.map(({ header }): RecordedEvent => parseHeader(header))
+  const found = yield* rows<StoredHeader>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
+  const newer = found.map(stored => headers.read(stored))
   const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
   // An event of one of the person's streams may name them only in the parts that its effects open.
   return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isEventOfPerson(subject, event))
@@ -70,7 +71,7 @@ export function erasedOwner(owner: KnownOwner, { keepsKey }: ErasedPerson): Know
 
 const emptyBytes = new Uint8Array()
 
-const selectNewer = 'select header from event where position > ? and header like ?'
+const selectNewer = 'select position, header, tag from event where position > ? and header like ?'
 const deletePart = 'delete from part where position = ? and name = ?'
 const deleteEntry = 'delete from keyed_index where kind = ? and digest = ?'
 const emptyReceipt = 'update receipt set digest = ? where command_id = ?'

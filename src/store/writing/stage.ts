@@ -14,8 +14,10 @@ import {
   moveEffect,
   resolveEffect,
 } from '../ledger/ledger.ts'
-import { type Schemas, schemaOf, writeHeader } from '../log/header.ts'
-import type { Tile } from '../log/tree.ts'
+import { writeHead } from '../log/head.ts'
+import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
+import type { Tags } from '../log/tags.ts'
+import type { Tree } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { arePartsPresent, type Destruction, destroyData, erasedOwner, isSurveyOutdated } from './destruction.ts'
 import {
@@ -48,13 +50,13 @@ export class Batch {
   }
 
   /** Writes everything but the views and their checkpoints. */
-  *write(tiles: readonly Tile[], recents: RecentDigests): Steps<void> {
+  *write(tags: Tags, tree: Tree, recents: RecentDigests): Steps<void> {
     yield* each(insertStream, this.streams, ({ key, name }) => [key, name])
     yield* each(insertOwner, this.owners, ownerRow)
     yield* each(insertEvent, this.events, eventRow)
     yield* each(insertPart, this.events.flatMap(partRows), row => row)
     yield* each(insertEffect, this.effects, row => row)
-    yield* each(upsertEntry, [...this.indexEntries.values()], ({ kind, digest, value }) => [kind, digest, value])
+    yield* each(upsertEntry, [...this.indexEntries.values()], entry => entryRow(tags, entry))
     yield* recents.add(this.recent)
     for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
@@ -64,8 +66,10 @@ export class Batch {
         yield* endEffect({ effect, as: 'cancelled', reason: `cancelled by ${recorded.type}` }, recorded.position)
     }
     yield* each(insertReceipt, [...this.receipts.values()], receiptRow)
-    yield* each(upsertTile, tiles, ({ level, number, hashes }) => [level, number, hashes])
+    yield* each(upsertTile, tree.takeChanged(), ({ level, number, hashes }) => [level, number, hashes])
     for (const destruction of this.destroyed) yield* destroyData(destruction)
+    const size = this.events.at(-1)?.recorded.position
+    if (size !== undefined) yield* writeHead(tags, { size, root: tree.root() })
   }
 }
 
@@ -73,9 +77,9 @@ function ownerRow({ key, owner, epoch, wrapped, commitment }: KnownOwner): unkno
   return [key, owner, epoch, wrapped, commitment]
 }
 
-function eventRow({ recorded, stream, header, leaf }: StagedEvent): unknown[] {
+function eventRow({ recorded, stream, header, leaf, tag }: StagedEvent): unknown[] {
   const { position, version, type } = recorded
-  return [position, stream, version, type, header, leaf]
+  return [position, stream, version, type, header, leaf, tag]
 }
 
 function partRows({ recorded, parts }: StagedEvent): unknown[][] {
@@ -86,9 +90,22 @@ function receiptRow({ commandId, digest, code, detail, effect, position, stream 
   return [commandId, digest, code, detail, effect, position, stream]
 }
 
-/** Finds the value stored under a keyed digest. */
-export function* lookUp(kind: string, digest: Uint8Array): Steps<string | undefined> {
-  return (yield* first<{ value: string }>({ sql: selectEntry, parameters: [kind, digest] }))?.value
+/**
+ * Finds the value stored under a keyed digest.
+ *
+ * @throws {AverbaError} `CORRUPT` when it was stored under another digest, or without the keys
+ */
+export function* lookUp(tags: Tags, kind: string, digest: Uint8Array): Steps<string | undefined> {
+  const entry = yield* first<{ value: string; tag: string }>({ sql: selectEntry, parameters: [kind, digest] })
+  if (!entry || tags.ofEntry(kind, digest, entry.value) === entry.tag) return entry?.value
+  throw new AverbaError('CORRUPT', `Cannot use the index of the kind "${kind}": an entry was changed or moved`, {
+    hint: 'Find out who can write to the file. averba.rebuildIndex makes the index again from the log',
+  })
+}
+
+/** The row of an index entry. */
+export function entryRow(tags: Tags, { kind, digest, value }: IndexEntry): unknown[] {
+  return [kind, digest, value, tags.ofEntry(kind, digest, value)]
 }
 
 /** Finds the stored receipt of a command. */
@@ -98,15 +115,17 @@ export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
 
 const insertStream = 'insert into stream (key, name) values (?, ?)'
 const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
-const insertEvent = 'insert into event (position, stream, version, type, header, leaf) values (?, ?, ?, ?, ?, ?)'
+const insertEvent = `insert into event (position, stream, version, type, header, leaf, tag)
+  values (?, ?, ?, ?, ?, ?, ?)`
 const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
 const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
   values (?, ?, ?, ?, ?, ?, ?)`
 const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
   from receipt where command_id = ?`
-const upsertEntry = `insert into keyed_index (kind, digest, value) values (?, ?, ?)
-  on conflict (kind, digest) do update set value = excluded.value`
-const selectEntry = 'select value from keyed_index where kind = ? and digest = ?'
+/** Inserts a row of `entryRow`. */
+export const insertEntry = 'insert into keyed_index (kind, digest, value, tag) values (?, ?, ?, ?)'
+const upsertEntry = `${insertEntry} on conflict (kind, digest) do update set value = excluded.value, tag = excluded.tag`
+const selectEntry = 'select value, tag from keyed_index where kind = ? and digest = ?'
 const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
   on conflict (level, number) do update set hashes = excluded.hashes`
 
@@ -121,7 +140,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 interface AppendContext {
   readonly vault: Vault
-  readonly schemas: Schemas
+  readonly headers: HeaderReader
+  readonly tags: Tags
   readonly cache: WriterCache
   readonly recents: RecentDigests
   readonly batch: Batch
@@ -175,7 +195,8 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
   const { batch, cache } = context
   const { moves, destroys, concerns } = input
   for (const entry of input.indexEntries ?? []) {
-    const value = batch.indexEntries.get(entryKey(entry))?.value ?? (yield* lookUp(entry.kind, entry.digest))
+    const value =
+      batch.indexEntries.get(entryKey(entry))?.value ?? (yield* lookUp(context.tags, entry.kind, entry.digest))
     if (value !== entry.replaces) return `a ${entry.kind} was indexed meanwhile`
   }
   if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
@@ -194,7 +215,8 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
     return `the effect "${moves.effect}" has changed meanwhile`
   }
   const person = destroys?.person
-  if (person && (yield* isSurveyOutdated(person, batch.events))) return 'an event of the person was recorded meanwhile'
+  if (person && (yield* isSurveyOutdated(context.headers, person, batch.events)))
+    return 'an event of the person was recorded meanwhile'
   if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
   if (concerns && (yield* cache.findOwner(concerns))?.isErased === 1) return 'the data subject was erased meanwhile'
   return undefined
@@ -202,11 +224,12 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
 
 /** Builds every event first, which may throw, and only then changes the batch and the cache, which does not. */
 function stageEvents(
-  { cache, batch, vault, schemas }: AppendContext,
+  context: AppendContext,
   input: Append,
   streams: ReadonlyMap<string, StreamPlacement>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
+  const { cache, batch } = context
   // The system clock may go back; the times of the log never do.
   let { at } = cache
   if (input.at > at) at = input.at
@@ -218,7 +241,7 @@ function stageEvents(
     place.version += 1
     const position = cache.position + staged.length + 1
     const ending = staged.length === input.events.length - 1 ? input : undefined
-    staged.push(toStagedEvent(vault, schemas, input, item, { position, at, ...place }, ending, owners))
+    staged.push(toStagedEvent(context, input, item, { position, at, ...place }, ending, owners))
   }
   for (const [name, { found, key, version }] of streams) {
     if (version === (found?.version ?? 0)) continue
@@ -262,8 +285,7 @@ function stageEvents(
 }
 
 function toStagedEvent(
-  vault: Vault,
-  schemas: Schemas,
+  { vault, headers, tags }: AppendContext,
   { about }: Append,
   item: Append['events'][number],
   { position, at, key, version }: Pick<RecordedEvent, 'position' | 'at' | 'version'> & { key: number },
@@ -293,8 +315,9 @@ function toStagedEvent(
   if (ending?.settles) recorded.settles = { effect: ending.settles.effect, as: ending.settles.as }
   if (ending?.moves) recorded.moves = { effect: ending.moves.effect, to: ending.moves.to }
   if (marks.length > 0) recorded.parts = marks
-  const header = writeHeader(recorded, schemaOf(event.type, schemas))
-  return { recorded, stream: key, header, leaf: leafHash(header), parts }
+  const header = writeHeader(recorded, schemaOf(event.type, headers.schemas))
+  const leaf = leafHash(header)
+  return { recorded, stream: key, header, leaf, tag: tags.ofEvent(position, leaf), parts }
 }
 
 /** Removes the digests by which an erased person could be found. */

@@ -2,7 +2,7 @@ import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
-import { parseHeader } from '../log/header.ts'
+import type { HeaderReader, StoredHeader } from '../log/header.ts'
 import { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache: its number and its version. */
@@ -47,11 +47,11 @@ export class WriterCache {
     this.tree = tree
   }
 
-  static *load(): Steps<WriterCache> {
+  static *load(headers: HeaderReader): Steps<WriterCache> {
     const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
-    const last = yield* first<{ position: number; header: string }>({ sql: selectLast, parameters: [] })
-    const { position, header } = last ?? { position: 0, header: undefined }
-    const at: Instant = header === undefined ? '' : parseHeader(header).at
+    const last = yield* first<StoredHeader>({ sql: selectLast, parameters: [] })
+    const position = last?.position ?? 0
+    const at: Instant = last ? headers.parse(last).at : ''
     return new WriterCache(head ?? emptyHead, yield* Tree.load(position), position, at)
   }
 
@@ -98,7 +98,7 @@ const emptyHead: WriterHead = { views: '', epoch: 1, stream: 0, owner: 0 }
 
 const selectHead = `select views, epoch, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
-const selectLast = 'select position, header from event order by position desc limit 1'
+const selectLast = 'select position, header, tag from event order by position desc limit 1'
 const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
   from stream where name = ?`
 const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key

@@ -4,7 +4,9 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, type Steps } from '../database/connection.ts'
-import type { Schemas } from '../log/header.ts'
+import type { LogEnd } from '../log/head.ts'
+import type { HeaderReader } from '../log/header.ts'
+import type { Tags } from '../log/tags.ts'
 import type { Append, Appended } from './append.ts'
 import { Batch, stageAppend } from './stage.ts'
 import { RecentDigests, WriterCache } from './writer-cache.ts'
@@ -13,7 +15,10 @@ import { RecentDigests, WriterCache } from './writer-cache.ts'
 export interface WriterParts {
   readonly connection: Connection
   readonly vault: Vault
-  readonly schemas: Schemas
+  readonly headers: HeaderReader
+  readonly tags: Tags
+  /** Checks that the end of the log, after a position, was written with its keys. */
+  readonly checkTail: (end: LogEnd, after: number) => Steps<void>
   /** Updates the views, in the transaction of the events. */
   readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
   readonly onCommitted: (position: number) => void
@@ -42,6 +47,8 @@ const waitingMax = 10_000
  */
 export class Writer {
   readonly recents = new RecentDigests()
+  /** The end of the log when it was checked last: this process has written what follows, or looks at it. */
+  checked = 0
   readonly #parts: WriterParts
   readonly #waiting: WaitingAppend[] = []
   #cache: WriterCache | undefined
@@ -132,7 +139,10 @@ export class Writer {
       })
       // Keys of an erased person must not stay in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
-      if (this.#cache) onCommitted(this.#cache.position)
+      if (this.#cache) {
+        this.checked = this.#cache.position
+        onCommitted(this.#cache.position)
+      }
       for (const [i, { resolve, reject }] of batch.entries()) {
         const result = results[i]
         if (result && 'appended' in result) resolve(result.appended)
@@ -153,13 +163,13 @@ export class Writer {
   }
 
   *#stageBatch(waiting: readonly WaitingAppend[], isRefreshed: boolean): Steps<AppendResult[]> {
-    const { connection, vault, schemas, project } = this.#parts
+    const { connection, vault, headers, tags, project } = this.#parts
     const cache = yield* this.#refreshCache(connection)
     // Another process has begun an epoch: a key wrapped by an older one would be destroyed with it.
     const { epoch } = vault.keyring
     if (cache.epoch > epoch) throw new EpochMissingError(cache.epoch, epoch)
     const batch = new Batch()
-    const context = { vault, schemas, cache, recents: this.recents, batch }
+    const context = { vault, headers, tags, cache, recents: this.recents, batch }
     const results: AppendResult[] = []
     for (const { input } of waiting) {
       try {
@@ -172,7 +182,7 @@ export class Writer {
     }
     cache.trim()
     if (batch.isEmpty) return results
-    yield* batch.write(cache.tree.takeChanged(), this.recents)
+    yield* batch.write(tags, cache.tree, this.recents)
     if (batch.events.length > 0)
       yield* project(
         batch.events.map(event => event.recorded),
@@ -181,13 +191,16 @@ export class Writer {
     return results
   }
 
-  /** Loads the cache again when another process has written. */
+  /** Loads the cache again when another process has written, after a look at what it wrote. */
   *#refreshCache(connection: Connection): Steps<WriterCache> {
     // The statement gives one row of one column.
     const row = yield* first<Record<string, unknown>>(connection.foreignWrites)
     const value = Object.values(row ?? {})[0]
     if (!this.#cache || value !== this.#foreignWrites) {
-      this.#cache = yield* WriterCache.load()
+      const cache = yield* WriterCache.load(this.#parts.headers)
+      yield* this.#parts.checkTail({ size: cache.position, root: cache.tree.root() }, this.checked)
+      this.checked = cache.position
+      this.#cache = cache
       this.recents.markStale()
     }
     this.#foreignWrites = value

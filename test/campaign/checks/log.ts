@@ -2,6 +2,7 @@ import type { Database } from 'better-sqlite3'
 import { Faults } from '../../../src/proof/faults.ts'
 import { checkViews } from '../../../src/store/checks/check-views.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
+import { HeaderReader } from '../../../src/store/log/header.ts'
 import { readViewProgress } from '../../../src/store/views/projector.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import type { AcknowledgedCommand, CreateCheck } from '../check.ts'
@@ -165,7 +166,7 @@ export const viewsEqualReplay: CreateCheck = (simulated, report) => ({
     const snapshot = await Snapshot.open(simulated.disk.path)
     try {
       const faults = new Faults()
-      await checkViews(snapshot, views, {}, faults, async () => true)
+      await checkViews(snapshot, views, new HeaderReader({}), faults, async () => true)
       for (const { examples } of faults.list()) for (const example of examples) report(example)
       const progress = snapshot.run(readViewProgress)
       for (const { name, version } of views) {

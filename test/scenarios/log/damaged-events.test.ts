@@ -1,7 +1,9 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
+import { leafHash } from '../../../src/proof/merkle.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { openTags } from '../../support/open-tags.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -24,12 +26,14 @@ async function given() {
   })
   const file = new Sqlite(store)
   file.exec('drop trigger event_no_update')
-  /** Changes a header; calling the result restores it. */
+  const tags = await openTags(store)
+  /** Changes a header as somebody with the keys could; calling the result restores it. */
   const change = (position: number, how: (header: string) => string) => {
     const was = file.prepare<[number], string>('select header from event where position = ?').pluck().get(position)
-    const put = file.prepare('update event set header = ? where position = ?')
-    put.run(how(was ?? ''), position)
-    return () => put.run(was, position)
+    const update = file.prepare('update event set header = ?, tag = ? where position = ?')
+    const put = (header: string) => update.run(header, tags.ofEvent(position, leafHash(header)), position)
+    put(how(was ?? ''))
+    return () => put(was ?? '')
   }
   const ofFollowers = async () => {
     const { checks } = await averba.health({ only: ['followers', 'notifications'] })

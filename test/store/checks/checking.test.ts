@@ -121,7 +121,11 @@ describe('the deep check finds', () => {
     ],
     ['a digest without a person', "update keyed_index set value = 'x' where kind = 'cpf'", 'index'],
     ['a person without a digest', "delete from keyed_index where kind = 'cpf'", 'index'],
-    ['a digest of a missing record', "insert into keyed_index values ('failure', zeroblob(32), 'x')", 'index'],
+    ['a digest of a missing record', "insert into keyed_index values ('failure', zeroblob(32), 'x', '')", 'index'],
+    ['a digest without its tag', "update keyed_index set tag = '' where kind = 'cpf'", 'index'],
+    ['an event without its tag', "update event set tag = '' where position = 3", 'tags'],
+    ['a head without its tag', "update head set tag = ''", 'tags'],
+    ['a head of fewer events', 'update head set size = size - 1', 'end'],
     [
       'a recent digest without an event',
       "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",

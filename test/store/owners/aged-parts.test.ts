@@ -2,6 +2,7 @@ import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { HeaderReader } from '../../../src/store/log/header.ts'
 import { type AgedPage, readAgedParts } from '../../../src/store/parts/parts.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -18,7 +19,7 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
   database.exec(`insert into stream (key, name) values (1000, 'validation-x');
     insert into owner_key (key, owner, epoch, wrapped, commitment) values (1000, 'subject-1', 1, x'00', x'00')`)
   const event = database.prepare(
-    "insert into event (position, stream, version, type, header, leaf) values (?, 1000, ?, 'validation.requested', ?, x'00')",
+    "insert into event (position, stream, version, type, header, leaf, tag) values (?, 1000, ?, 'validation.requested', ?, x'00', '')",
   )
   const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
   database.transaction(() => {
@@ -46,7 +47,7 @@ test.each([
   for (let last: AgedPage['next'] = { position: 0, name: '' }; last; ) {
     const { position, name } = last
     const page: AgedPage = await connection.read(() =>
-      readAgedParts(kinds, '2026-06-01T00:00:00.000Z', { position, name }),
+      readAgedParts(new HeaderReader({}), kinds, '2026-06-01T00:00:00.000Z', { position, name }),
     )
     found.push(...page.parts.map(each => `${each.position}/${each.name}`))
     // No read covers more positions than this.

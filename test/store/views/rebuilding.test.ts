@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import { HeaderReader } from '../../../src/store/log/header.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { catchUp } from '../../../src/store/views/folding.ts'
 import { Projector } from '../../../src/store/views/projector.ts'
@@ -30,7 +31,14 @@ beforeAll(async () => {
 
 const nothing = () => undefined
 const rebuild = async (connection: Connection, rowsMax = 100_000) => {
-  const parts = { connection, schemas: {}, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }
+  const parts = {
+    connection,
+    headers: new HeaderReader({}),
+    clock: systemClock,
+    rowsMax,
+    onRejoined: nothing,
+    onTrouble: nothing,
+  }
   return (await rebuildAll(parts, [view], {}))[0]
 }
 
@@ -111,15 +119,15 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
   expect(maxima.unwritten).toBeLessThan(2 * (500 + 250) + 50)
   expect(total).toBeGreaterThan(2 * streams)
   maxima.read = 0
-  expect(await new ViewReader({ connection: counted, schemas: {}, views: [view] }).asOf(view.name, {})).toHaveLength(
-    streams,
-  )
+  expect(
+    await new ViewReader({ connection: counted, headers: new HeaderReader({}), views: [view] }).asOf(view.name, {}),
+  ).toHaveLength(streams)
   expect(maxima.read).toBe(1_000)
   edit(path, "update head set views = ''")
   edit(path, 'update projection set position = 1')
   edit(path, 'delete from counted')
   maxima.read = 0
-  await catchUp({ connection: counted, schemas: {}, onRejoined: nothing }, view)
+  await catchUp({ connection: counted, headers: new HeaderReader({}), onRejoined: nothing }, view)
   expect(maxima.read).toBeLessThan(600)
   await connection.close()
   const store = await open(path, [view])
