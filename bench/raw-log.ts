@@ -1,7 +1,18 @@
 import Sqlite from 'better-sqlite3'
 
 /** A row of the log's table, as averba writes it. */
-export type RawRow = [position: number, stream: number, version: number, type: string, header: string, leaf: Buffer]
+export type RawRow = [
+  position: number,
+  stream: number,
+  version: number,
+  type: string,
+  header: string,
+  leaf: Buffer,
+  tag: string,
+]
+
+/** As long as the tag of an event. */
+const tag = 'x'.repeat(22)
 
 /** What the rows of a log are like: everything but their keys, which ascend. */
 export interface RawRows {
@@ -31,10 +42,10 @@ export class RawLog {
     }
     this.#database.exec(`create table stream (key integer primary key, name text not null unique) strict;
       create table event (position integer primary key, stream integer not null references stream (key),
-        version integer not null, type text not null, header text not null, leaf blob not null,
+        version integer not null, type text not null, header text not null, leaf blob not null, tag text not null,
         unique (stream, version)) strict`)
     const addStream = this.#database.prepare('insert into stream (key, name) values (?, ?)')
-    const addEvent = this.#database.prepare('insert into event values (?, ?, ?, ?, ?, ?)')
+    const addEvent = this.#database.prepare('insert into event values (?, ?, ?, ?, ?, ?, ?)')
     this.#insertAll = this.#database.transaction((rows: readonly RawRow[]) => {
       for (const row of rows) {
         if (row[2] === 1) addStream.run(row[1], `consent-${String(row[1]).padStart(26, '0')}`)
@@ -52,7 +63,7 @@ export class RawLog {
         const n = this.#position++
         const turn = Math.floor(n / callers)
         const stream = Math.floor(turn / eventsPerStream) * callers + (n % callers) + 1
-        rows.push([n + 1, stream, (turn % eventsPerStream) + 1, type, header, Buffer.alloc(32, n)])
+        rows.push([n + 1, stream, (turn % eventsPerStream) + 1, type, header, Buffer.alloc(32, n), tag])
       }
       this.#insertAll(rows)
     }

@@ -22,11 +22,10 @@ export function isLeafOf(header: string, leaf: Uint8Array | null): boolean {
 /** The input of a node's hash: a prefix byte, and two hashes. */
 const node = Buffer.alloc(1 + 2 * hashBytes, 1)
 
-/** The hash of a node (RFC 6962, section 2.1) over the hashes of its two subtrees. */
-export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
-  node.set(left, 1)
-  node.set(right, 1 + hashBytes)
-  return Buffer.from(hash('sha256', node, fastEncoding), fastEncoding)
+/** Hashes two neighbours in a row of hashes, counted from 0, and writes the hash of their node over one of the row. */
+export function hashPair(hashes: Buffer, pair: number, to: number): void {
+  hashes.copy(node, 1, pair * hashBytes, (pair + 2) * hashBytes)
+  hashes.write(hash('sha256', node, fastEncoding), to * hashBytes, fastEncoding)
 }
 
 /**
@@ -38,10 +37,7 @@ export function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
 export function rootOver(hashes: Buffer): Buffer {
   // Level by level: neighbours are hashed in pairs, and a single last one moves up unchanged, as in RFC 6962.
   for (let count = hashes.length / hashBytes; count > 1; count = Math.ceil(count / 2)) {
-    for (let i = 0; i + 1 < count; i += 2) {
-      hashes.copy(node, 1, i * hashBytes, (i + 2) * hashBytes)
-      hashes.write(hash('sha256', node, fastEncoding), (i / 2) * hashBytes, fastEncoding)
-    }
+    for (let i = 0; i + 1 < count; i += 2) hashPair(hashes, i, i / 2)
     if (count % 2 === 1) hashes.copyWithin(((count - 1) / 2) * hashBytes, (count - 1) * hashBytes, count * hashBytes)
   }
   return hashes.subarray(0, hashBytes)

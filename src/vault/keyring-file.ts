@@ -4,7 +4,7 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { withFileErrors } from '../vocabulary/file-errors.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { type HmacKey, hmac } from './cryptography.ts'
+import type { Hmac } from './cryptography.ts'
 import { overwrite, replaceDurably, syncToDisk, writeDurably } from './durable-file.ts'
 
 /** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
@@ -117,8 +117,8 @@ const copyBytes = 8
 const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 
 /** Copies a keyring file with the digest of its other members. */
-export function authenticate({ mac: _, ...file }: KeyringFile, key: HmacKey): KeyringFile {
-  return { ...file, mac: hmac(key, serializeKeyring(file)).toString('base64') }
+export function authenticate({ mac: _, ...file }: KeyringFile, key: Hmac): KeyringFile {
+  return { ...file, mac: key.digest(serializeKeyring(file)).toString('base64') }
 }
 
 function serializeKeyring(file: KeyringFile): string {

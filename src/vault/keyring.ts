@@ -1,7 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { decrypt, deriveSigner, encrypt, type HmacKey, hmac, hmacKey, type KeyringSigner } from './cryptography.ts'
+import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
 import {
   authenticate,
   createKeyringFileAt,
@@ -16,7 +16,7 @@ import {
 } from './keyring-file.ts'
 import type { Keys } from './keys.ts'
 
-const tagBytes = 16
+const tagLength = 22
 
 /** The keyring lacks the epoch that wraps a key of the store. Another process may have begun it. */
 export class EpochMissingError extends AverbaError {
@@ -45,10 +45,10 @@ export interface PreparedEpoch {
 interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
-  readonly digest: HmacKey
-  readonly tag: HmacKey
+  readonly digest: Hmac
+  readonly tag: Hmac
   /** Authenticates the file of the keyring. */
-  readonly mac: HmacKey
+  readonly mac: Hmac
   readonly signer: KeyringSigner
 }
 
@@ -110,12 +110,12 @@ export class Keyring {
    * indexed. Testing a guess against it takes the keyring.
    */
   digest(purpose: string, text: string): Uint8Array {
-    return hmac(this.#opened.digest, `${purpose}\0${text}`)
+    return this.#opened.digest.digest(`${purpose}\0${text}`)
   }
 
-  /** Computes a tag: the first 16 bytes of an HMAC-SHA-256 over a text and bytes, in base64url. */
-  tag(text: string, bytes: Uint8Array): string {
-    return hmac(this.#opened.tag, text, bytes).toString('base64url', 0, tagBytes)
+  /** Computes a tag: the first 22 characters of an HMAC-SHA-256 in base64url, 16 bytes and 4 bits. */
+  tag(text: string): string {
+    return this.#opened.tag.encode(text, 'base64url').slice(0, tagLength)
   }
 
   /**
@@ -298,7 +298,7 @@ async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undef
     return {
       file,
       epochs,
-      digest: hmacKey(Buffer.from(digest)),
+      digest: new Hmac(digest),
       tag: tagKey(digest),
       mac,
       signer: deriveSigner(digest),
@@ -314,7 +314,7 @@ function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
   for (const [epoch, wrapped] of Object.entries(file.epochs))
     epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), epochName(Number(epoch)))))
   const secret = root.export()
-  const digest = hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba digest v1', 32)))
+  const digest = new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba digest v1', 32)))
   return { file, epochs, digest, tag: tagKey(secret), mac: checkMac(file, secret), signer: deriveSigner(secret) }
 }
 
@@ -324,17 +324,17 @@ function epochName(epoch: number): string {
 }
 
 /** The key that authenticates a keyring file, from the secret that only its root key opens. */
-export function macKey(secret: Uint8Array): HmacKey {
-  return hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba keyring mac v1', 32)))
+export function macKey(secret: Uint8Array): Hmac {
+  return new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba keyring mac v1', 32)))
 }
 
 /** The key of the log's tags. No erasure destroys it: tags hold no personal data. */
-function tagKey(secret: Uint8Array): HmacKey {
-  return hmacKey(Buffer.from(hkdfSync('sha256', secret, '', 'averba tags v1', 32)))
+function tagKey(secret: Uint8Array): Hmac {
+  return new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba tags v1', 32)))
 }
 
 /** Returns the key that authenticates a keyring file. Throws when a member was changed. */
-function checkMac(file: KeyringFile, secret: Uint8Array): HmacKey {
+function checkMac(file: KeyringFile, secret: Uint8Array): Hmac {
   const key = macKey(secret)
   if (authenticate(file, key).mac !== file.mac) throw new TypeError('The keyring was changed')
   return key

@@ -2,7 +2,7 @@ import { createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import type { Json } from '../vocabulary/message.ts'
-import { decrypt, encrypt, hmac, hmacKey } from './cryptography.ts'
+import { decrypt, encrypt, Hmac } from './cryptography.ts'
 import type { Keyring } from './keyring.ts'
 
 /** An owner's key in the store, wrapped by an epoch of the keyring. */
@@ -176,7 +176,7 @@ export interface RecordKey {
  * @param record the event, as `<stream>/<version>`
  */
 export function deriveRecordKey(ownerKey: KeyObject, owner: string, record: string): RecordKey {
-  const key = hmac(hmacKey(ownerKey.export()), `averba record key v1\0${owner}\0${record}`)
+  const key = new Hmac(ownerKey.export()).digest(`averba record key v1\0${owner}\0${record}`)
   // With GCM alone, two chosen keys could open the same text. The same domain as in src/proof/disclosure.ts.
   const domain = Buffer.from(`averba record key commitment v1\0${owner}\0${record}\0`)
   return { key, commitment: hash('sha256', Buffer.concat([domain, key]), 'hex') }

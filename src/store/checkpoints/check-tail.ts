@@ -40,8 +40,7 @@ export function* checkWhole(tags: Tags, signer: KeyringSigner): Steps<number> {
 function checkEvent(tags: Tags, event: Pick<Schema['event'], 'position' | 'header' | 'leaf' | 'tag'>): void {
   const { position, header, leaf, tag } = event
   if (!isLeafOf(header, leaf)) throw new DamagedEvent('its leaf is not the hash of its header', { position })
-  if (tags.ofEvent(position, leaf) !== tag)
-    throw new DamagedEvent('it was written without the keys of this log', { position })
+  if (tags.ofEvent(header) !== tag) throw new DamagedEvent('it was written without the keys of this log', { position })
 }
 
 /** The number of events under the newest checkpoint, which the keyring must have signed; 0 without one. */

@@ -103,9 +103,9 @@ class RowCheck {
     const leaf = leafHash(row.header)
     if (row.leaf === null || !leaf.equals(row.leaf))
       this.#faults.add('leaves', `the leaf at ${position} is not the hash of its header`)
-    if (this.#tags && this.#tags.ofEvent(position, leaf) !== row.tag) {
-      const wasGenuine = row.leaf !== null && this.#tags.ofEvent(position, row.leaf) === row.tag
-      const fault = wasGenuine ? 'was changed since it was written' : 'was written without the keys of the log'
+    if (this.#tags && this.#tags.ofEvent(row.header) !== row.tag) {
+      const isConsistent = row.leaf !== null && leaf.equals(row.leaf)
+      const fault = isConsistent ? 'was written without the keys of the log' : 'was changed since it was written'
       this.#faults.add('tags', `the event at ${position} ${fault}`)
     }
     this.#tree.add(leaf)

@@ -1,5 +1,4 @@
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import { leafHash } from '../../proof/merkle.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { EventMap, TypeIn } from '../../vocabulary/log-types.ts'
 import type { Instant, PartMark, RecordedEvent } from '../../vocabulary/message.ts'
@@ -63,9 +62,11 @@ export class HeaderReader {
    * @throws {DamagedEvent} when its tag is wrong, or it is not a JSON object
    */
   parse({ position, header, tag }: StoredHeader) {
-    if (this.#tags && this.#tags.ofEvent(position, leafHash(header)) !== tag)
+    if (this.#tags && this.#tags.ofEvent(header) !== tag)
       throw new DamagedEvent('it was changed, or written without the keys of this log', { position })
-    return parseHeader(header)
+    const event = parseHeader(header)
+    if (event.position !== position) throw new DamagedEvent('its row has another position', { position })
+    return event
   }
 
   /**

@@ -1,9 +1,9 @@
 import type { Keyring } from '../../vault/keyring.ts'
 
 /**
- * Makes the tags of a log: HMACs of 16 bytes, in base64url, under a key of its keyring. Somebody who can write the file
- * but lacks the keyring can make none, so what they write is refused. Tags do not depend on each other: processes and
- * databases can make them in any order.
+ * Makes the tags of a log: HMACs of 16 bytes under a key of its keyring. Somebody who can write the file but lacks the
+ * keyring can make none, so what they write is refused. Tags do not depend on each other: processes and databases can
+ * make them in any order.
  */
 export class Tags {
   readonly #keyring: Pick<Keyring, 'tag'>
@@ -12,18 +12,18 @@ export class Tags {
     this.#keyring = keyring
   }
 
-  /** The tag of the event at a position, over the hash of its header. */
-  ofEvent(position: number, leaf: Uint8Array): string {
-    return this.#keyring.tag(`event\0${position}\0`, leaf)
+  /** The tag of an event, over its header, which has its position. */
+  ofEvent(header: string): string {
+    return this.#keyring.tag(header)
   }
 
   /** The tag of the whole log: its number of events, and the root over them in hexadecimal. */
   ofHead(size: number, root = ''): string {
-    return this.#keyring.tag(`head\0${size}\0`, Buffer.from(root, 'hex'))
+    return this.#keyring.tag(`head\0${size}\0${root}`)
   }
 
   /** The tag of a value in the keyed index, bound to the digest that it is found by. */
   ofEntry(kind: string, digest: Uint8Array, value: string): string {
-    return this.#keyring.tag(`index\0${kind}\0${value}\0`, digest)
+    return this.#keyring.tag(`index\0${kind}\0${Buffer.from(digest).toString('hex')}\0${value}`)
   }
 }

@@ -1,11 +1,14 @@
 import type { LeafRange } from '../../proof/compact-tree.ts'
-import { hashBytes, nodeHash, rootOver } from '../../proof/merkle.ts'
+import { hashBytes, hashPair, rootOver } from '../../proof/merkle.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { damagedLogError } from './header.ts'
 import { endOfLog } from './read.ts'
 
 /** How many hashes a tile holds. */
 export const tileHashes = 256
+
+/** The peaks of a full tile, and one more while it is filled. */
+const peaksMax = Math.log2(tileHashes) + 1
 
 /** A stored row of hashes: tile `number` of `level`. Leaves are level 0 and stored with their events. */
 export interface Tile {
@@ -18,8 +21,9 @@ export interface Tile {
 interface OpenTile {
   readonly hashes: Buffer
   count: number
-  /** The roots of the largest full subtrees of its hashes, from the left. */
-  peaks: Buffer[]
+  /** The roots of the largest full subtrees of its hashes, from the left: one for each 1 in the binary count. */
+  readonly peaks: Buffer
+  peakCount: number
 }
 
 /**
@@ -45,11 +49,10 @@ export class Tree {
     const edge = this.#edgeOf(level)
     addTo(edge, hash)
     if (level > 0) this.#stage(level, edge)
-    const [root] = edge.peaks
-    if (edge.count < tileHashes || !root) return
+    if (edge.count < tileHashes) return
     edge.count = 0
-    edge.peaks = []
-    this.#push(level + 1, root)
+    edge.peakCount = 0
+    this.#push(level + 1, edge.peaks.subarray(0, hashBytes))
   }
 
   #stage(level: number, { hashes, count }: OpenTile): void {
@@ -62,7 +65,12 @@ export class Tree {
   }
 
   #edgeOf(level: number): OpenTile {
-    this.#edges[level] ??= { hashes: Buffer.alloc(tileHashes * hashBytes), count: 0, peaks: [] }
+    this.#edges[level] ??= {
+      hashes: Buffer.alloc(tileHashes * hashBytes),
+      count: 0,
+      peaks: Buffer.alloc(peaksMax * hashBytes),
+      peakCount: 0,
+    }
     return this.#edges[level]
   }
 
@@ -76,10 +84,12 @@ export class Tree {
 
   /** Computes the root over all leaves in hexadecimal; `undefined` without leaves. */
   root(): string | undefined {
-    let root: Buffer | undefined
-    for (const { peaks } of this.#edges)
-      for (const peak of peaks.toReversed()) root = root ? nodeHash(peak, root) : peak
-    return root?.toString('hex')
+    const peaks = Buffer.concat(
+      this.#edges.toReversed().map(each => each.peaks.subarray(0, each.peakCount * hashBytes)),
+    )
+    if (peaks.length === 0) return undefined
+    for (let last = peaks.length / hashBytes - 1; last > 0; last--) hashPair(peaks, last - 1, last - 1)
+    return peaks.toString('hex', 0, hashBytes)
   }
 
   /** Reads the edge of the tree over the first `size` events. */
@@ -101,9 +111,12 @@ export class Tree {
 /** Adds a hash, and hashes each subtree that it completes. */
 function addTo(edge: OpenTile, hash: Uint8Array): void {
   edge.hashes.set(hash, edge.count * hashBytes)
-  let root: Buffer = Buffer.from(hash)
-  for (let n = edge.count; n % 2 === 1; n = (n - 1) / 2) root = nodeHash(edge.peaks.pop() ?? root, root)
-  edge.peaks.push(root)
+  edge.peaks.set(hash, edge.peakCount * hashBytes)
+  for (let n = edge.count; n % 2 === 1; n = (n - 1) / 2) {
+    edge.peakCount -= 1
+    hashPair(edge.peaks, edge.peakCount, edge.peakCount)
+  }
+  edge.peakCount += 1
   edge.count += 1
 }
 

@@ -316,8 +316,7 @@ function toStagedEvent(
   if (ending?.moves) recorded.moves = { effect: ending.moves.effect, to: ending.moves.to }
   if (marks.length > 0) recorded.parts = marks
   const header = writeHeader(recorded, schemaOf(event.type, headers.schemas))
-  const leaf = leafHash(header)
-  return { recorded, stream: key, header, leaf, tag: tags.ofEvent(position, leaf), parts }
+  return { recorded, stream: key, header, leaf: leafHash(header), tag: tags.ofEvent(header), parts }
 }
 
 /** Removes the digests by which an erased person could be found. */

@@ -1,7 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
-import { leafHash } from '../../../src/proof/merkle.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { openTags } from '../../support/open-tags.ts'
 import { passTime } from '../../support/pass-time.ts'
@@ -31,7 +30,7 @@ async function given() {
   const change = (position: number, how: (header: string) => string) => {
     const was = file.prepare<[number], string>('select header from event where position = ?').pluck().get(position)
     const update = file.prepare('update event set header = ?, tag = ? where position = ?')
-    const put = (header: string) => update.run(header, tags.ofEvent(position, leafHash(header)), position)
+    const put = (header: string) => update.run(header, tags.ofEvent(header), position)
     put(how(was ?? ''))
     return () => put(was ?? '')
   }
