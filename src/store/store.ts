@@ -160,8 +160,7 @@ export class Store<E extends EventMap = EventMap> {
       checkKeyringId(path, first, keyring)
     }
     const newest = await mark?.read()
-    if (!acceptRollback && newest !== undefined)
-      await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring.signer, newest))
+    if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.checked = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
     if (acceptRollback)
       await this.append(await this.#connection.transact(() => resumeLog(this.headers, keyring, this.#options, newest)))

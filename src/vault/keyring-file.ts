@@ -17,6 +17,8 @@ export interface KeyringFile {
   readonly epochs: Readonly<Record<string, string>>
   /** Erasures that are missing from backups which still open. */
   readonly erased?: RememberedErasures
+  /** The number of events in the log when the keyring was last written: a shorter log is an older copy. */
+  readonly size?: number
   /** A keyed digest of all other members, in base64: without the root key none of them can be changed or put back. */
   readonly mac?: string
 }
@@ -54,14 +56,23 @@ function parseKeyring(text: string): KeyringFile {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
   // Checked member by member below.
-  const { format, id, root, digest, epochs, erased, mac } = file as Partial<KeyringFile>
+  const { format, id, root, digest, epochs, erased, size, mac } = file as Partial<KeyringFile>
   const isRooted = typeof root === 'string' || typeof digest === 'string'
   if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs || typeof mac !== 'string') {
     throw new TypeError('The keyring lacks a member')
   }
   if (erased !== undefined && !areErasures(erased)) throw new TypeError('The keyring has other erasures')
+  if (size !== undefined && !Number.isSafeInteger(size)) throw new TypeError('The keyring has another size')
   const holder = { ...(root !== undefined && { root }), ...(digest !== undefined && { digest }) }
-  return { format, id, ...holder, epochs, ...(erased !== undefined && { erased }), mac }
+  return {
+    format,
+    id,
+    ...holder,
+    epochs,
+    ...(erased !== undefined && { erased }),
+    ...(size !== undefined && { size }),
+    mac,
+  }
 }
 
 /**
@@ -117,8 +128,12 @@ const copyBytes = 8
 const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 
 /** Copies a keyring file with the digest of its other members. */
-export function authenticate({ mac: _, ...file }: KeyringFile, key: Hmac): KeyringFile {
-  return { ...file, mac: key.digest(serializeKeyring(file)).toString('base64') }
+export function authenticate(file: KeyringFile, key: Hmac): KeyringFile {
+  // Always in this order: the digest is over the text. Absent members are left out.
+  const { format, id, root, digest, epochs, erased, size } = file
+  const members = { format, id, root, digest, epochs, erased, size }
+  const mac = key.digest(JSON.stringify(members)).toString('base64')
+  return { ...file, mac }
 }
 
 function serializeKeyring(file: KeyringFile): string {

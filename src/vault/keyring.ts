@@ -96,6 +96,11 @@ export class Keyring {
     return this.#opened.file.erased ?? {}
   }
 
+  /** The number of events in the log when the keyring was last written. */
+  get size(): number {
+    return this.#opened.file.size ?? 0
+  }
+
   wrap(key: Uint8Array, owner: string): Uint8Array {
     return encrypt(epochKey(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
   }
@@ -161,14 +166,15 @@ export class Keyring {
    * Begins the next epoch, durable when it returns, and gives its number. The caller must hold a lock against other
    * processes.
    *
+   * @param size the number of events in the log
    * @throws {EpochMissingError} when another process has begun one since: `refresh` and prepare again
    */
-  beginEpoch({ key, wrapped }: PreparedEpoch): number {
+  beginEpoch({ key, wrapped }: PreparedEpoch, size: number): number {
     const file = this.#readFile()
     const newest = Math.max(...Object.keys(file.epochs).map(Number))
     if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
     const epoch = newest + 1
-    this.#replaceFile({ ...file, epochs: { ...file.epochs, [epoch]: wrapped } })
+    this.#replaceFile({ ...file, size, epochs: { ...file.epochs, [epoch]: wrapped } })
     this.#opened.epochs.set(epoch, key)
     return epoch
   }
@@ -176,6 +182,11 @@ export class Keyring {
   /** Remembers an erasure durably, while backups from before it open. Hold a lock against other processes. */
   remember(erasure: ErasureToRemember): void {
     this.#replaceFile(withErasure(this.#readFile(), erasure))
+  }
+
+  /** Remembers the size of a log that was restored, which may be smaller. */
+  rememberSize(size: number): void {
+    this.#replaceFile({ ...this.#readFile(), size })
   }
 
   /**
@@ -252,10 +263,10 @@ export function holdsRootKey(path: string): boolean {
 export async function inspectKeyringFile(
   path: string,
   entropy: Entropy,
-): Promise<Pick<Keyring, 'id' | 'epochs' | 'erased'>> {
-  const { id, root, epochs, erased = {} } = readKeyringFile(path)
+): Promise<Pick<Keyring, 'id' | 'epochs' | 'erased' | 'size'>> {
+  const { id, root, epochs, erased = {}, size = 0 } = readKeyringFile(path)
   if (root !== undefined) return openKeyringFile(path, entropy)
-  return { id, erased, epochs: Object.keys(epochs).map(Number) }
+  return { id, erased, size, epochs: Object.keys(epochs).map(Number) }
 }
 
 /** Creates the content of a keyring file with its own root key and one epoch. */

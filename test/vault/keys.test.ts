@@ -129,7 +129,7 @@ test("an owner's key moves to the new epoch, and its old copy does not open with
   const keyring = createKeyring(systemEntropy)
   const vault = new Vault(keyring, systemEntropy)
   const key = vault.createOwnerKey('subject-a')
-  expect(keyring.beginEpoch(await keyring.prepareEpoch())).toBe(2)
+  expect(keyring.beginEpoch(await keyring.prepareEpoch(), 0)).toBe(2)
   const newer = vault.rewrap(key)
   expect(newer).toMatchObject({ epoch: 2, commitment: key.commitment })
   keyring.destroyEpoch(1)

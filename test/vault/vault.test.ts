@@ -42,7 +42,7 @@ test("a record key stays the same when its owner's key is wrapped by another epo
   const { keyring } = vault
   const key = vault.createOwnerKey('subject-a')
   const before = vault.recordKey(key, 'validation-a/1')
-  keyring.beginEpoch(await keyring.prepareEpoch())
+  keyring.beginEpoch(await keyring.prepareEpoch(), 0)
   expect(vault.recordKey(vault.rewrap(key), 'validation-a/1')).toEqual(before)
 })
 

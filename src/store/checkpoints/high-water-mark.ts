@@ -19,7 +19,7 @@ import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
 import { eventsOf, headerColumns } from '../log/read.ts'
 import { treeHead } from '../log/tree.ts'
-import { findLostErasures } from '../owners/keyring-faults.ts'
+import { findLengthFault, findLostErasures } from '../owners/keyring-faults.ts'
 import type { HighWaterMark, StoreOptions } from '../store-options.ts'
 import { type Append, logEvent } from '../writing/append.ts'
 import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
@@ -60,7 +60,7 @@ export function readMark(path: string): string | undefined {
   }
 }
 
-/** The error for a log that contradicts its high-water mark. */
+/** The error for a log that is behind what is known of it outside. */
 function rolledBackError(path: string, fault: string): AverbaError {
   const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
@@ -91,14 +91,23 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
 }
 
 /**
- * Refuses a log that contradicts its high-water mark.
+ * Refuses a log that contradicts its high-water mark, or what its keyring remembers. A mark by another signer belongs
+ * to another log.
  *
- * @param signer the signer of the log's keyring: a mark by another signer belongs to another log
  * @throws {AverbaError} `ROLLED_BACK`
  */
-export function* checkAgainstMark(path: string, headers: HeaderReader, signer: Signer, mark: string): Steps<void> {
-  const fault = findSignerFault(signer, mark) ?? (yield* findMarkContradiction(headers, mark))
-  if (fault !== undefined) throw rolledBackError(path, fault)
+export function* checkAgainstMark(
+  path: string,
+  headers: HeaderReader,
+  keyring: Pick<Keyring, 'signer' | 'size'>,
+  mark: string | undefined,
+): Steps<void> {
+  const fault =
+    mark === undefined
+      ? undefined
+      : (findSignerFault(keyring.signer, mark) ?? (yield* findMarkContradiction(headers, mark)))
+  const found = fault ?? (yield* findLengthFault(keyring))
+  if (found !== undefined) throw rolledBackError(path, found)
 }
 
 /** Describes why the signer of a keyring cannot have made a mark; `undefined` if it did. */
@@ -113,11 +122,13 @@ export function findSignerFault(signer: Signer, mark: string): string | undefine
  */
 export function* resumeLog(
   headers: HeaderReader,
-  { signer, erased }: Pick<Keyring, 'signer' | 'erased'>,
+  keyring: Pick<Keyring, 'signer' | 'erased' | 'rememberSize'>,
   { clock, createId }: Pick<StoreOptions, 'clock' | 'createId'>,
   mark: string | undefined,
 ): Steps<Append> {
+  const { signer, erased } = keyring
   const { size, root = '' } = yield* treeHead()
+  keyring.rememberSize(size)
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
   const erasures = yield* findLostErasures(headers, erased)
   const since = erasures[0]?.at

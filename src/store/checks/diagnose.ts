@@ -16,7 +16,7 @@ import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
 import { positionBefore, timeAt } from '../log/read.ts'
 import { Tags } from '../log/tags.ts'
-import { describeLostErasures, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
+import { describeLostErasures, findLengthFault, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
 import { findSchemaFaults, schemaAdvice } from './check-schema.ts'
@@ -84,7 +84,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   // A cut-off last page may read as anything, so the quick checks would be misleading.
   if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
   const facts = snapshot.run(readFacts)
-  const found = await inspectKeys(options.keys ?? keyringPath(store), facts, options.entropy)
+  const found = await inspectKeys(snapshot, options.keys ?? keyringPath(store), facts, options.entropy)
   const { keys } = found
   const lost = describeLostErasures(snapshot.run(() => findLostErasures(untaggedHeaders, found.erased)))
   const keyring =
@@ -214,6 +214,7 @@ function readPragmas(snapshot: Snapshot): Record<string, unknown> {
 }
 
 async function inspectKeys(
+  snapshot: Snapshot,
   path: string,
   facts: StoreFacts,
   entropy: Entropy,
@@ -230,7 +231,9 @@ async function inspectKeys(
   try {
     const keyring = await inspectKeyringFile(path, entropy)
     const { id, epochs, erased } = keyring
-    problems.push(...findKeyFaults(facts, keyring).map(fault => `keys: ${fault}`))
+    const short = snapshot.run(() => findLengthFault(keyring))
+    const faults = [...findKeyFaults(facts, keyring), ...(short === undefined ? [] : [short])]
+    problems.push(...faults.map(fault => `keys: ${fault}`))
     return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error

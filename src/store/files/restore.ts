@@ -17,7 +17,7 @@ import { loadSqlite } from '../database/sqlite.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
-import { findLostErasures, type LostErasure } from '../owners/keyring-faults.ts'
+import { findLengthFault, findLostErasures, type LostErasure } from '../owners/keyring-faults.ts'
 import { checkAbsent, writeNewFile } from './new-file.ts'
 
 /** The result of a restore. */
@@ -101,20 +101,20 @@ async function copyChecked(
     cannot,
     checked.faults.filter(fault => fault.check !== 'views'),
   )
-  if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store))))
+  const { erased, size } = await inspectKeyringFile(keyring, entropy)
+  if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store)), size))
   // The keyring first: a store without one cannot be opened.
   const keys = await placeKeyring(keyring, keyringPath(store), entropy)
   const { parts } = checked
   const pending = copy.run(countPending)
-  const { erased } = await inspectKeyringFile(keys, entropy)
   const lostErasures = copy.run(() => findLostErasures(untaggedHeaders, erased))
   const found = { parts, pending, lostErasures, views: differing }
   return { ...copy.run(readFacts), ...found, store, keys }
 }
 
-/** Refuses a backup that is behind the mark of the former store. */
-function* refuseRollback(cannot: string, mark: string | undefined): Steps<void> {
-  const fault = mark === undefined ? undefined : yield* findMarkFault(mark)
+/** Refuses a backup that is behind the mark of the former store, or its keyring. */
+function* refuseRollback(cannot: string, mark: string | undefined, size: number): Steps<void> {
+  const fault = (mark === undefined ? undefined : yield* findMarkFault(mark)) ?? (yield* findLengthFault({ size }))
   if (fault === undefined) return
   throw new AverbaError('ROLLED_BACK', `${cannot}: ${fault}`, {
     hint:

@@ -12,9 +12,9 @@ export class Tags {
     this.#keyring = keyring
   }
 
-  /** The tag of an event, over its header, which has its position. */
-  ofEvent(header: string): string {
-    return this.#keyring.tag(header)
+  /** The tag of an event, over its header, which has its position. A damaged page may give none. */
+  ofEvent(header: string | null): string {
+    return this.#keyring.tag(`${header}`)
   }
 
   /** The tag of the whole log: its number of events, and the root over them in hexadecimal. */

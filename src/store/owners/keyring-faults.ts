@@ -5,7 +5,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
-import { eventsOf, headerColumns } from '../log/read.ts'
+import { endOfLog, eventsOf, headerColumns } from '../log/read.ts'
 
 /** An erasure missing in the log, which was restored from an earlier backup together with the person's data. */
 export interface LostErasure {
@@ -40,6 +40,12 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
 
 const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const namedMax = 20
+
+/** Describes how a log is shorter than its keyring remembers; `undefined` when it is not. */
+export function* findLengthFault({ size }: Pick<Keyring, 'size'>): Steps<string | undefined> {
+  const end = yield* endOfLog()
+  return end < size ? `it has ${end} events, and had ${size} when its keyring was written` : undefined
+}
 
 /** When the owner was erased last; empty if never. */
 function* readErasedAt(headers: HeaderReader, owner: string): Steps<Instant> {

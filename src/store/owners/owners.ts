@@ -161,8 +161,9 @@ function* beginEpoch(
 ): Steps<void> {
   const head = yield* first(db.selectFrom('head').select('epoch_since'))
   if (!head || head.epoch_since < since) {
-    const epoch = keyring.beginEpoch(prepared)
-    yield* rows(db.updateTable('head').set({ epoch, epoch_since: yield* endOfLog() }))
+    const size = yield* endOfLog()
+    const epoch = keyring.beginEpoch(prepared, size)
+    yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }))
   }
   if (erasure) keyring.remember(erasure)
 }

@@ -2,8 +2,9 @@ import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
-import type { HeaderReader, StoredHeader } from '../log/header.ts'
-import { Tree } from '../log/tree.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { timeAt } from '../log/read.ts'
+import type { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache: its number and its version. */
 export interface KnownStream {
@@ -37,8 +38,8 @@ export class WriterCache {
   #lastStream: number
   #lastOwner: number
 
-  private constructor({ views, epoch, stream, owner }: WriterHead, tree: Tree, position: number, at: Instant) {
-    this.position = position
+  private constructor({ views, epoch, stream, owner }: WriterHead, tree: Tree, at: Instant) {
+    this.position = tree.size
     this.at = at
     this.views = views
     this.epoch = epoch
@@ -47,12 +48,9 @@ export class WriterCache {
     this.tree = tree
   }
 
-  static *load(headers: HeaderReader): Steps<WriterCache> {
+  static *load(headers: HeaderReader, tree: Tree): Steps<WriterCache> {
     const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
-    const last = yield* first<StoredHeader>({ sql: selectLast, parameters: [] })
-    const position = last?.position ?? 0
-    const at: Instant = last ? headers.parse(last).at : ''
-    return new WriterCache(head ?? emptyHead, yield* Tree.load(position), position, at)
+    return new WriterCache(head ?? emptyHead, tree, yield* timeAt(headers, tree.size))
   }
 
   /** Bounds its memory. Dropped entries are read again when needed. */
@@ -98,7 +96,6 @@ const emptyHead: WriterHead = { views: '', epoch: 1, stream: 0, owner: 0 }
 
 const selectHead = `select views, epoch, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
-const selectLast = 'select position, header, tag from event order by position desc limit 1'
 const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
   from stream where name = ?`
 const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key

@@ -6,7 +6,9 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, type Steps } from '../database/connection.ts'
 import type { LogEnd } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
+import { endOfLog } from '../log/read.ts'
 import type { Tags } from '../log/tags.ts'
+import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { Batch, stageAppend } from './stage.ts'
 import { RecentDigests, WriterCache } from './writer-cache.ts'
@@ -197,10 +199,10 @@ export class Writer {
     const row = yield* first<Record<string, unknown>>(connection.foreignWrites)
     const value = Object.values(row ?? {})[0]
     if (!this.#cache || value !== this.#foreignWrites) {
-      const cache = yield* WriterCache.load(this.#parts.headers)
-      yield* this.#parts.checkTail({ size: cache.position, root: cache.tree.root() }, this.checked)
-      this.checked = cache.position
-      this.#cache = cache
+      const tree = yield* Tree.load(yield* endOfLog())
+      yield* this.#parts.checkTail({ size: tree.size, root: tree.root() }, this.checked)
+      this.checked = tree.size
+      this.#cache = yield* WriterCache.load(this.#parts.headers, tree)
       this.recents.markStale()
     }
     this.#foreignWrites = value

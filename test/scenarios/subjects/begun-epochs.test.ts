@@ -21,7 +21,7 @@ test('an epoch of a process that died does not affect running processes', async 
   await averba.consents.enrol({ cpf: '25774435016' })
   // The keyring is replaced first; a process that dies then has not recorded it in the log.
   const keyring = await openKeyringFile(`${store}.keys`, systemEntropy)
-  keyring.beginEpoch(await keyring.prepareEpoch())
+  keyring.beginEpoch(await keyring.prepareEpoch(), 0)
   const later = await openEngine({ store, clock, receiver })
   expect(await deliver(later, 1)).toBe(200)
   // The first event of a commit is staged before the second one turns out to need the other epoch.

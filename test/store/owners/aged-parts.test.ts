@@ -24,7 +24,7 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
   const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
   database.transaction(() => {
     for (let position = 2; position <= events; position++) {
-      event.run(position, position, JSON.stringify({ at }))
+      event.run(position, position, JSON.stringify({ at, position }))
       const names = positions.has(position) ? ['reason', 'claims'] : ['note']
       for (const name of names) part.run(position, name, Buffer.alloc(1))
     }

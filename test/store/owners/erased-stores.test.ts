@@ -198,7 +198,9 @@ test('a backup opens erased data only with the old keyring, or until its declare
   expect(receipt.epochsDestroyedAt).toBeNull()
 
   await passTime({ averba, clock }, 7 * day - 1)
-  await restoreStore({ backup, store: temporaryStore(), keys: `${store}.keys` })
+  const longer = { backup, store: temporaryStore(), keys: `${store}.keys` }
+  await expect(restoreStore(longer)).rejects.toMatchObject({ code: 'ROLLED_BACK' })
+  await restoreStore({ ...longer, clock, acceptRollback: true })
   await passTime({ averba, clock }, 1)
   expect(await averba.subjects.receipt(erasedSubject)).toMatchObject({ epochsDestroyedAt: openUntil })
   await close()

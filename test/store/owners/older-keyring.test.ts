@@ -1,6 +1,6 @@
-import { copyFileSync } from 'node:fs'
+import { copyFileSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { diagnoseStore, openAverba, verifyLog } from '../../../src/index.ts'
+import { backupStore, diagnoseStore, openAverba, restoreStore, verifyLog } from '../../../src/index.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -24,4 +24,21 @@ test('a keyring from before an erasure is refused, and verifiers report it', asy
   copyFileSync(`${store}.newest`, `${store}.keys`)
   const again = await openEngine({ store })
   await again.consents.enrol({ cpf: '52998224725' })
+})
+
+test('an older copy of a log is refused by what its keyring remembers, also without its mark', async () => {
+  const store = temporaryStore()
+  const { averba, clock, samples, close } = await openWorld({ store })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await backupStore({ store, to: `${store}.backup` })
+  await clock.finish(averba.subjects.erase({ subject }, { requester: 'titular', legalBasis: 'LGPD 18 VI' }))
+  await close()
+  for (const end of ['', '-wal', '-shm', '.mark']) rmSync(`${store}${end}`, { force: true })
+  copyFileSync(`${store}.backup`, store)
+  const behind = expect.stringMatching(/it has 2 events, and had \d when its keyring was written/) as unknown
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'ROLLED_BACK', message: behind })
+  expect((await diagnoseStore({ store })).problems).toContainEqual(behind)
+  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
+  await restoreStore({ store, backup: `${store}.backup`, acceptRollback: true })
+  await (await openEngine({ store })).consents.enrol({ cpf: '52998224725' })
 })

@@ -1,0 +1,81 @@
+import Sqlite, { type Database } from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { leafHash } from '../../../src/proof/merkle.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { openStore } from '../../support/store.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { withoutGuards } from '../../support/use-database.ts'
+import { appendOf } from '../append-of.ts'
+
+/** An open log of some events, and access to its file. */
+async function given(events: number) {
+  const path = temporaryStore()
+  const store = await openStore({ path })
+  for (let from = 0; from < events; from += 100)
+    await store.append(appendOf(`token-${from}`, 'none', Array(Math.min(100, events - from)).fill({})))
+  const file = closeAtEnd(new Sqlite(path))
+  const edit = (work: (database: Database) => void) => withoutGuards(file, () => work(file))
+  return { path, store, file, edit }
+}
+
+/** Appends the copy of an event in the place after the last one, with a leaf and a tag. */
+function appendCopy(file: Database): void {
+  const position = Number(file.prepare('select max(position) + 1 from event').pluck().get())
+  const header = String(file.prepare('select header from event where position = 2').pluck().get())
+  const copied = header.replace('"position":2', `"position":${position}`).replace('"version":1', '"version":900')
+  file
+    .prepare('insert into event select ?, stream, 900, type, ?, ?, tag from event where position = 2')
+    .run(position, copied, leafHash(copied))
+}
+
+const append = (store: Awaited<ReturnType<typeof openStore>>) => store.append(appendOf('token-x'))
+
+test('an event that somebody else appended stops every later append, and names the way out', async () => {
+  const { path, store, file, edit } = await given(3)
+  edit(appendCopy)
+  const refused = {
+    code: 'CORRUPT',
+    message: 'The log has 5 events, and its head names 4',
+    hint: expect.stringContaining('restore a backup'),
+  }
+  await expect(append(store)).rejects.toMatchObject(refused)
+  await expect(store.checkpoint()).rejects.toMatchObject(refused)
+  await expect(openStore({ path })).rejects.toMatchObject(refused)
+  edit(database => database.exec('update head set size = 5'))
+  const forged = { code: 'CORRUPT', message: 'The log of 5 events was changed, or written to without its keys' }
+  await expect(append(store)).rejects.toMatchObject(forged)
+  await expect(store.checkpoint()).rejects.toMatchObject(forged)
+  await expect(openStore({ path })).rejects.toMatchObject(forged)
+  edit(() => file.exec('delete from event where position = 5; update head set size = 4'))
+  expect(await append(store)).toMatchObject({ status: 'appended', position: 5 })
+})
+
+test('a changed event at the end of the log is told apart from one without a tag, before anything is appended', async () => {
+  const { path, store, file, edit } = await given(3)
+  const other = await openStore({ path })
+  await other.append(appendOf('token-y'))
+  const header = file.prepare('select header from event where position = 5').pluck().get()
+  edit(() => file.exec("update event set header = replace(header, 'bench.done', 'bench.gone') where position = 5"))
+  await expect(append(store)).rejects.toThrow('the event at position 5: its leaf is not the hash of its header')
+  edit(() => file.prepare("update event set header = ?, tag = 'x' where position = 5").run(header))
+  await expect(append(store)).rejects.toThrow('the event at position 5: it was written without the keys of this log')
+})
+
+test('a long tail begins at the newest checkpoint, which the keys must have signed', async () => {
+  const { path, store, file, edit } = await given(3)
+  const other = await openStore({ path })
+  await other.append(appendOf('token-y', 'any', Array(700).fill({})))
+  await other.checkpoint()
+  // The signed checkpoint covers this event: it is refused when it is read, and nothing else is.
+  edit(() => file.exec("update event set tag = 'x' where position = 300"))
+  expect(await append(store)).toMatchObject({ status: 'appended', position: 705 })
+  await expect(store.readAt(300)).rejects.toThrow('the event at position 300: it was changed, or written without')
+  await other.append(appendOf('token-y', 'any', Array(700).fill({})))
+  const signature = /— (\S+) \S+/
+  const note = String(file.prepare('select note from checkpoint order by number desc').pluck().get())
+  const unsigned = note.replace(signature, (_, name) => `— ${name} ${Buffer.alloc(68).toString('base64')}`)
+  file.prepare('update checkpoint set note = ? where note = ?').run(unsigned, note)
+  await expect(append(store)).rejects.toThrow('was not signed with the keys of the log')
+  file.prepare('update checkpoint set note = ?').run(note.replace(/\n704\n/, '\n703\n'))
+  await expect(append(store)).rejects.toThrow('contradicts the log')
+})
