@@ -263,7 +263,7 @@ function readHeaderOf(text: string): CheckedHeader | undefined {
 
 const receiptsPerPage = 500
 
-/** Checks that each command's receipt names the last of its events, while the log is read in order. */
+/** Checks that each command with events was accepted, and that its receipt names the last of them, in log order. */
 class ReceiptCheck {
   readonly #faults: Faults
   #command: string | undefined
@@ -277,7 +277,9 @@ class ReceiptCheck {
   *addEvent(position: number, command: string | undefined): Steps<void> {
     const before = this.#command
     if (before !== undefined && before !== command) {
-      const receipt = yield* first<{ position: number }>({ sql: selectPosition, parameters: [before] })
+      const receipt = yield* first<{ position: number; code: string }>({ sql: selectReceipt, parameters: [before] })
+      if (receipt && receipt.code !== 'accepted')
+        this.#addFault(`the receipt of the command of the event at ${this.#position} says that it was refused`)
       if (!receipt) this.#addFault(`the command of the event at ${this.#position} has no receipt`)
       else if (receipt.position !== this.#position)
         this.#addFault(
@@ -334,6 +336,6 @@ function* hasEffect(effect: string, command: string, until: number): Steps<boole
   return commandId === command && effects[n] !== undefined
 }
 
-const selectPosition = 'select position from receipt where command_id = ?'
+const selectReceipt = 'select position, code from receipt where command_id = ?'
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`

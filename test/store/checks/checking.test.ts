@@ -105,6 +105,11 @@ describe('the deep check finds', () => {
       'receipts',
     ],
     [
+      'a command that recorded an event as refused',
+      "update receipt set code = 'refused' where command_id = (select min(command_id) from receipt)",
+      'receipts',
+    ],
+    [
       'a receipt without an event',
       "insert into receipt values ('z', zeroblob(32), 'refused', '', '', 99999, '')",
       'receipts',
