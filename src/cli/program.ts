@@ -6,6 +6,7 @@ import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import type { StartWork } from './command.ts'
 import { backupCommand, restoreCommand } from './commands/backups.ts'
 import { chartsCommand, migrationsCommand } from './commands/built-in.ts'
+import { changeRootKeyCommand } from './commands/change-root-key.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand, triggerCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -25,7 +26,8 @@ import { exitCodes, type Terminal } from './terminal.ts'
 /** In the order of the help. */
 const commands = [
   ...[initCommand, demoCommand, simulateCommand, devCommand, triggerCommand],
-  ...[backupCommand, restoreCommand, doctorCommand, rebuildCommand, migrationsCommand, chartsCommand],
+  ...[backupCommand, restoreCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
+  ...[migrationsCommand, chartsCommand],
   ...[verifyCommand, exportCommand, proveCommand, replayCommand, eraseCommand],
   ...[runCommand, planCommand, applyCommand, failuresCommand, reportCommand],
 ]

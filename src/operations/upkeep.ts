@@ -1,6 +1,7 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from '../store/checks/diagnose.ts'
 import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
+import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
@@ -23,4 +24,17 @@ export function diagnoseStore(
  */
 export function rebuildStore(options: OpenedWith & RebuildAll): Promise<RebuildResult[]> {
   return withStore(options, store => store.rebuild(options))
+}
+
+/**
+ * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
+ * sealed, signed or tagged anew, and the former keyring is overwritten. Close every engine on the log first: it cannot
+ * read the keyring any more until it is opened with the new root key. Copies of the former keyring still open with the
+ * former root key: destroy both.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
+ * `openAverba`
+ */
+export function changeRootKey(options: OpenedWith & { newRootKey?: Keys }): Promise<void> {
+  return withStore(options, store => store.owners.changeRootKey(options.newRootKey))
 }

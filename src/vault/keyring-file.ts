@@ -7,18 +7,23 @@ import type { Instant } from '../vocabulary/message.ts'
 import type { Hmac } from './cryptography.ts'
 import { overwrite, replaceDurably, syncToDisk, writeDurably } from './durable-file.ts'
 
-/** The content of a keyring file. Without `root`, an external root key wraps the epochs and `digest`. */
+/** The content of a keyring file. Keys are in base64. */
 export interface KeyringFile {
   readonly format: 1
+  /** Names the keyring, in the first event of its log too. */
   readonly id: string
-  readonly root?: string
-  readonly digest?: string
-  /** The wrapped keys of the epochs, in base64. */
+  /** The root key, which wraps `secret` and the epochs. Absent when it is held elsewhere. */
+  readonly root?: string | undefined
+  /** The id of the root key that is held elsewhere; absent when it is that of the keyring. */
+  readonly holder?: string | undefined
+  /** The wrapped secret that all other keys are derived from: those of digests, tags and signatures. */
+  readonly secret: string
+  /** The wrapped keys of the epochs. */
   readonly epochs: Readonly<Record<string, string>>
   /** Erasures that are missing from backups which still open. */
-  readonly erased?: RememberedErasures
+  readonly erased?: RememberedErasures | undefined
   /** The number of events in the log when the keyring was last written: a shorter log is an older copy. */
-  readonly size?: number
+  readonly size?: number | undefined
   /** A keyed digest of all other members, in base64: without the root key none of them can be changed or put back. */
   readonly mac?: string
 }
@@ -56,23 +61,14 @@ function parseKeyring(text: string): KeyringFile {
   const file: unknown = JSON.parse(text)
   if (typeof file !== 'object' || file === null) throw new TypeError('The keyring is not a JSON object')
   // Checked member by member below.
-  const { format, id, root, digest, epochs, erased, size, mac } = file as Partial<KeyringFile>
-  const isRooted = typeof root === 'string' || typeof digest === 'string'
-  if (format !== 1 || typeof id !== 'string' || !isRooted || !epochs || typeof mac !== 'string') {
+  const { format, id, root, holder, secret, epochs, erased, size, mac } = file as Partial<KeyringFile>
+  if (format !== 1 || !epochs || typeof id !== 'string' || typeof secret !== 'string' || typeof mac !== 'string')
     throw new TypeError('The keyring lacks a member')
-  }
+  const isAbsentOr = (type: string, value: unknown) => value === undefined || typeof value === type
+  if (!isAbsentOr('string', root) || !isAbsentOr('string', holder)) throw new TypeError('The keyring has another root')
   if (erased !== undefined && !areErasures(erased)) throw new TypeError('The keyring has other erasures')
-  if (size !== undefined && !Number.isSafeInteger(size)) throw new TypeError('The keyring has another size')
-  const holder = { ...(root !== undefined && { root }), ...(digest !== undefined && { digest }) }
-  return {
-    format,
-    id,
-    ...holder,
-    epochs,
-    ...(erased !== undefined && { erased }),
-    ...(size !== undefined && { size }),
-    mac,
-  }
+  if (!isAbsentOr('number', size)) throw new TypeError('The keyring has another size')
+  return { format, id, root, holder, secret, epochs, erased, size, mac }
 }
 
 /**
@@ -130,10 +126,10 @@ const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 /** Copies a keyring file with the digest of its other members. */
 export function authenticate(file: KeyringFile, key: Hmac): KeyringFile {
   // Always in this order: the digest is over the text. Absent members are left out.
-  const { format, id, root, digest, epochs, erased, size } = file
-  const members = { format, id, root, digest, epochs, erased, size }
+  const { format, id, root, holder, secret, epochs, erased, size } = file
+  const members = { format, id, root, holder, secret, epochs, erased, size }
   const mac = key.digest(JSON.stringify(members)).toString('base64')
-  return { ...file, mac }
+  return { ...members, mac }
 }
 
 function serializeKeyring(file: KeyringFile): string {

@@ -42,6 +42,15 @@ export interface PreparedEpoch {
   readonly wrapped: string
 }
 
+/** The keys of a keyring, wrapped in advance under another root key. */
+export interface PreparedRoot {
+  readonly keys: Keys | undefined
+  readonly wrapped: Pick<KeyringFile, 'root' | 'holder' | 'secret' | 'epochs'>
+}
+
+/** Who wraps the keys of a keyring: an external root key, or that of the file. */
+type RootHolder = Pick<Keys, 'wrap' | 'unwrap'>
+
 interface OpenedKeyring {
   readonly file: KeyringFile
   readonly epochs: Map<number, KeyObject>
@@ -65,7 +74,7 @@ interface KeyringLocation {
  */
 export class Keyring {
   readonly #entropy: Entropy
-  readonly #location: KeyringLocation
+  #location: KeyringLocation
   #opened: OpenedKeyring
 
   constructor(opened: OpenedKeyring, location: KeyringLocation, entropy: Entropy) {
@@ -135,7 +144,7 @@ export class Keyring {
       const file = readKeyringFile(path)
       if (file.id !== this.id)
         throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is the keyring of another log`, { path })
-      this.#opened = await unwrapKeyring(file, path, keys)
+      this.#opened = await unwrapKeyring(file, path, keys, this.#entropy)
     } catch (error) {
       throw error instanceof AverbaError ? new KeyringUnreadableError(error) : error
     }
@@ -154,11 +163,7 @@ export class Keyring {
 
   async prepareEpoch(): Promise<PreparedEpoch> {
     const key = this.#entropy.bytes(32)
-    const { root } = this.#opened.file
-    const wrapped =
-      root === undefined
-        ? await requireKeys(this.#location.keys).wrap(key, epochName(this.epoch + 1))
-        : encrypt(decodeRootKey(root), key, epochName(this.epoch + 1), this.#entropy)
+    const wrapped = await this.#holder().wrap(key, epochName(this.epoch + 1))
     return { key: createSecretKey(key), wrapped: encodeKey(wrapped) }
   }
 
@@ -205,6 +210,44 @@ export class Keyring {
     await this.#location.keys?.destroyEpoch(epoch)
   }
 
+  /**
+   * Wraps all keys under another root key, or under one that the file holds. Data, signatures and tags stay as they
+   * are.
+   *
+   * @throws {AverbaError} `KEYS_MISMATCH` when the other holder does not open what it wrapped
+   */
+  async prepareRoot(keys?: Keys): Promise<PreparedRoot> {
+    const { file, epochs } = this.#opened
+    const root = keys ? undefined : encodeKey(this.#entropy.bytes(32))
+    const to = keys ?? fileRoot(root, this.#entropy)
+    const secret = await this.#holder().unwrap(decodeKey(file.secret), secretName)
+    const moved: Record<string, string> = {}
+    for (const [epoch, key] of epochs) moved[epoch] = encodeKey(await to.wrap(key.export(), epochName(epoch)))
+    const holder = keys && keys.id !== file.id ? keys.id : undefined
+    const wrapped = { root, holder, secret: encodeKey(await to.wrap(secret, secretName)), epochs: moved }
+    // A holder that fails would otherwise be found out when the former file is gone.
+    const { path } = this.#location
+    await unwrapKeyring(authenticate({ ...file, ...wrapped }, this.#opened.mac), path, keys, this.#entropy)
+    return { keys, wrapped }
+  }
+
+  /**
+   * Replaces the root key, durable when it returns. The caller must hold a lock against other processes.
+   *
+   * @throws {EpochMissingError} when another process has begun an epoch since: `refresh` and prepare again
+   */
+  replaceRoot({ keys, wrapped }: PreparedRoot): void {
+    const file = this.#readFile()
+    const newest = Math.max(...Object.keys(file.epochs).map(Number))
+    if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
+    this.#replaceFile({ ...file, ...wrapped })
+    this.#location = { ...this.#location, keys }
+  }
+
+  #holder(): RootHolder {
+    return holderOf(this.#opened.file, this.#location.keys, this.#entropy)
+  }
+
   #readFile(): KeyringFile {
     const { path } = this.#location
     return path === undefined ? this.#opened.file : readKeyringFile(path)
@@ -219,7 +262,8 @@ export class Keyring {
 
 /** Creates a keyring in memory, for a log in memory. */
 export function createKeyring(entropy: Entropy): Keyring {
-  return new Keyring(unwrapRootedKeyring(newRootedFile(entropy)), {}, entropy)
+  const { file, epoch, secret } = newFile(entropy)
+  return new Keyring(derive(file, new Map([[1, createSecretKey(epoch)]]), secret), {}, entropy)
 }
 
 /**
@@ -229,7 +273,9 @@ export function createKeyring(entropy: Entropy): Keyring {
  * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed
  */
 export async function createKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
-  createKeyringFileAt(path, keys ? await newFileUnder(keys, entropy) : newRootedFile(entropy), entropy)
+  const { file, epoch, secret } = newFile(entropy)
+  const made = keys ? await moveUnder(keys, file, epoch, secret) : file
+  createKeyringFileAt(path, made, entropy)
   return openKeyringFile(path, entropy, keys)
 }
 
@@ -242,16 +288,17 @@ export async function createKeyringFile(path: string, entropy: Entropy, keys?: K
  */
 export async function openKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
   const file = readKeyringFile(path)
-  if (keys && file.id !== keys.id) {
-    const cannot = `Cannot open the keyring "${path}": it was created under another root key`
-    throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `Pass the keys with id ${file.id} instead of ${keys.id}` })
+  const holder = file.root === undefined ? (file.holder ?? file.id) : 'none: it holds its own root key'
+  if (keys && holder !== keys.id) {
+    const cannot = `Cannot open the keyring "${path}": it is under another root key`
+    throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `Pass the keys with id ${holder} instead of ${keys.id}` })
   }
   if (!keys && file.root === undefined) {
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not hold its root key`, {
       hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
     })
   }
-  return new Keyring(await unwrapKeyring(file, path, keys), { path, keys }, entropy)
+  return new Keyring(await unwrapKeyring(file, path, keys, entropy), { path, keys }, entropy)
 }
 
 /** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */
@@ -269,19 +316,30 @@ export async function inspectKeyringFile(
   return { id, erased, size, epochs: Object.keys(epochs).map(Number) }
 }
 
-/** Creates the content of a keyring file with its own root key and one epoch. */
-function newRootedFile(entropy: Entropy): KeyringFile {
-  const root = encodeKey(entropy.bytes(32))
-  const epoch = encrypt(decodeRootKey(root), entropy.bytes(32), epochName(1), entropy)
-  const id = `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`
-  const file = { format: 1, id, root, epochs: { 1: encodeKey(epoch) } } as const
-  return authenticate(file, macKey(decodeKey(root)))
+/** The content of a new keyring file with its own root key and one epoch, and what is wrapped in it. */
+function newFile(entropy: Entropy): { file: KeyringFile; epoch: Uint8Array; secret: Uint8Array } {
+  const [root, secret, epoch] = [entropy.bytes(32), entropy.bytes(32), entropy.bytes(32)]
+  const key = createSecretKey(root)
+  const wrap = (plain: Uint8Array, name: string) => encodeKey(encrypt(key, plain, name, entropy))
+  const file = {
+    format: 1,
+    id: `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`,
+    root: encodeKey(root),
+    secret: wrap(secret, secretName),
+    epochs: { 1: wrap(epoch, epochName(1)) },
+  } as const
+  return { file: authenticate(file, macKey(secret)), epoch, secret }
 }
 
-async function newFileUnder(keys: Keys, entropy: Entropy): Promise<KeyringFile> {
-  const secret = entropy.bytes(32)
-  const [digest, epoch] = await Promise.all([keys.wrap(secret, 'digest'), keys.wrap(entropy.bytes(32), epochName(1))])
-  const file = { format: 1, id: keys.id, digest: encodeKey(digest), epochs: { 1: encodeKey(epoch) } } as const
+/** The same keys under an external root key, which names the keyring. */
+async function moveUnder(
+  keys: Keys,
+  { format }: KeyringFile,
+  epoch: Uint8Array,
+  secret: Uint8Array,
+): Promise<KeyringFile> {
+  const [wrapped, first] = await Promise.all([keys.wrap(secret, secretName), keys.wrap(epoch, epochName(1))])
+  const file = { format, id: keys.id, secret: encodeKey(wrapped), epochs: { 1: encodeKey(first) } }
   return authenticate(file, macKey(secret))
 }
 
@@ -290,58 +348,62 @@ async function newFileUnder(keys: Keys, entropy: Entropy): Promise<KeyringFile> 
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
  */
-async function unwrapKeyring(file: KeyringFile, path: string, keys: Keys | undefined): Promise<OpenedKeyring> {
-  if (file.root !== undefined) {
-    try {
-      return unwrapRootedKeyring(file)
-    } catch {
-      // The error may quote keys.
-      throw damagedKeyringError(path)
-    }
-  }
-  const { unwrap } = requireKeys(keys)
+async function unwrapKeyring(
+  file: KeyringFile,
+  path: string | undefined,
+  keys: Keys | undefined,
+  entropy: Entropy,
+): Promise<OpenedKeyring> {
   try {
+    const { unwrap } = holderOf(file, keys, entropy)
     const epochs = new Map<number, KeyObject>()
     for (const [epoch, wrapped] of Object.entries(file.epochs))
       epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped), epochName(Number(epoch)))))
-    const digest = await unwrap(decodeKey(file.digest ?? ''), 'digest')
-    const mac = checkMac(file, digest)
-    return {
-      file,
-      epochs,
-      digest: new Hmac(digest),
-      tag: tagKey(digest),
-      mac,
-      signer: deriveSigner(digest),
-    }
+    return derive(file, epochs, await unwrap(decodeKey(file.secret), secretName))
   } catch (cause) {
+    // The error may quote keys of the file.
+    if (file.root !== undefined) throw damagedKeyringError(path ?? '')
     throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
   }
 }
 
-function unwrapRootedKeyring(file: KeyringFile): OpenedKeyring {
-  const root = decodeRootKey(file.root ?? '')
-  const epochs = new Map<number, KeyObject>()
-  for (const [epoch, wrapped] of Object.entries(file.epochs))
-    epochs.set(Number(epoch), createSecretKey(decrypt(root, decodeKey(wrapped), epochName(Number(epoch)))))
-  const secret = root.export()
-  const digest = new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba digest v1', 32)))
-  return { file, epochs, digest, tag: tagKey(secret), mac: checkMac(file, secret), signer: deriveSigner(secret) }
+/** Derives the other keys from the secret of a keyring. Throws when a member of the file was changed. */
+function derive(file: KeyringFile, epochs: Map<number, KeyObject>, secret: Uint8Array): OpenedKeyring {
+  const digest = new Hmac(deriveKey(secret, 'averba digest v1'))
+  const tag = new Hmac(deriveKey(secret, 'averba tags v1'))
+  return { file, epochs, digest, tag, mac: checkMac(file, secret), signer: deriveSigner(secret) }
 }
+
+function holderOf({ root }: KeyringFile, keys: Keys | undefined, entropy: Entropy): RootHolder {
+  if (root !== undefined) return fileRoot(root, entropy)
+  if (keys) return keys
+  throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
+}
+
+/** The root key that a file holds. */
+function fileRoot(root: string | undefined, entropy: Entropy): RootHolder {
+  const key = createSecretKey(decodeKey(root ?? ''))
+  return {
+    wrap: async (plain, name) => encrypt(key, plain, name, entropy),
+    unwrap: async (wrapped, name) => decrypt(key, wrapped, name),
+  }
+}
+
+function deriveKey(secret: Uint8Array, purpose: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32))
+}
+
+/** The name of the secret, bound into its wrapped form. */
+export const secretName = 'secret'
 
 /** The name of an epoch, bound into its wrapped key: the key of another one does not open in its place. */
 function epochName(epoch: number): string {
   return `epoch ${epoch}`
 }
 
-/** The key that authenticates a keyring file, from the secret that only its root key opens. */
+/** The key that authenticates a keyring file, from its secret. */
 export function macKey(secret: Uint8Array): Hmac {
-  return new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba keyring mac v1', 32)))
-}
-
-/** The key of the log's tags. No erasure destroys it: tags hold no personal data. */
-function tagKey(secret: Uint8Array): Hmac {
-  return new Hmac(new Uint8Array(hkdfSync('sha256', secret, '', 'averba tags v1', 32)))
+  return new Hmac(deriveKey(secret, 'averba keyring mac v1'))
 }
 
 /** Returns the key that authenticates a keyring file. Throws when a member was changed. */
@@ -349,16 +411,6 @@ function checkMac(file: KeyringFile, secret: Uint8Array): Hmac {
   const key = macKey(secret)
   if (authenticate(file, key).mac !== file.mac) throw new TypeError('The keyring was changed')
   return key
-}
-
-/** Gives the external keys, which a keyring without a root key needs. */
-function requireKeys(keys: Keys | undefined): Keys {
-  if (keys) return keys
-  throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
-}
-
-function decodeRootKey(text: string): KeyObject {
-  return createSecretKey(decodeKey(text))
 }
 
 function encodeKey(bytes: Uint8Array): string {

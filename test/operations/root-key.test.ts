@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
   backupStore,
+  changeRootKey,
   environmentKeys,
   exportBundle,
   type Keys,
+  type LogLine,
   proveRecorded,
   rebuildStore,
   restoreStore,
@@ -116,4 +118,55 @@ test('the commands read the root key from the variable named by --root-key-from'
   expect(await run('restore', backup, store, '--accept-rollback')).toMatchObject({
     resumedAs: expect.stringMatching(/^log_/),
   })
+})
+
+test('a log moves to another root key, to one in its keyring, and back: only the present one opens it', async () => {
+  const mismatch = { code: 'KEYS_MISMATCH' }
+  const subject = await (await open()).consents.enrol({ cpf: samples.cpf })
+  const former = readFileSync(`${store}.keys`)
+  await changeRootKey({ store, rootKey, newRootKey: another })
+  await expect(open()).rejects.toMatchObject({ ...mismatch, hint: expect.stringContaining(another.id) })
+  expect(await verifyLog({ store, rootKey: another })).toMatchObject({ level: 'held', faults: [] })
+  await changeRootKey({ store, rootKey: another })
+  await expect(openEngine({ store, keys: another })).rejects.toMatchObject(mismatch)
+  const alone = await openEngine({ store })
+  expect(await alone.consents.enrol({ cpf: samples.cpf })).toBe(subject)
+  await alone.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
+  await alone.close()
+  await changeRootKey({ store, newRootKey: rootKey })
+  await expect(openEngine({ store })).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+  expect(await (await open()).consents.enrol({ cpf: samples.cpf })).not.toBe(subject)
+  expect(readFileSync(`${store}.keys`).equals(former)).toBe(false)
+})
+
+test('a holder that does not open what it wrapped changes nothing', async () => {
+  const former = readFileSync(`${store}.keys`, 'utf8')
+  const broken: Keys = { ...another, unwrap: async () => randomBytes(32) }
+  await expect(changeRootKey({ store, rootKey, newRootKey: broken })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  expect(readFileSync(`${store}.keys`, 'utf8')).toBe(former)
+  await expect(changeRootKey({ store, newRootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+})
+
+test('an engine that is open while the root key changes reports that it cannot read its keyring', async () => {
+  const errors: unknown[] = []
+  const logger = ({ error }: LogLine) => void errors.push(error)
+  const averba = await openEngine({ store, keys: rootKey, logger, schedules: false })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await changeRootKey({ store, rootKey, newRootKey: another })
+  await expect(
+    averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' }),
+  ).resolves.toMatchObject({ completed: null })
+  expect(errors).toContain('KEYS_MISMATCH')
+})
+
+test('averba change-root-key takes both keys from variables', async () => {
+  vi.stubEnv(variable, text)
+  vi.stubEnv(`${variable}_NEW`, randomBytes(32).toString('base64'))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { out, code } = await averba(
+    ...['change-root-key', store, '--root-key-from', variable, '--new-root-key-from', `${variable}_NEW`],
+  )
+  expect([code, out]).toEqual([0, expect.stringMatching(/^The root key is now held by keys_\w{20}\.$/m)])
+  expect((await averba('rebuild', store, '--root-key-from', variable)).code).not.toBe(0)
+  expect((await averba('rebuild', store, '--root-key-from', `${variable}_NEW`)).code).toBe(0)
 })

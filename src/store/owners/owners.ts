@@ -1,6 +1,7 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import type { Keyring, PreparedEpoch } from '../../vault/keyring.ts'
+import type { Keyring, PreparedEpoch, PreparedRoot } from '../../vault/keyring.ts'
 import type { ErasureToRemember } from '../../vault/keyring-file.ts'
+import type { Keys } from '../../vault/keys.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -87,6 +88,20 @@ export class Owners {
   }
 
   /**
+   * Wraps the keys of the keyring under another root key, or under one that its file holds.
+   *
+   * @throws {AverbaError} `KEYS_MISMATCH`, `STORE_UNSAFE`, `STORE_BUSY`
+   */
+  async changeRootKey(keys?: Keys): Promise<void> {
+    const { keyring } = this.#vault
+    await keyring.refresh()
+    await keyring.withRefresh(async () => {
+      const prepared = await keyring.prepareRoot(keys)
+      await this.#connection.transact(() => replaceRoot(keyring, prepared))
+    })
+  }
+
+  /**
    * Destroys epochs: keys wrapped under them no longer open, in any copy.
    *
    * @throws {AverbaError} as `rotate`
@@ -166,6 +181,12 @@ function* beginEpoch(
     yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }))
   }
   if (erasure) keyring.remember(erasure)
+}
+
+/** In a write transaction, so that no other process writes the keyring meanwhile. */
+function* replaceRoot(keyring: Keyring, prepared: PreparedRoot): Steps<void> {
+  yield* endOfLog()
+  keyring.replaceRoot(prepared)
 }
 
 function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {

@@ -1,0 +1,28 @@
+import { changeRootKey, environmentKeys } from '../../index.ts'
+import { defineCommand } from '../command.ts'
+import { rootKeyOption } from '../options.ts'
+import { exitCodes } from '../terminal.ts'
+
+/** The command `averba change-root-key`. */
+export const changeRootKeyCommand = defineCommand({
+  usage: 'change-root-key <store>',
+  description: 'Wrap the keys of a log under another root key, and overwrite its former keyring.',
+  arguments: ['the file of the log; close every engine on it first'],
+  options: {
+    ...rootKeyOption,
+    '--new-root-key-from <variable>': {
+      text: 'the environment variable that holds the new root key; by default the keyring gets one of its own',
+      read: (variable: string) => environmentKeys({ variable }),
+    },
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'Copies of the former keyring still open with the former root key: destroy both.\n' +
+    'Exit codes: 0 changed, 1 nothing was changed.',
+  async run(_, { rootKeyFrom: rootKey, newRootKeyFrom: newRootKey }, store) {
+    await changeRootKey({ store, ...(rootKey && { rootKey }), ...(newRootKey && { newRootKey }) })
+    const rootKeyId = newRootKey?.id ?? null
+    const where = rootKeyId === null ? `${store}.keys` : rootKeyId
+    return { result: { rootKeyId }, lines: [`The root key is now held by ${where}.`], code: exitCodes.done }
+  },
+})
