@@ -129,6 +129,7 @@ test('the code in the pages runs', async () => {
 test.each([
   ['docs/testing.md', 12],
   ['docs/troubles.md', 50],
+  ['docs/threats.md', 14],
 ])('every row of the tables of %s that name tests has its tests', (page, rowsMin) => {
   const rows = [...read(page).matchAll(/^\| .+ \| ([\w/.-]+\.ts > .+) \|$/gm)]
   expect(rows.length).toBeGreaterThan(rowsMin)
