@@ -139,9 +139,9 @@ test.each([
     ([file = '', title = '']) => !existsSync(join(root, 'test', file)) || !read(`test/${file}`).includes(`'${title}'`),
   )
   expect(missing).toEqual([])
-  const tables = read(page).match(/^\| (?:trap|trouble) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
+  const tables = read(page).match(/^\| (?:trap|trouble|threat) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
   // And no row is without one.
-  expect(tables.join('').match(/^\| (?!trap |trouble |---)/gm)).toHaveLength(rows.length)
+  expect(tables.join('').match(/^\| (?!trap |trouble |threat |---)/gm)).toHaveLength(rows.length)
 })
 
 test('the page about running has every metric, field of a line, check, exit code and attribute', () => {
