@@ -161,7 +161,7 @@ test('the page about running has every metric, field of a line, check, exit code
   const fields = [...read('src/vocabulary/log-line.ts').matchAll(/^ {2}(\w+): '(?:string|number)',$/gm)]
   expect(fields.length).toBeGreaterThan(10)
   for (const [, field] of fields) expect(page).toContain(`\`${field}\``)
-  const checks = [...localChecks, ...tlsChecks, ...serviceNames, 'clock', 'configuration']
+  const checks = [...localChecks, ...tlsChecks, ...serviceNames, 'clock', 'configuration', 'answers']
   expect(checks.length).toBeGreaterThan(14)
   for (const check of checks) expect(page).toContain(`\`${check}\``)
   for (const code of [0, 1, 70]) expect(page).toContain(`\n| ${code} | `)

@@ -22,7 +22,7 @@ export interface CheckResult {
 
 /** The result of one check, with its name. */
 export interface HealthCheck extends CheckResult {
-  readonly name: (typeof localChecks)[number] | (typeof tlsChecks)[number] | ServiceCheck | 'configuration'
+  readonly name: (typeof localChecks)[number] | (typeof tlsChecks)[number] | ServiceCheck | 'configuration' | 'answers'
 }
 
 /** Checks by name; the result is `undefined` when the options do not concern the check. */

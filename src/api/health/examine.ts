@@ -5,24 +5,37 @@ import { openSocket } from '../../adapters/http/transport.ts'
 import { tryCredentials } from '../../adapters/token/client.ts'
 import { diagnoseStore } from '../../operations/upkeep.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { systemEntropy } from '../../runtime/entropy.ts'
 import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
 import { db } from '../../store/database/schema.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
-import { untaggedHeaders } from '../../store/log/header.ts'
-import { readPage } from '../../store/log/read.ts'
+import { isEffectOpen } from '../../store/ledger/ledger.ts'
+import { HeaderReader, untaggedHeaders, upcasters } from '../../store/log/header.ts'
+import { readOrSearch, readPage } from '../../store/log/read.ts'
+import { Tags } from '../../store/log/tags.ts'
+import { openPart } from '../../store/parts/parts.ts'
+import { openKeyringFile } from '../../vault/keyring.ts'
+import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import type { PartAddress } from '../../vocabulary/message.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
+import type { Recorded } from '../events.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 import { checkOptionShape } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
+import { findUnreadAnswer, misunderstood } from '../unread-answer.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
+
+/** How many events are searched for an answer that was not understood. */
+const eventsLooked = 200
+const shownCharacters = 300
 
 /** The result of an examination. */
 export interface Examination {
@@ -58,6 +71,7 @@ export async function examine(
   const checks = [
     configuration,
     ...storeChecks(options.store, diagnosis),
+    typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
     typeof diagnosis === 'object'
       ? await runCheck('notifications', () => checkNotifications(options.store))
       : undefined,
@@ -132,6 +146,27 @@ function missingStore(store: string): HealthCheck {
     return { name, ok: false, detail: 'its file is missing but its keyring exists: restore a backup' }
   }
   return { name, ok: true, detail: 'it does not exist yet: opening it creates it' }
+}
+
+/** Shows the last answer that was not understood, if its call has not ended: the operator's first clue. */
+async function showUnreadAnswer({ store, keys }: HostOptions): Promise<CheckResult | undefined> {
+  if (!existsSync(keyringPath(store))) return undefined
+  using snapshot = await Snapshot.open(store)
+  const keyring = await openKeyringFile(keyringPath(store), systemEntropy, keys)
+  const headers = new HeaderReader(upcasters, new Tags(keyring))
+  const vault = new Vault(keyring, systemEntropy)
+  const last = { types: misunderstood, backward: true, limit: eventsLooked }
+  const events = await readOrSearch<Recorded<(typeof misunderstood)[number]>>(snapshot, headers, last)
+  const isOpen = ({ data }: (typeof events)[number]) => snapshot.run(() => isEffectOpen(data.effect))
+  const open = (address: PartAddress) => snapshot.read(() => openPart(vault, headers, address))
+  const found = await findUnreadAnswer(events.filter(isOpen), open)
+  if (!found) return { ok: true, detail: 'no open call waits after an answer that was not understood' }
+  const { at, httpStatus, form, text } = found
+  const shown = text === undefined ? 'its text is not kept here' : JSON.stringify(text.slice(0, shownCharacters))
+  return {
+    ok: false,
+    detail: `the last answer that was not understood, of ${at}: HTTP ${httpStatus}, ${form}: ${shown}`,
+  }
 }
 
 async function checkNotifications(store: string): Promise<CheckResult> {

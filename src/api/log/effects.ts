@@ -1,15 +1,15 @@
-import { maskNumbers } from '../../adapters/http/answer-body.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { refusalError } from '../../engine/recording/recorder.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import { type EffectState, effectStates, type Instant, type PendingEffect } from '../../vocabulary/message.ts'
+import { type EffectState, effectStates, type PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
 import { openAs } from '../events.ts'
+import { findUnreadAnswer, misunderstood, type UnreadAnswer } from '../unread-answer.ts'
 
 /** The calls to services. Each is in the ledger until it has ended. */
 export interface Effects {
@@ -39,21 +39,8 @@ export interface Effects {
 
 /** A call, and what is known of the last answer to it that was not understood. */
 export interface CallDetail extends PendingEffect {
-  readonly unread?: {
-    readonly at: Instant
-    readonly httpStatus: number
-    /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
-    readonly form: string
-    /**
-     * The first 2,000 characters of it, or of the first of several in a row, with long numbers masked. Absent once its
-     * data subject was erased, and for a validation in doubt, whose answer is with the validation.
-     */
-    readonly text?: string
-  }
+  readonly unread?: UnreadAnswer
 }
-
-const shownMax = 2_000
-const misunderstood = ['effect.deferred', 'effect.parked', 'effect.misunderstood'] as const
 
 const heldByOperator = 'parked by an operator'
 
@@ -72,19 +59,9 @@ const probedReason = 'it may have been done: a pending reading will show it'
 
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
-  /** The last answer to a call that was not understood. */
-  async function readUnread(pending: PendingEffect): Promise<CallDetail['unread']> {
-    let newest: CallDetail['unread']
+  function readUnread(pending: PendingEffect): Promise<UnreadAnswer | undefined> {
     const last = { stream: effectStream(pending), types: misunderstood, backward: true }
-    for await (const { id, at, data, parts } of readEvents(store, last)) {
-      if (!('unread' in data) || !data.unread) continue
-      newest ??= { at, ...data.unread }
-      // Of several in a row, the text of the first is kept.
-      if (!parts?.some(({ name }) => name === 'answer')) continue
-      const text = await openAs(store, 'answer', `${id}/answer`)
-      return { ...newest, ...(text !== undefined && { text: maskNumbers(text.slice(0, shownMax)) }) }
-    }
-    return newest
+    return findUnreadAnswer(readEvents(store, last), address => openAs(store, 'answer', address))
   }
 
   /** Changes the state of an effect and records it; `from` lists the allowed states. */

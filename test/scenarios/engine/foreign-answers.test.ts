@@ -1,12 +1,13 @@
 import { createServer } from 'node:http'
 import { beforeAll, expect, test } from 'vitest'
-import type { LogLine } from '../../../src/index.ts'
+import { examine, type LogLine } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
 let own: IssuedCertificate
@@ -88,7 +89,9 @@ test('a validation that a gateway answers is unknown, never sent again, and its 
 
 test('of readings that somebody else answers, the first answer in a row is kept, without the CPF', async () => {
   let page = 0
+  const store = temporaryStore()
   const world = await openWorld({
+    store,
     intercept: async (request, forward) => {
       if (!request.url.includes('/consentimentos/')) return forward(request)
       page += 1
@@ -107,10 +110,15 @@ test('of readings that somebody else answers, the first answer in a row is kept,
   expect(found?.unread).toMatchObject({ at: kept[0]?.at, httpStatus: 404, form: 'html' })
   expect(found?.unread?.text).toMatch(/^<html><h1>1: nada em .*, protocolo \*\*\*</)
   expect(found?.unread?.text).not.toContain(samples.cpf)
+  const ofAnswers = async () => (await examine({ store })).checks.find(({ name }) => name === 'answers')
+  const shown =
+    /^the last answer that was not understood, of \S+: HTTP 404, html: "<html><h1>1: nada em .*protocolo \*\*\*</
+  expect(await ofAnswers()).toMatchObject({ ok: false, detail: expect.stringMatching(shown) })
   await averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
   const erased = await averba.effects.get(call?.id ?? '')
   expect(erased?.unread).toBeDefined()
   expect(erased?.unread).not.toHaveProperty('text')
+  expect(await ofAnswers()).toMatchObject({ ok: true })
 })
 
 test('a host declares what an answer of its service means', async () => {

@@ -1,0 +1,38 @@
+import { maskNumbers } from '../adapters/http/answer-body.ts'
+import type { Instant, PartAddress } from '../vocabulary/message.ts'
+import type { Recorded } from './events.ts'
+
+/** The last answer to a call that was not understood. */
+export interface UnreadAnswer {
+  readonly at: Instant
+  readonly httpStatus: number
+  /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
+  readonly form: string
+  /**
+   * The first 2,000 characters of it, or of the first of several in a row, with long numbers masked. Absent once its
+   * data subject was erased, and for a validation in doubt, whose answer is with the validation.
+   */
+  readonly text?: string
+}
+
+const shownMax = 2_000
+
+/** The events that tell of an answer that was not understood. */
+export const misunderstood = ['effect.deferred', 'effect.parked', 'effect.misunderstood'] as const
+
+/** Finds the last answer that was not understood in events of calls, the newest first. */
+export async function findUnreadAnswer(
+  events: AsyncIterable<Recorded<(typeof misunderstood)[number]>> | Iterable<Recorded<(typeof misunderstood)[number]>>,
+  open: (address: PartAddress) => Promise<unknown>,
+): Promise<UnreadAnswer | undefined> {
+  let newest: UnreadAnswer | undefined
+  for await (const { id, at, data, parts } of events) {
+    if (!('unread' in data) || !data.unread) continue
+    newest ??= { at, ...data.unread }
+    // Of several in a row, the text of the first is kept.
+    if (!parts?.some(({ name }) => name === 'answer')) continue
+    const text = await open(`${id}/answer`)
+    return { ...newest, ...(typeof text === 'string' && { text: maskNumbers(text.slice(0, shownMax)) }) }
+  }
+  return newest
+}
