@@ -15,7 +15,6 @@ import { FollowerTable } from './ledger/follower-table.ts'
 import {
   type ClaimCandidate,
   canSettle,
-  checkOpenInLog,
   claimEffect,
   countPending,
   type DueFilter,
@@ -260,11 +259,6 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => findClaimable(this.headers, id, this.#lease(now)))
   }
 
-  /** Checks that the log, too, says that a call is open. Throws when it does not: the ledger was changed. */
-  checkOpenInLog(call: PendingEffect): Promise<void> {
-    return this.#connection.read(() => checkOpenInLog(this.headers, call))
-  }
-
   /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
     const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
@@ -279,7 +273,7 @@ export class Store<E extends EventMap = EventMap> {
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
   deferEffect(attempt: EffectAttempt, dueAt: number, reason: string): Promise<void> {
     const now = toInstant(this.#options.clock.now())
-    return this.#connection.transact(() => deferEffect(attempt, toInstant(dueAt), reason, now))
+    return this.#connection.transact(() => deferEffect(this.headers, attempt, toInstant(dueAt), reason, now))
   }
 
   canSettle(end: AttemptEnd): Promise<boolean> {

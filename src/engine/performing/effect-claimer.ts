@@ -76,7 +76,6 @@ export class EffectClaimer {
       claimed = now && this.#isRecorded(now) ? now : undefined
       if (!claimed) return { targets: [] }
       const { pending, move } = claimed
-      await store.checkOpenInLog(pending)
       const data = { effect: id, type: pending.type, attempts: pending.attempts }
       const message = { type: 'effect.attempt', data }
       return { targets: [{ stream: effectStream(pending), message }], moves: store.addLease(move) }

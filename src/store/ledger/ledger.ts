@@ -86,11 +86,18 @@ export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: Effe
   yield* rows({ sql: moveOne, parameters: [...parameters, ...parseEffectId(effect)] })
 }
 
-/** Reports whether an effect still is in the state that a move requires. */
-export function* canMove({ effect, from, attempts, lease }: EffectMove): Steps<boolean> {
+/**
+ * Reports whether an effect still is in the state that a move requires.
+ *
+ * @throws {DamagedEvent} when the move begins an attempt, and the log says that the effect has ended
+ */
+export function* canMove(headers: HeaderReader, move: EffectMove): Steps<boolean> {
+  const { effect, to, from, attempts, lease } = move
   const row = yield* findRow(effect)
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
-  return lease === undefined || isClaimable(row, lease)
+  if (lease !== undefined && !isClaimable(row, lease)) return false
+  if (to === 'started') yield* checkOpenInLog(headers, row)
+  return true
 }
 
 /**
@@ -198,16 +205,16 @@ export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): S
  *
  * @throws {DamagedEvent} when the log says that it ended, or is not complete
  */
-export function* checkOpenInLog(headers: HeaderReader, call: PendingEffect): Steps<void> {
-  const [stream, requestedAt] = parseEffectId(call.id)
-  const later = yield* readGapless(headers, stream, requestedAt + 1)
+function* checkOpenInLog(headers: HeaderReader, row: EffectRow): Steps<void> {
+  const { position, name, version } = row
+  const call = { id: effectIdOf(row), type: row.type, position }
+  const later = yield* readGapless(headers, name, version + 1)
   const ofCall = yield* readGapless(headers, effectStream(call), 1)
   let state: EffectState = 'pending'
   for (const event of [...later, ...ofCall].sort((a, b) => a.position - b.position))
     state = stateAfter(event, call, state)
   if (openStates.has(state)) return
-  const ended = `a call of its own is due in the ledger, and ${state} in the log`
-  throw new DamagedEvent(ended, { position: call.position })
+  throw new DamagedEvent(`a call of its own is due in the ledger, and ${state} in the log`, { position })
 }
 
 /** Reads the events of a stream from a version on. */
@@ -224,7 +231,11 @@ function* readGapless(headers: HeaderReader, stream: string, from: number): Step
   }
 }
 
-function stateAfter(event: RecordedEvent, { id, type }: PendingEffect, state: EffectState): EffectState {
+function stateAfter(
+  event: RecordedEvent,
+  { id, type }: Pick<PendingEffect, 'id' | 'type'>,
+  state: EffectState,
+): EffectState {
   if (event.cancels?.includes(id)) return 'cancelled'
   if (event.settles?.effect === id) return event.settles.as
   if (event.moves?.effect === id) return event.moves.to
@@ -250,13 +261,14 @@ export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, unt
 
 /** Defers an effect whose attempt certainly had no effect, unless another attempt has begun or the effect has ended. */
 export function* deferEffect(
+  headers: HeaderReader,
   { id, attempts }: EffectAttempt,
   dueAt: Instant,
   reason: string,
   now: Instant,
 ): Steps<void> {
   const move = { effect: id, to: 'deferred', from: ['started'], attempts, dueAt, reason } as const
-  if (yield* canMove(move)) yield* moveEffect(move, now)
+  if (yield* canMove(headers, move)) yield* moveEffect(move, now)
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */

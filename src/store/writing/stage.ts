@@ -211,7 +211,7 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
     }
   }
   const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
-  if (moves && (isMoved || !(yield* canMove(moves)))) {
+  if (moves && (isMoved || !(yield* canMove(context.headers, moves)))) {
     return `the effect "${moves.effect}" has changed meanwhile`
   }
   const person = destroys?.person
