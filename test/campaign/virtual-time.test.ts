@@ -52,7 +52,10 @@ test('only the copy of a backup waits for a thread or for real time', async () =
   const [seed, days] = [2, 10]
   // Loads modules that are imported on first use.
   await performSteps(1, createPlan(1, 1))
-  const steps = createPlan(seed, days)
+  // Hundreds of notifications at once wait for nothing that twelve do not.
+  const steps = createPlan(seed, days).map(each =>
+    each.do === 'notify' ? { ...each, count: Math.min(each.count, 12) } : each,
+  )
   const isOfBackups = (step: Step) => step.do === 'backUp' || step.do === 'restore'
   const waited = await asyncTypesOf(() =>
     performSteps(

@@ -45,7 +45,7 @@ export async function tryAll(sample: string, mutations: readonly Mutation[]): Pr
     for (const end of beside) copyFileSync(`${sample}${end}`, `${store}${end}`)
     mutation.apply(store)
     const found = await findFaults(store)
-    const isUntold = (await isWell(store)) && !(await opens(store))
+    const isUntold = !(await opens(store)) && (await isWell(store))
     tried.push({ mutation, found, isUntold })
     rmSync(dirname(store), { recursive: true })
   }

@@ -136,7 +136,7 @@ test('a revocation that is still wanted refuses an approval and blocks, until a 
 
 test('waits between repeated requests for an end grow to a day, and after thirty days a person decides', async () => {
   const { world, play, end } = await givenStory('ATIVO', { averba: { schedules: true } })
-  await play('changes lost, revoke unknown, settle hourly 1000')
+  await play('changes lost, revoke unknown, settle hourly 780')
   const at = (await eventsOf(world, 'consent.changeRepeated')).map(event => Date.parse(event.at))
   const waits = at.slice(1).map((each, i) => (each - (at[i] ?? 0)) / 3_600_000)
   expect(at.length).toBeGreaterThan(30)

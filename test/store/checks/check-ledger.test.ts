@@ -41,11 +41,7 @@ async function check(...edits: readonly string[]): Promise<unknown> {
   return found
 }
 
-test('a ledger larger than memory is checked and agrees with its log', async () => {
-  expect(await check()).toEqual([])
-}, 60_000)
-
-test('wrong calls are found anywhere in the ledger', async () => {
+test('in a ledger larger than memory, exactly the wrong calls are found, anywhere', async () => {
   const found = await check(
     "update effect set state = 'settled', is_open = 0 where position = 2 and n = 1",
     'delete from effect where position = 200 and n = 499',
@@ -53,7 +49,7 @@ test('wrong calls are found anywhere in the ledger', async () => {
     `insert into effect (position, n, stream, type, state, is_open, due_at, attempts, reason)
       select position, 500, stream, type, state, is_open, due_at, attempts, reason from effect
       where position = 401 and n = 1`,
-    "update effect set state = 'unknown', is_open = 1, settled_at = null where position = 3 and n = 14",
+    "update effect set state = 'settled' where position = 3 and n = 7",
   )
   expect(found).toEqual([
     {
@@ -61,7 +57,7 @@ test('wrong calls are found anywhere in the ledger', async () => {
       count: 5,
       examples: [
         'the call 2/1 has another state than the log says',
-        'the call 3/14 has another state than the log says',
+        'the call 3/7 has another state than the log says',
         'the call 201/0 has another state than the log says',
         'the call 401/500 has another state than the log says',
         'the call 200/499 is missing in the ledger',
