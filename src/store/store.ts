@@ -35,6 +35,7 @@ import {
 import { type Lease, Secrets } from './ledger/secrets.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
+import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
 import { isOlderThanLog } from './owners/keyring-faults.ts'
@@ -106,8 +107,17 @@ export class Store<E extends EventMap = EventMap> {
       this.#checkpointer.onCommit(position)
       this.changes.wake()
     }
-    const check: WriterParts['checkTail'] = (end, after) => checkTail(tags, signer, end, after)
-    this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkTail: check })
+    let schema: string | undefined
+    /** What another process has written: perhaps a trigger. */
+    const checkForeign: WriterParts['checkForeign'] = function* (end, after) {
+      if (connection.dialect === 'sqlite') {
+        const found = JSON.stringify(yield* first({ sql: 'pragma schema_version', parameters: [] }))
+        if (schema !== undefined && found !== schema) yield* checkSchema(options.path)
+        schema = found
+      }
+      yield* checkTail(tags, signer, end, after)
+    }
+    this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkForeign })
     this.viewReader = new ViewReader({ connection, headers, views })
     this.#owner = options.createId()
     this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
@@ -200,6 +210,11 @@ export class Store<E extends EventMap = EventMap> {
     return (await this.read<T>({ ...filter, backward: true, limit: 1 }))[0]
   }
 
+  /** Reads the version of the last event of a stream; 0 when it does not exist. */
+  async lastVersion(stream: string): Promise<number> {
+    return (await this.#connection.read(() => readStreamEnd(this.#tags, stream)))?.version ?? 0
+  }
+
   /** Opens a part; `undefined` when it does not exist. */
   open(address: PartAddress): Promise<Json | undefined> {
     const openStored = () => openPart(this.vault, this.headers, address)
@@ -273,7 +288,9 @@ export class Store<E extends EventMap = EventMap> {
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
   deferEffect(attempt: EffectAttempt, dueAt: number, reason: string): Promise<void> {
     const now = toInstant(this.#options.clock.now())
-    return this.#connection.transact(() => deferEffect(this.headers, attempt, toInstant(dueAt), reason, now))
+    return this.#connection.transact(() =>
+      deferEffect({ headers: this.headers, tags: this.#tags }, attempt, toInstant(dueAt), reason, now),
+    )
   }
 
   canSettle(end: AttemptEnd): Promise<boolean> {

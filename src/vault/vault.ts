@@ -52,6 +52,15 @@ export class Vault {
     return ownerKey
   }
 
+  /**
+   * Checks that a wrapped key is the owner's.
+   *
+   * @throws {AverbaError} `CORRUPT` or `KEYS_MISMATCH` when it is another one
+   */
+  checkOwnerKey(key: OwnerKey): void {
+    this.#unwrapChecked(key)
+  }
+
   /** Wraps the same key by the newest epoch. */
   rewrap(key: OwnerKey): OwnerKey {
     const { keyring } = this

@@ -130,5 +130,5 @@ function runReadSteps<T>(database: Database, steps: Steps<T>): T {
   return step.value
 }
 
-const selectEvents = `select position, stream.name, version, type, header, leaf from event
+const selectEvents = `select position, stream.name, event.version, type, header, leaf from event
   join stream on stream.key = event.stream order by position`

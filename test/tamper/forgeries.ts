@@ -106,6 +106,26 @@ const everyForgery: readonly Forgery[] = [
         where position = (select max(position) from event where type = 'consent.revoked')`),
   },
   {
+    name: 'a revocation is moved into the stream of the log',
+    forge: database => moveAway(database, 'consent.revoked', 'consent.changeRequested'),
+  },
+  {
+    name: 'how calls ended is moved into another stream, and they are made due again',
+    forge: database => {
+      moveAway(database, 'consent.revoked', 'effect.attempted', 'validation.inconclusive')
+      makeDue(database, 'consentService.changeStatus')
+      makeDue(database, 'validationService.validatePerson')
+      database.exec('update effect set attempts = 0')
+    },
+  },
+  {
+    name: 'a stream is said to end before its revocation, which is moved away',
+    forge: database => {
+      moveAway(database, 'consent.revoked', 'consent.changeRequested')
+      database.exec('update stream set version = (select max(version) from event where stream = key)')
+    },
+  },
+  {
     name: 'an event is copied to the end of the log, with its tag',
     forge: database =>
       database.exec(`insert into event (position, stream, version, type, header, leaf, tag)
@@ -152,6 +172,12 @@ function appendRevocation(database: Database): void {
     .prepare(`insert into receipt select 'forged', digest, code, detail, ?, ?, '' from receipt limit 1`)
     .run(`${target.name}/${target.version + 1}/0`, end.position)
   database.prepare('update head set size = ?').run(end.position)
+}
+
+/** Moves all events of some types into another stream, where nothing looks for them. */
+function moveAway(database: Database, ...types: readonly string[]): void {
+  const move = database.prepare('update event set stream = 1, version = 1000 + position where type = ?')
+  for (const type of types) if (move.run(type).changes === 0) throw new TypeError(`There is no ${type}`)
 }
 
 function makeDue(database: Database, type: string): void {

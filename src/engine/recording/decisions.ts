@@ -1,6 +1,7 @@
 import type { Machine, MachineState } from '../../machines/definition/machine.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
+import { damagedLogError } from '../../store/log/header.ts'
 import { logPageRows } from '../../store/log/read.ts'
 import type { Store } from '../../store/store.ts'
 import type { Append, ExpectedStream } from '../../store/writing/append.ts'
@@ -132,6 +133,8 @@ export class Decisions {
       isOutdated: false,
       pendingState: { ...from.pendingState, state: applyPending(machine, from.pendingState), pending: [] },
     }
+    // Read first: a version read later may be that of an event which the pages below did not have.
+    const last = await this.#store.lastVersion(stream)
     const readOn = async (filter: { limit: number; exceptTypes?: readonly string[] }) => {
       const page = await this.#store.read({ stream, fromVersion: loaded.version + 1, ...filter })
       for (const event of page) {
@@ -143,12 +146,10 @@ export class Decisions {
       return page.length === filter.limit
     }
     if (await readOn({ limit: shortRows })) {
-      // The last version is read first. If it were read later, the decision could claim a version whose events it
-      // missed.
-      const last = await this.#store.readLast({ stream })
       while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay })) await yieldToEventLoop()
-      if (last && last.version > loaded.version) loaded = { ...loaded, version: last.version }
+      if (last > loaded.version) loaded = { ...loaded, version: last }
     }
+    if (loaded.version < last) throw damagedLogError(`The last events of "${stream}" are missing`)
     if (loaded.version > 0) this.#loaded.set(stream, loaded)
     return loaded
   }

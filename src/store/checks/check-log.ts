@@ -55,6 +55,7 @@ export async function checkLog(
   }
   snapshot.run(() => check.checkEdges())
   snapshot.run(() => check.checkHead())
+  for await (const page of readPages(snapshot, streamsAfter)) check.checkStreams(page)
   snapshot.run(() => erasures.compareKeys(faults))
   snapshot.run(() => check.checkDestroyed(verifier.destroyed))
   await ledger.compare(faults)
@@ -176,6 +177,14 @@ class RowCheck {
       this.#faults.add('tags', `its head was written without the keys of the log, or the log was changed since`)
   }
 
+  checkStreams(page: readonly StreamRow[]): void {
+    for (const { key, name, version, tag, last } of page) {
+      if (version !== last) this.#faults.add('versions', `"${name}" ends at ${last}, and its row says ${version}`)
+      else if (this.#tags && this.#tags.ofStream(name, key, version) !== tag)
+        this.#faults.add('tags', `the end of "${name}" was changed, or written without the keys of the log`)
+    }
+  }
+
   *#compareTile({ level, number, hashes }: Tile): Steps<void> {
     this.#tiles += 1
     const query = db.selectFrom('tile').select('hashes').where('level', '=', level).where('number', '=', number)
@@ -239,6 +248,26 @@ function eventsAfter(last?: { readonly position: number }) {
     .where('event.position', '>', last?.position ?? 0)
     .orderBy('event.position')
     .limit(eventsPerPage)
+}
+
+const streamsPerPage = 1_000
+
+type StreamRow = InferResult<ReturnType<typeof streamsAfter>>[number]
+
+/** A page of streams, with the version of the last event of each. */
+function streamsAfter(last?: { readonly key: number }) {
+  return db
+    .selectFrom('stream')
+    .select(({ selectFrom }) => [
+      ...(['key', 'name', 'version', 'tag'] as const),
+      selectFrom('event')
+        .whereRef('event.stream', '=', 'stream.key')
+        .select(({ fn }) => fn.max('event.version').as('last'))
+        .as('last'),
+    ])
+    .where('key', '>', last?.key ?? Number.MIN_SAFE_INTEGER)
+    .orderBy('key')
+    .limit(streamsPerPage)
 }
 
 function partsAfter(last: PartPlace, until: number) {

@@ -18,8 +18,8 @@ export interface Schema {
   head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number; size: number; tag: string }
   /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
-  /** Streams by number: integer keys keep the indexes small. */
-  stream: { key: number; name: string }
+  /** Streams by number: integer keys keep the indexes small. `tag` shows that `version` is the last one. */
+  stream: { key: number; name: string; version: number; tag: string }
   /**
    * The log. `header` is the exact text that is hashed, `leaf` its hash, and `tag` shows that it was written with the
    * keys. The other columns only index it.
@@ -112,7 +112,8 @@ create table head (id integer primary key, schema integer not null, views text n
   epoch_since integer not null, size integer not null, tag text not null) strict
 create table projection (view text primary key, version integer not null, position integer not null,
   reason text not null) strict
-create table stream (key integer primary key, name text not null unique) strict
+create table stream (key integer primary key, name text not null unique, version integer not null,
+  tag text not null) strict
 create table event (position integer primary key, stream integer not null references stream (key),
   version integer not null, type text not null, header text not null, leaf blob not null,
   tag text not null, unique (stream, version)) strict

@@ -54,6 +54,15 @@ export class Snapshot {
             hint: 'If a log was there, restore a backup of it with averba restore',
           })
         }
+        // A view in the place of a table could compute for ever.
+        const replaced = database
+          .prepare("select name from sqlite_schema where type = 'view' and name in ('event', 'part', 'checkpoint')")
+          .pluck()
+          .get()
+        if (replaced !== undefined)
+          throw new AverbaError('CORRUPT', `Cannot open "${displayName}": it has the view "${replaced}"`, {
+            hint: 'Find out who changed the file, and restore a backup beside it',
+          })
         for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
         const snapshot = new Snapshot(path, displayName, database)
         database.exec('begin')

@@ -6,8 +6,10 @@ import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } f
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
 import { first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
-import { endOfLog, logPageRows, readPage } from '../log/read.ts'
+import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from '../log/header.ts'
+import { endOfLog, readPage } from '../log/read.ts'
+import { readStreamEnd } from '../log/streams.ts'
+import type { Tags } from '../log/tags.ts'
 import { isLeaseOver, type Lease } from './secrets.ts'
 
 // The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
@@ -86,17 +88,23 @@ export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: Effe
   yield* rows({ sql: moveOne, parameters: [...parameters, ...parseEffectId(effect)] })
 }
 
+/** How the log is read where the ledger is not enough. */
+interface TaggedLog {
+  readonly headers: HeaderReader
+  readonly tags: Tags
+}
+
 /**
  * Reports whether an effect still is in the state that a move requires.
  *
  * @throws {DamagedEvent} when the move begins an attempt, and the log says that the effect has ended
  */
-export function* canMove(headers: HeaderReader, move: EffectMove): Steps<boolean> {
+export function* canMove(log: TaggedLog, move: EffectMove): Steps<boolean> {
   const { effect, to, from, attempts, lease } = move
   const row = yield* findRow(effect)
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
   if (lease !== undefined && !isClaimable(row, lease)) return false
-  if (to === 'started') yield* checkOpenInLog(headers, row)
+  if (to === 'started') yield* checkOpenInLog(log, row)
   return true
 }
 
@@ -205,11 +213,11 @@ export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): S
  *
  * @throws {DamagedEvent} when the log says that it ended, or is not complete
  */
-function* checkOpenInLog(headers: HeaderReader, row: EffectRow): Steps<void> {
+function* checkOpenInLog(log: TaggedLog, row: EffectRow): Steps<void> {
   const { position, name, version } = row
   const call = { id: effectIdOf(row), type: row.type, position }
-  const later = yield* readGapless(headers, name, version + 1)
-  const ofCall = yield* readGapless(headers, effectStream(call), 1)
+  const later = yield* readGapless(log, name, version + 1)
+  const ofCall = yield* readGapless(log, effectStream(call), 1)
   let state: EffectState = 'pending'
   for (const event of [...later, ...ofCall].sort((a, b) => a.position - b.position))
     state = stateAfter(event, call, state)
@@ -217,18 +225,16 @@ function* checkOpenInLog(headers: HeaderReader, row: EffectRow): Steps<void> {
   throw new DamagedEvent(`a call of its own is due in the ledger, and ${state} in the log`, { position })
 }
 
-/** Reads the events of a stream from a version on. */
-function* readGapless(headers: HeaderReader, stream: string, from: number): Steps<RecordedEvent[]> {
+/** Reads the events of a stream from a version on: all up to its end. */
+function* readGapless({ headers, tags }: TaggedLog, stream: string, from: number): Steps<RecordedEvent[]> {
   const events: RecordedEvent[] = []
-  for (;;) {
+  const { version = 0 } = (yield* readStreamEnd(tags, stream)) ?? {}
+  while (from + events.length <= version) {
     const page = yield* readPage(headers, { stream, fromVersion: from + events.length })
-    for (const event of page) {
-      if (event.version !== from + events.length)
-        throw new DamagedEvent(`the one before it in "${stream}" is missing`, { position: event.position })
-      events.push(event)
-    }
-    if (page.length < logPageRows) return events
+    if (page.length === 0) throw damagedLogError(`The last events of "${stream}" are missing`)
+    events.push(...page)
   }
+  return events
 }
 
 function stateAfter(
@@ -261,14 +267,14 @@ export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, unt
 
 /** Defers an effect whose attempt certainly had no effect, unless another attempt has begun or the effect has ended. */
 export function* deferEffect(
-  headers: HeaderReader,
+  log: TaggedLog,
   { id, attempts }: EffectAttempt,
   dueAt: Instant,
   reason: string,
   now: Instant,
 ): Steps<void> {
   const move = { effect: id, to: 'deferred', from: ['started'], attempts, dueAt, reason } as const
-  if (yield* canMove(headers, move)) yield* moveEffect(move, now)
+  if (yield* canMove(log, move)) yield* moveEffect(move, now)
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */

@@ -38,6 +38,13 @@ export function* endOfLog(): Steps<number> {
 }
 const selectEnd = 'select coalesce(max(position), 0) as position from event'
 
+/** When the owner was erased last; empty if never. */
+export function* readErasedAt(headers: HeaderReader, owner: string): Steps<Instant> {
+  const query = eventsOf(owner).where('event.type', '=', 'subject.erased').orderBy('event.version', 'desc')
+  const erased = yield* first(query.select(headerColumns).limit(1))
+  return erased ? headers.parse(erased).at : ''
+}
+
 /** The positions that one statement reads: more than `above`, up to and including `upTo`. */
 export interface PositionWindow {
   readonly above: number
@@ -98,7 +105,19 @@ export const logPageRows = 1_000
 
 /** Reads one page of the log in order of position. */
 export function* readPage<R extends RecordedEvent>(headers: HeaderReader, filter: ReadFilter): Steps<R[]> {
-  return (yield* readHeaders(filter)).map(stored => readAsked<R>(headers, filter, stored))
+  const page = (yield* readHeaders(filter)).map(stored => readAsked<R>(headers, filter, stored))
+  if (filter.stream !== undefined && !filter.types && !filter.exceptTypes) checkGapless(page, filter)
+  return page
+}
+
+/** Checks that no event of a stream is missing between others: its row may name another stream. */
+function checkGapless(page: readonly RecordedEvent[], { fromVersion, after, backward = false }: ReadFilter): void {
+  const step = backward ? -1 : 1
+  let expected = (after === undefined && fromVersion) || page[0]?.version
+  for (const { version, position, stream } of page) {
+    if (version !== expected) throw new DamagedEvent(`the one before it in "${stream}" is missing`, { position })
+    expected = version + step
+  }
 }
 
 /** Reads an event. The columns that found it have no tag, so the event itself must be one that the filter asks for. */

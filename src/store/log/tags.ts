@@ -22,6 +22,11 @@ export class Tags {
     return this.#keyring.tag(`head\0${size}\0${root}`)
   }
 
+  /** The tag of a stream: its number, and the version of its last event. Without it, events could be moved away. */
+  ofStream(name: string, key: number, version: number): string {
+    return this.#keyring.tag(`stream\0${name}\0${key}\0${version}`)
+  }
+
   /** The tag of a value in the keyed index, bound to the digest that it is found by. */
   ofEntry(kind: string, digest: Uint8Array, value: string): string {
     return this.#keyring.tag(`index\0${kind}\0${Buffer.from(digest).toString('hex')}\0${value}`)

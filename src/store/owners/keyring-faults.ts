@@ -5,7 +5,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
-import { endOfLog, eventsOf, headerColumns } from '../log/read.ts'
+import { endOfLog, readErasedAt } from '../log/read.ts'
 
 /** An erasure missing in the log, which was restored from an earlier backup together with the person's data. */
 export interface LostErasure {
@@ -45,13 +45,6 @@ const namedMax = 20
 export function* findLengthFault({ size }: Pick<Keyring, 'size'>): Steps<string | undefined> {
   const end = yield* endOfLog()
   return end < size ? `it has ${end} events, and had ${size} when its keyring was written` : undefined
-}
-
-/** When the owner was erased last; empty if never. */
-function* readErasedAt(headers: HeaderReader, owner: string): Steps<Instant> {
-  const query = eventsOf(owner).where('event.type', '=', 'subject.erased').orderBy('event.version', 'desc')
-  const erased = yield* first(query.select(headerColumns).limit(1))
-  return erased ? headers.parse(erased).at : ''
 }
 
 /**

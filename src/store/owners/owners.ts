@@ -8,7 +8,7 @@ import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
-import type { HeaderReader } from '../log/header.ts'
+import { damagedLogError, type HeaderReader } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
 import type { Tags } from '../log/tags.ts'
 import { type AgedPage, findPresent, type PartPlace, readAgedParts } from '../parts/parts.ts'
@@ -175,8 +175,10 @@ function* beginEpoch(
   erasure?: ErasureToRemember,
 ): Steps<void> {
   const head = yield* first(db.selectFrom('head').select('epoch_since'))
+  const size = yield* endOfLog()
+  if (head && head.epoch_since > size)
+    throw damagedLogError(`The log has ${size} events, and its epoch is said to have begun at ${head.epoch_since}`)
   if (!head || head.epoch_since < since) {
-    const size = yield* endOfLog()
     const epoch = keyring.beginEpoch(prepared, size)
     yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }))
   }

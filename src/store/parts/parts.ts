@@ -4,7 +4,7 @@ import type { Instant, Json, PartAddress, PartMark } from '../../vocabulary/mess
 import { parsePartAddress } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import type { HeaderReader, StoredHeader } from '../log/header.ts'
+import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { eventsOf, headerColumns, positionBefore } from '../log/read.ts'
 
 /** The position of a part's event, and the part's name. */
@@ -73,6 +73,13 @@ const pageParts = 500
 /** Most parts may be of other kinds, so a page is also bounded by positions: a long scan would block other work. */
 const pagePositions = 5_000
 
+/** The row of a part has no tag: under another owner's name, a hold would not cover it. */
+function checkOwner(headers: HeaderReader, part: StoredHeader & AgedPart): void {
+  const marks: readonly PartMark[] = headers.parse(part).parts ?? []
+  if (marks.some(({ name, owner }) => name === part.name && owner === part.owner)) return
+  throw new DamagedEvent(`the owner of its part "${part.name}" was changed`, { position: part.position })
+}
+
 /** Reads a page of the parts of some kinds (`<type>/<name>`), of events recorded before an instant, in order. */
 export function* readAgedParts(
   headers: HeaderReader,
@@ -89,6 +96,7 @@ export function* readAgedParts(
       .innerJoin('stream', 'stream.key', 'event.stream')
       .innerJoin('owner_key', 'owner_key.key', 'part.owner')
       .select(['part.position', 'part.name', 'stream.name as stream', 'event.version', 'owner_key.owner'])
+      .select(['event.header', 'event.tag'])
       .where(isAfterPart(last))
       .where('part.position', '<=', end)
       .where(sql<string>`event.type || '/' || part.name`, 'in', kinds)
@@ -96,6 +104,7 @@ export function* readAgedParts(
       .orderBy('part.name')
       .limit(pageParts),
   )
+  for (const part of parts) checkOwner(headers, part)
   const final = parts.length === pageParts ? parts.at(-1) : undefined
   if (final) return { parts, next: { position: final.position, name: final.name } }
   return end < until ? { parts, next: { position: end + 1, name: '' } } : { parts }

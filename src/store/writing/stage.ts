@@ -16,6 +16,7 @@ import {
 } from '../ledger/ledger.ts'
 import { writeHead } from '../log/head.ts'
 import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
+import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
 import type { Tree } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
@@ -32,7 +33,7 @@ import {
 
 /** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
 export class Batch {
-  readonly streams: { readonly key: number; readonly name: string }[] = []
+  readonly streams = new Map<string, ChangedStream>()
   readonly owners: KnownOwner[] = []
   readonly events: StagedEvent[] = []
   readonly effects: unknown[][] = []
@@ -51,7 +52,7 @@ export class Batch {
 
   /** Writes everything but the views and their checkpoints. */
   *write(tags: Tags, tree: Tree, recents: RecentDigests): Steps<void> {
-    yield* each(insertStream, this.streams, ({ key, name }) => [key, name])
+    yield* writeStreamEnds(tags, [...this.streams.values()])
     yield* each(insertOwner, this.owners, ownerRow)
     yield* each(insertEvent, this.events, eventRow)
     yield* each(insertPart, this.events.flatMap(partRows), row => row)
@@ -113,7 +114,6 @@ export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
   return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
 }
 
-const insertStream = 'insert into stream (key, name) values (?, ?)'
 const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
 const insertEvent = `insert into event (position, stream, version, type, header, leaf, tag)
   values (?, ?, ?, ?, ?, ?, ?)`
@@ -160,7 +160,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
   }
   const streams = new Map<string, StreamPlacement>()
   for (const { stream, expect, isNew } of input.streams) {
-    const found = cache.streams.get(stream) ?? (isNew ? undefined : yield* cache.readStream(stream))
+    const found = cache.streams.get(stream) ?? (isNew ? undefined : yield* cache.readStream(context.tags, stream))
     if (!isExpected(expect, found?.version))
       return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
     streams.set(stream, { found, key: found?.key ?? 0, version: found?.version ?? 0 })
@@ -173,7 +173,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
     for (const part in parts) {
       const name = parts[part]?.owner ?? ''
       if (owners.has(name)) continue
-      const owner = (yield* cache.findOwner(name)) ?? cache.newOwner(name, context.vault)
+      const owner = (yield* cache.findOwner(context.headers, name)) ?? cache.newOwner(name, context.vault)
       owners.set(name, owner)
       if (owner.isErased === 1) isErased = true
     }
@@ -183,7 +183,9 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
   const { destroys } = input
   const person = destroys?.person
-  const erased = person && (yield* cache.findOwner(person.owner))
+  const erased = person && (yield* cache.findOwner(context.headers, person.owner))
+  // The key of somebody else may have been put under this name.
+  if (erased && erased.epoch > 0) context.vault.checkOwnerKey(erased)
   const appended = stageEvents(context, isErased ? withoutDigests(input) : input, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (person && erased) cache.owners.set(erased.owner, erasedOwner(erased, person))
@@ -211,14 +213,15 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
     }
   }
   const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
-  if (moves && (isMoved || !(yield* canMove(context.headers, moves)))) {
+  if (moves && (isMoved || !(yield* canMove(context, moves)))) {
     return `the effect "${moves.effect}" has changed meanwhile`
   }
   const person = destroys?.person
   if (person && (yield* isSurveyOutdated(context.headers, person, batch.events)))
     return 'an event of the person was recorded meanwhile'
   if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
-  if (concerns && (yield* cache.findOwner(concerns))?.isErased === 1) return 'the data subject was erased meanwhile'
+  if (concerns && (yield* cache.findOwner(context.headers, concerns))?.isErased === 1)
+    return 'the data subject was erased meanwhile'
   return undefined
 }
 
@@ -245,7 +248,7 @@ function stageEvents(
   }
   for (const [name, { found, key, version }] of streams) {
     if (version === (found?.version ?? 0)) continue
-    if (!found) batch.streams.push({ key, name })
+    batch.streams.set(name, { key, name, version, isNew: batch.streams.get(name)?.isNew ?? !found })
     cache.streams.set(name, { key, version })
   }
   for (const [name, owner] of owners) {

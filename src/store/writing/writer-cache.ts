@@ -2,15 +2,14 @@ import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
-import type { HeaderReader } from '../log/header.ts'
-import { timeAt } from '../log/read.ts'
+import { damagedLogError, type HeaderReader } from '../log/header.ts'
+import { readErasedAt, timeAt } from '../log/read.ts'
+import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
+import type { Tags } from '../log/tags.ts'
 import type { Tree } from '../log/tree.ts'
 
-/** A stream in the writer's cache: its number and its version. */
-export interface KnownStream {
-  readonly key: number
-  version: number
-}
+/** A stream in the writer's cache. */
+export type KnownStream = StreamEnd
 
 /** An owner's key with its number. An erased owner never gets a new key. */
 export type KnownOwner = OwnerKey & {
@@ -60,17 +59,20 @@ export class WriterCache {
   }
 
   /** Reads a stream into the cache; `undefined` when it does not exist. */
-  *readStream(name: string): Steps<KnownStream | undefined> {
-    const found = yield* first<KnownStream>({ sql: selectStream, parameters: [name] })
+  *readStream(tags: Tags, name: string): Steps<KnownStream | undefined> {
+    const found = yield* readStreamEnd(tags, name)
     if (found) this.streams.set(name, found)
     return found
   }
 
   /** Finds an owner's key, and reads it into the cache; `undefined` when the owner has none yet. */
-  *findOwner(owner: string): Steps<KnownOwner | undefined> {
+  *findOwner(headers: HeaderReader, owner: string): Steps<KnownOwner | undefined> {
     const known = this.owners.get(owner)
     if (known) return known
     const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
+    // The mark has no tag, and what belongs to an erased person is not kept.
+    if (found?.isErased === 1 && (yield* readErasedAt(headers, owner)) === '')
+      throw damagedLogError(`The key of "${owner}" is marked as erased, and no event says so`)
     if (found) this.owners.set(owner, found)
     return found
   }
@@ -96,8 +98,6 @@ const emptyHead: WriterHead = { views: '', epoch: 1, stream: 0, owner: 0 }
 
 const selectHead = `select views, epoch, (select max(key) from stream) as stream,
   (select max(key) from owner_key) as owner from head`
-const selectStream = `select key, (select max(version) from event where event.stream = stream.key) as version
-  from stream where name = ?`
 const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key
   where owner = ?`
 

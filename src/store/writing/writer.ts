@@ -19,8 +19,8 @@ export interface WriterParts {
   readonly vault: Vault
   readonly headers: HeaderReader
   readonly tags: Tags
-  /** Checks that the end of the log, after a position, was written with its keys. */
-  readonly checkTail: (end: LogEnd, after: number) => Steps<void>
+  /** Checks what another process has written: that it has the keys of the log, and changed no table. */
+  readonly checkForeign: (end: LogEnd, after: number) => Steps<void>
   /** Updates the views, in the transaction of the events. */
   readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
   readonly onCommitted: (position: number) => void
@@ -200,7 +200,7 @@ export class Writer {
     const value = Object.values(row ?? {})[0]
     if (!this.#cache || value !== this.#foreignWrites) {
       const tree = yield* Tree.load(yield* endOfLog())
-      yield* this.#parts.checkTail({ size: tree.size, root: tree.root() }, this.checked)
+      yield* this.#parts.checkForeign({ size: tree.size, root: tree.root() }, this.checked)
       this.checked = tree.size
       this.#cache = yield* WriterCache.load(this.#parts.headers, tree)
       this.recents.markStale()

@@ -79,3 +79,36 @@ test('a long tail begins at the newest checkpoint, which the keys must have sign
   file.prepare('update checkpoint set note = ?').run(note.replace(/\n704\n/, '\n703\n'))
   await expect(append(store)).rejects.toThrow('contradicts the log')
 })
+
+test('a trigger that somebody adds while engines run stops the next append', async () => {
+  const { store, file } = await given(3)
+  await append(store)
+  file.exec('create trigger silent before insert on part begin select raise(ignore); end')
+  await expect(append(store)).rejects.toThrow('it has a foreign trigger "silent"')
+  file.exec('drop trigger silent')
+  expect(await append(store)).toMatchObject({ status: 'appended' })
+})
+
+test('events that are moved out of a stream, or its end, are noticed when the stream is written', async () => {
+  const { path, store, file, edit } = await given(3)
+  await store.append(appendOf('token-y', 'none', [{}, {}, {}]))
+  edit(() => file.exec('update event set stream = 1, version = 100 where version = 2 and position = 6'))
+  await expect(store.read({ stream: 'token-y' })).rejects.toThrow('the one before it in "token-y" is missing')
+  await store.close()
+  edit(() => file.exec("update stream set version = 1 where name = 'token-y'"))
+  const again = await openStore({ path })
+  const { code } = await again.append(appendOf('token-y', 1)).catch(error => error)
+  expect(code).toBe('CORRUPT')
+})
+
+test('a key that is marked as erased without an event, or bears the name of another, is not used or destroyed', async () => {
+  const { path, store, file } = await given(3)
+  const parts = (owner: string) => ({ parts: { note: { owner, value: 'x' } } })
+  await store.append(appendOf('token-y', 'none', [parts('subject-a'), parts('subject-b')]))
+  await store.close()
+  file.exec("update owner_key set is_erased = 1 where owner = 'subject-a'")
+  const again = await openStore({ path })
+  await expect(again.append(appendOf('token-z', 'none', [parts('subject-a')]))).rejects.toThrow('no event says so')
+  file.exec('update head set epoch_since = 1000000')
+  await expect(again.owners.rotate(1)).rejects.toThrow('its epoch is said to have begun at 1000000')
+})

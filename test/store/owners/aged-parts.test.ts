@@ -16,7 +16,7 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
   await (await openAverba({ store, schedules: false })).close()
   const database = new Sqlite(store)
   database.pragma('foreign_keys = off')
-  database.exec(`insert into stream (key, name) values (1000, 'validation-x');
+  database.exec(`insert into stream (key, name, version, tag) values (1000, 'validation-x', 1, '');
     insert into owner_key (key, owner, epoch, wrapped, commitment) values (1000, 'subject-1', 1, x'00', x'00')`)
   const event = database.prepare(
     "insert into event (position, stream, version, type, header, leaf, tag) values (?, 1000, ?, 'validation.requested', ?, x'00', '')",
@@ -24,8 +24,9 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
   const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
   database.transaction(() => {
     for (let position = 2; position <= events; position++) {
-      event.run(position, position, JSON.stringify({ at, position }))
       const names = positions.has(position) ? ['reason', 'claims'] : ['note']
+      const parts = names.map(name => ({ name, owner: 'subject-1' }))
+      event.run(position, position, JSON.stringify({ at, position, parts }))
       for (const name of names) part.run(position, name, Buffer.alloc(1))
     }
   })()
