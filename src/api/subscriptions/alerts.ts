@@ -29,6 +29,7 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
   const { clock, log, options, store } = context
   const isConcerned = options.portal !== undefined || options.receiver !== undefined
   let loggedKeys: ReadonlySet<string> = new Set()
+  let lastRead: PortalReadings = { version: 0, first: undefined, readings: [] }
 
   /** Checks the subscriptions, for `health()`; `undefined` when neither portal nor receiver is configured. */
   async function check(): Promise<CheckResult | undefined> {
@@ -75,10 +76,8 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     listed: Recorded<'portal.listed'> | undefined,
     now: number,
   ): Promise<SubscriptionAlert[]> {
-    const [first] = await store.read({ stream: portalStream, limit: 1 })
+    const { first, readings } = await readPortal()
     if (!first) return []
-    const newest = { types: ['portal.failuresListed'], backward: true, limit: readingsMax } as const
-    const readings = await store.read({ stream: portalStream, ...newest })
     return [
       ...stalenessAlerts('subscriptions', listed ?? first, now),
       ...stalenessAlerts('failure records', readings[0] ?? first, now),
@@ -86,7 +85,24 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     ]
   }
 
+  /** Reads the first request and the newest readings of failures, once for as long as the portal's stream stays. */
+  async function readPortal(): Promise<PortalReadings> {
+    const version = await store.lastVersion(portalStream)
+    if (lastRead.version === version) return lastRead
+    const [first] = await store.read({ stream: portalStream, limit: 1 })
+    const newest = { types: ['portal.failuresListed'], backward: true, limit: readingsMax } as const
+    lastRead = { version, first, readings: await store.read({ stream: portalStream, ...newest }) }
+    return lastRead
+  }
+
   return { check, logNew }
+}
+
+interface PortalReadings {
+  /** The last version of the stream when it was read. */
+  readonly version: number
+  readonly first: Recorded | undefined
+  readonly readings: readonly Recorded<'portal.failuresListed'>[]
 }
 
 function isAtPortal(row: SubscriptionRow): boolean {

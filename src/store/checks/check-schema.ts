@@ -21,8 +21,8 @@ const ours = new Map(
 export const schemaAdvice = 'Find out who changed the file, then drop what is foreign, or restore a backup beside it'
 
 /**
- * Checks that a SQLite file has the tables, indexes and guards of averba, and no trigger or view of others: a trigger
- * changes what is written, and a dropped guard lets events be changed.
+ * Checks that a SQLite file has the tables, indexes and guards of averba, and no trigger or view of others on them: a
+ * trigger changes what is written, and a dropped guard lets events be changed.
  *
  * @throws {AverbaError} `CORRUPT`
  */
@@ -48,10 +48,16 @@ export function* findSchemaFaults(): Steps<string[]> {
     return plain(entry.sql ?? '') === statement ? [] : `its ${entry.type} "${name}" was changed`
   })
   const foreign = found.flatMap(({ type, name, table, sql }) => {
-    const mayBe = ours.has(name) || type === 'table' || (type === 'index' && (sql === null || !ours.has(table)))
+    const mayBe =
+      ours.has(name) || type === 'table' || sql === null || !concernsOurs(table, type === 'index' ? '' : sql)
     return mayBe ? [] : `it has a foreign ${type} "${name}"`
   })
   return [...missing, ...foreign]
+}
+
+/** Whether an index, trigger or view is on a table of ours, or names one. */
+function concernsOurs(table: string, sql: string): boolean {
+  return [table, ...(sql.toLowerCase().match(/\w+/g) ?? [])].some(word => ours.has(word))
 }
 
 function kindOf(statement: string): string {
