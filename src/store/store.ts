@@ -34,7 +34,7 @@ import {
 } from './ledger/ledger.ts'
 import { type Lease, Secrets } from './ledger/secrets.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
-import { type LogPage, type ReadFilter, readAt, readOrSearch, readWithEnd } from './log/read.ts'
+import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
 import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
 import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
@@ -193,6 +193,18 @@ export class Store<E extends EventMap = EventMap> {
   /** Reads a page of the log. With `types`, the events are a union of these. */
   read<T extends string = TypeIn<E>>(filter: ReadFilter<T>): Promise<RecordedIn<E, T>[]> {
     return readOrSearch(this.#connection, this.headers, filter)
+  }
+
+  /** Reads a page of a stream, with the version of its last event at that moment. */
+  readToEnd<T extends string = TypeIn<E>>(
+    filter: ReadFilter<T> & { readonly stream: string },
+  ): Promise<{ events: RecordedIn<E, T>[]; last: number }> {
+    const { headers } = this
+    const tags = this.#tags
+    return this.#connection.read(function* () {
+      const last = (yield* readStreamEnd(tags, filter.stream))?.version ?? 0
+      return { events: yield* readPage<RecordedIn<E, T>>(headers, filter), last }
+    })
   }
 
   readAt(position: number): Promise<RecordedIn<E> | undefined> {

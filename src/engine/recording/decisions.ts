@@ -133,20 +133,21 @@ export class Decisions {
       isOutdated: false,
       pendingState: { ...from.pendingState, state: applyPending(machine, from.pendingState), pending: [] },
     }
-    // Read first: a version read later may be that of an event which the pages below did not have.
-    const last = await this.#store.lastVersion(stream)
-    const readOn = async (filter: { limit: number; exceptTypes?: readonly string[] }) => {
-      const page = await this.#store.read({ stream, fromVersion: loaded.version + 1, ...filter })
+    const evolve = (page: readonly RecordedEvent[]) => {
       for (const event of page) {
         const { version, position } = event
         const state = machine.evolve(loaded.pendingState.state, event)
         const lastChangePosition = machine.isSilent(event) ? loaded.pendingState.lastChangePosition : position
         loaded = { pendingState: { state, pending: [], lastChangePosition }, version }
       }
-      return page.length === filter.limit
+      return page.length
     }
-    if (await readOn({ limit: shortRows })) {
-      while (await readOn({ limit: logPageRows, exceptTypes: machine.skippedInReplay })) await yieldToEventLoop()
+    const readOn = () => ({ stream, fromVersion: loaded.version + 1 })
+    const { events, last } = await this.#store.readToEnd({ ...readOn(), limit: shortRows })
+    if (evolve(events) === shortRows) {
+      const longPage = () => this.#store.read({ ...readOn(), exceptTypes: machine.skippedInReplay })
+      while (evolve(await longPage()) === logPageRows) await yieldToEventLoop()
+      // A version that was read later could be that of an event which the pages did not have.
       if (last > loaded.version) loaded = { ...loaded, version: last }
     }
     if (loaded.version < last) throw damagedLogError(`The last events of "${stream}" are missing`)
