@@ -238,6 +238,22 @@ test('database drivers are loaded on first use', () => {
   expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
 })
 
+test('only tools that run without the keyring, and checks that look at tags themselves, read headers without tags', () => {
+  const readers = files.filter(({ text }) => /\b(?:parseHeader|untaggedHeaders)\b/.test(text)).map(file => file.path)
+  expect(readers).toEqual([
+    ...['api/health/examine.ts', 'operations/replay.ts'],
+    ...['check-index.ts', 'check-ledger.ts', 'diagnose.ts', 'verify-store.ts'].map(name => `store/checks/${name}`),
+    ...['store/files/export-log.ts', 'store/files/restore.ts', 'store/log/facts.ts', 'store/log/header.ts'],
+  ])
+  const made = files.filter(({ text }) => /new HeaderReader\(/.test(text)).map(file => file.path)
+  expect(made).toEqual([
+    'api/health/examine.ts',
+    'store/checks/check-store.ts',
+    'store/log/header.ts',
+    'store/store.ts',
+  ])
+})
+
 test('the sources contain no TODO comments', () => {
   const wrong = files.filter(file => /\b(TODO|FIXME|XXX|HACK)\b/.test(file.text)).map(file => file.path)
   expect(wrong).toEqual([])

@@ -15,7 +15,7 @@ type ServiceCheck = ServiceName | 'clock'
 /** The result of one check. */
 export interface CheckResult {
   readonly ok: boolean
-  /** What was found, without personal data, and what to do when it is not ok. */
+  /** What was found, without personal data, and what to do when it is not ok. Of an answer, long numbers are masked. */
   readonly detail: string
   readonly daysLeft?: number
 }

@@ -196,7 +196,7 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /** Reads a page of a stream, with the version of its last event at that moment. */
-  readToEnd<T extends string = TypeIn<E>>(
+  readStream<T extends string = TypeIn<E>>(
     filter: ReadFilter<T> & { readonly stream: string },
   ): Promise<{ events: RecordedIn<E, T>[]; last: number }> {
     const { headers } = this

@@ -288,10 +288,11 @@ export async function createKeyringFile(path: string, entropy: Entropy, keys?: K
  */
 export async function openKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
   const file = readKeyringFile(path)
-  const holder = file.root === undefined ? (file.holder ?? file.id) : 'none: it holds its own root key'
+  const holder = file.root === undefined ? (file.holder ?? file.id) : undefined
   if (keys && holder !== keys.id) {
     const cannot = `Cannot open the keyring "${path}": it is under another root key`
-    throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `Pass the keys with id ${holder} instead of ${keys.id}` })
+    const hint = holder === undefined ? 'Pass no keys: it holds its root key' : `Pass the keys with id ${holder}`
+    throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `${hint} instead of ${keys.id}` })
   }
   if (!keys && file.root === undefined) {
     throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not hold its root key`, {

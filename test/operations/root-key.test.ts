@@ -166,7 +166,7 @@ test('averba change-root-key takes both keys from variables', async () => {
   const { out, code } = await averba(
     ...['change-root-key', store, '--root-key-from', variable, '--new-root-key-from', `${variable}_NEW`],
   )
-  expect([code, out]).toEqual([0, expect.stringMatching(/^The root key is now held by keys_\w{20}\.$/m)])
+  expect([code, out]).toEqual([0, expect.stringMatching(/now opens with the root key keys_\w{20} only\.$/m)])
   expect((await averba('rebuild', store, '--root-key-from', variable)).code).not.toBe(0)
   expect((await averba('rebuild', store, '--root-key-from', `${variable}_NEW`)).code).toBe(0)
 })

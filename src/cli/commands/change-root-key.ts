@@ -22,7 +22,10 @@ export const changeRootKeyCommand = defineCommand({
   async run(_, { rootKeyFrom: rootKey, newRootKeyFrom: newRootKey }, store) {
     await changeRootKey({ store, ...(rootKey && { rootKey }), ...(newRootKey && { newRootKey }) })
     const rootKeyId = newRootKey?.id ?? null
-    const where = rootKeyId === null ? `${store}.keys` : rootKeyId
-    return { result: { rootKeyId }, lines: [`The root key is now held by ${where}.`], code: exitCodes.done }
+    const line =
+      rootKeyId === null
+        ? `${store}.keys now holds its own root key.`
+        : `${store}.keys now opens with the root key ${rootKeyId} only.`
+    return { result: { rootKeyId }, lines: [line], code: exitCodes.done }
   },
 })

@@ -143,7 +143,7 @@ export class Decisions {
       return page.length
     }
     const readOn = () => ({ stream, fromVersion: loaded.version + 1 })
-    const { events, last } = await this.#store.readToEnd({ ...readOn(), limit: shortRows })
+    const { events, last } = await this.#store.readStream({ ...readOn(), limit: shortRows })
     if (evolve(events) === shortRows) {
       const longPage = () => this.#store.read({ ...readOn(), exceptTypes: machine.skippedInReplay })
       while (evolve(await longPage()) === logPageRows) await yieldToEventLoop()

@@ -165,6 +165,11 @@ function toPostgres(statement: string): string {
     .replaceAll(' text', ' text collate "C"')
 }
 
+/** The names of the tables of the log and its ledger. */
+export const tableNames: readonly string[] = createTables('sqlite').flatMap(
+  statement => /^create table (\w+)/.exec(statement)?.[1] ?? [],
+)
+
 /** Guards against accidental edits of events. Somebody who owns the file can drop the triggers. */
 function appendOnlyTriggers(): string[] {
   return ['update', 'delete'].map(

@@ -4,6 +4,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
 import { applicationId, readTablesVersion } from './migrations.ts'
+import { tableNames } from './schema.ts'
 import { loadSqlite, requiredPragmas } from './sqlite.ts'
 import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
 
@@ -55,12 +56,10 @@ export class Snapshot {
           })
         }
         // A view in the place of a table could compute for ever.
-        const replaced = database
-          .prepare("select name from sqlite_schema where type = 'view' and name in ('event', 'part', 'checkpoint')")
-          .pluck()
-          .get()
+        const found = database.prepare<[], string>("select name from sqlite_schema where type = 'view'").pluck().all()
+        const replaced = tableNames.find(name => found.includes(name))
         if (replaced !== undefined)
-          throw new AverbaError('CORRUPT', `Cannot open "${displayName}": it has the view "${replaced}"`, {
+          throw new AverbaError('CORRUPT', `Cannot open "${displayName}": its view "${replaced}" was changed`, {
             hint: 'Find out who changed the file, and restore a backup beside it',
           })
         for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)

@@ -97,14 +97,14 @@ interface TaggedLog {
 /**
  * Reports whether an effect still is in the state that a move requires.
  *
- * @throws {DamagedEvent} when the move begins an attempt, and the log says that the effect has ended
+ * @throws {DamagedEvent} when the move begins an attempt, and the log gives the effect another state
  */
 export function* canMove(log: TaggedLog, move: EffectMove): Steps<boolean> {
   const { effect, to, from, attempts, lease } = move
   const row = yield* findRow(effect)
   if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
   if (lease !== undefined && !isClaimable(row, lease)) return false
-  if (to === 'started') yield* checkOpenInLog(log, row)
+  if (to === 'started') yield* checkStateInLog(log, row)
   return true
 }
 
@@ -208,12 +208,12 @@ export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): S
 }
 
 /**
- * Checks that the log, too, says that a call is open: its row has no tag, and who can write the file could make a call
- * due again that has ended or is in doubt.
+ * Checks that the log gives a call the same state: its row has no tag, and who can write the file could make a call due
+ * again that has ended, is in doubt, or was on its way when a process died. Every attempt that gets an event is in it.
  *
- * @throws {DamagedEvent} when the log says that it ended, or is not complete
+ * @throws {DamagedEvent} when the log gives it another state, or is not complete
  */
-function* checkOpenInLog(log: TaggedLog, row: EffectRow): Steps<void> {
+function* checkStateInLog(log: TaggedLog, row: EffectRow): Steps<void> {
   const { position, name, version } = row
   const call = { id: effectIdOf(row), type: row.type, position }
   const later = yield* readGapless(log, name, version + 1)
@@ -221,8 +221,8 @@ function* checkOpenInLog(log: TaggedLog, row: EffectRow): Steps<void> {
   let state: EffectState = 'pending'
   for (const event of [...later, ...ofCall].sort((a, b) => a.position - b.position))
     state = stateAfter(event, call, state)
-  if (openStates.has(state)) return
-  throw new DamagedEvent(`a call of its own is due in the ledger, and ${state} in the log`, { position })
+  if (state === row.state) return
+  throw new DamagedEvent(`a call of its own is ${row.state} in the ledger, and ${state} in the log`, { position })
 }
 
 /** Reads the events of a stream from a version on: all up to its end. */
@@ -247,8 +247,6 @@ function stateAfter(
   if (event.moves?.effect === id) return event.moves.to
   return event.resolves?.effect === type && state === 'unknown' ? event.resolves.as : state
 }
-
-const openStates: ReadonlySet<EffectState> = new Set(['pending', 'started', 'deferred'])
 
 /** An attempt at an effect: `attempts` includes it. */
 export type EffectAttempt = Pick<PendingEffect, 'id' | 'attempts'>

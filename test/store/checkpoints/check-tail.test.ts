@@ -5,7 +5,7 @@ import { closeAtEnd } from '../../support/close-at-end.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { withoutGuards } from '../../support/use-database.ts'
-import { appendOf } from '../append-of.ts'
+import { appendOf, at } from '../append-of.ts'
 
 /** An open log of some events, and access to its file. */
 async function given(events: number) {
@@ -111,4 +111,36 @@ test('a key that is marked as erased without an event, or bears the name of anot
   await expect(again.append(appendOf('token-z', 'none', [parts('subject-a')]))).rejects.toThrow('no event says so')
   file.exec('update head set epoch_since = 1000000')
   await expect(again.owners.rotate(1)).rejects.toThrow('its epoch is said to have begun at 1000000')
+  file.exec(`update owner_key set is_erased = 0, owner = 'x' || owner;
+    update owner_key set owner = case owner when 'xsubject-a' then 'subject-b' else 'subject-a' end`)
+  const nothing = { indexEntries: [], commands: [], streams: [], keepsKey: false, kept: [] }
+  const person = { owner: 'subject-a', subject: 'a', until: 9, ...nothing }
+  const erasing = again.append(appendOf('token-y', 'any', [{}], { destroys: { parts: [], person } }))
+  await expect(erasing).rejects.toMatchObject({ code: 'CORRUPT' })
+  expect(file.prepare('select count(*) from owner_key where epoch > 0').pluck().get()).toBe(2)
+})
+
+test('a part whose row names another owner is not found for destruction', async () => {
+  const { store, file } = await given(3)
+  const parts = (owner: string) => ({ parts: { note: { owner, value: 'x' } } })
+  await store.append(appendOf('token-y', 'none', [parts('subject-a'), parts('subject-b')]))
+  const find = () => store.owners.agedParts(['bench.done/note'], '2040-01-01T00:00:00.000Z', { position: 0, name: '' })
+  expect((await find()).parts).toHaveLength(2)
+  file.exec('update part set owner = (select max(key) from owner_key)')
+  await expect(find()).rejects.toThrow('the owner of its part "note" was changed')
+})
+
+test('a call that was on its way when its process died is not due again because its row says so', async () => {
+  const { store, file } = await given(3)
+  const due = Date.parse(at) + 1
+  const effects = [{ type: 'service.pay', data: {} }]
+  const { position } = (await store.append(appendOf('token-y', 'none', [{ effects }]))) as { position: number } // It is appended.
+  const attempt = async () => {
+    const found = await store.findClaimable('token-y/1/0', due)
+    if (!found) throw new TypeError('It is not due')
+    return store.append(appendOf(`effect-${position}-0`, 'any', [{}], { moves: store.addLease(found.move) }))
+  }
+  expect(await attempt()).toMatchObject({ status: 'appended' })
+  file.exec("update effect set state = 'pending', attempts = 0, lease_owner = null, lease_until = null")
+  await expect(attempt()).rejects.toThrow('is pending in the ledger, and started in the log')
 })

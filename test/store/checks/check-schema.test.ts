@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { examine } from '../../../src/index.ts'
+import { diagnoseStore, examine, verifyLog } from '../../../src/index.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -50,4 +50,12 @@ test('tables and indexes of the host beside ours are let be', async () => {
   const store = await givenChanged('create table mine (a); create index mine_a on mine (a)')
   await openEngine({ store })
   expect((await examine({ store })).checks.find(({ name }) => name === 'store')).toMatchObject({ ok: true })
+})
+
+test('a view in the place of a table is not read by what verifies or diagnoses a file', async () => {
+  const endless = 'with recursive n (i) as (select 1 union all select i + 1 from n) select i as position from n'
+  const store = await givenChanged(`alter table event rename to e; create view event as ${endless}`)
+  const refused = { code: 'CORRUPT', message: expect.stringContaining('its view "event" was changed') }
+  await expect(verifyLog({ store })).rejects.toMatchObject(refused)
+  await expect(diagnoseStore({ store })).rejects.toMatchObject(refused)
 })
