@@ -33,7 +33,8 @@ export interface TokenSource {
 
 /**
  * Sends an operation with the current token, and after a 401 once more with a newer one (document 2, section 5). A 401
- * means that the operation was not done, so a second one defers the call.
+ * of the service means that the operation was not done, so a second one defers the call. One of somebody else says
+ * nothing about that: it is the answer, unless the call is sent again.
  * @param sent - the personal data in the call: a code that quotes it is not repeated
  */
 export async function withToken(
@@ -49,7 +50,8 @@ export async function withToken(
   // The code may be the only reason given: the contract is blocked, or does not cover the service.
   const readCode = ({ redacted }: HttpAnswer) => storableCode(readProblem(401, redacted()), sent) ?? undefined
   const again = await resend(tokens, token.value, send, readCode, result.answer)
-  return again.status === 'unsent' || again.status === 'deferred' ? { ...again, isAnswered: true } : again
+  if (again.status !== 'unsent' && again.status !== 'deferred') return again
+  return isOwnForm(result.answer, 'validationService') ? { ...again, isAnswered: true } : result
 }
 
 async function resend(

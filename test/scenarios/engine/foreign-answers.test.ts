@@ -6,7 +6,8 @@ import { createAuthority, type IssuedCertificate } from '../../../src/simulation
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
-import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { isToken, isValidation, validate } from '../../support/open-validating.ts'
+import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
@@ -85,6 +86,23 @@ test('a validation that a gateway answers is unknown, never sent again, and its 
     ok: true,
     detail: expect.stringContaining('1 with an unknown outcome'),
   })
+})
+
+test('a validation that a gateway answers 401, with no other token to be had, is unknown and never sent again', async () => {
+  let sent = 0
+  const world = await openWorld({
+    async intercept(request, forward) {
+      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in: 3_600 })
+      if (!isValidation(request)) return forward(request)
+      sent += 1
+      return new Response('<html>401</html>', { status: 401 })
+    },
+  })
+  expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
+  await passTime(world, hourMs, 26)
+  expect(sent).toBe(1)
+  const [call] = await world.averba.effects.list({ state: 'unknown' })
+  expect(call).toMatchObject({ reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /) })
 })
 
 test('of readings that somebody else answers, the first answer in a row is kept, without the CPF', async () => {

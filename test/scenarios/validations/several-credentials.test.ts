@@ -30,7 +30,7 @@ function givenGateway() {
     const given = credentialsOf(request)
     if (isToken(request)) return issue(given.split(':')[0] ?? '')
     const isGood = [...living.values()].some(({ value, endsAt }) => value === given && endsAt > clock.now())
-    if (!isGood) return new Response('', { status: 401 })
+    if (!isGood) return Response.json({}, { status: 401 })
     paid.push(given)
     return Response.json({ nome: true })
   }
@@ -171,7 +171,7 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
       return Response.json({ access_token: current, expires_in: 3_600 })
     }
     const isGood = credentialsOf(request) === current
-    return isGood ? Response.json({ nome: true }) : new Response('', { status: 401 })
+    return isGood ? Response.json({ nome: true }) : Response.json({}, { status: 401 })
   }
   const processes = await Promise.all(urls.map(url => openValidating({ store, clock, fetch }, { url })))
   for (let call = 0; call < 50; call++) {
@@ -201,7 +201,7 @@ test('the secrets are read once, however many credentials were refused before', 
   const clock = new VirtualClock()
   const store = temporaryStore()
   let asked = 0
-  const fetch = async () => new Response('', { status: 401 })
+  const fetch = async () => Response.json({}, { status: 401 })
   const consumerSecret = async () => `segredo ${++asked > 0}`
   let most = 0
   for (let key = 0; key < 6; key++) {

@@ -215,7 +215,7 @@ test('processes with the old and the new secret share a token during the change'
     if (!isToken(request)) {
       if (credentialsOf(request) === state.token) return Response.json({ nome: true })
       state.refused += 1
-      return new Response('', { status: 401 })
+      return Response.json({}, { status: 401 })
     }
     state.asked += 1
     const isOver = state.isOldOver && credentialsOf(request).endsWith(':antigo')
@@ -369,7 +369,7 @@ test('a renewal that returns the rejected token waits until it ends, then tries 
     intercept: (request, forward) => {
       if (isValidation(request)) {
         tried += 1
-        return Promise.resolve(new Response('', { status: 401 }))
+        return Promise.resolve(Response.json({}, { status: 401 }))
       }
       if (!isToken(request)) return forward(request)
       asked += 1
@@ -469,7 +469,7 @@ test('a bearer token of the host is read again when it is refused, and otherwise
     intercept: async request => {
       if (credentialsOf(request) === 'novo') return Response.json({ nome: true })
       if (!state.isBehind) state.given = 'novo'
-      return new Response('', { status: 401 })
+      return Response.json({}, { status: 401 })
     },
   })
   const reason = 'CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer'

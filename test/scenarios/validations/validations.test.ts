@@ -185,7 +185,7 @@ test('a late 401 does not request a token again', async () => {
     intercept: async (request, forward) => {
       if (!isValidation(request)) return forward(request)
       if (++calls === 1) await late.promise
-      return new Response('', { status: 401 })
+      return Response.json({}, { status: 401 })
     },
   })
   const slow = validate(world.averba, 'slow')
