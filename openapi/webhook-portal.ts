@@ -58,7 +58,11 @@ const listSubscriptions: Operation = {
       schema: { type: 'boolean' },
     },
   ],
-  responses: { ...answered('The subscriptions.', listOf('AssinaturaListada')), ...notAuthenticated },
+  responses: {
+    ...answered('The subscriptions.', listOf('AssinaturaListada')),
+    '400': refused('`exibirInativos` is neither true nor false.'),
+    ...notAuthenticated,
+  },
 }
 
 const changeSubscription: Operation = {

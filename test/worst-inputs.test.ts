@@ -14,6 +14,7 @@ import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
 import { parseTlogProof } from '../src/proof/tlog-proof.ts'
 import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
 import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
+import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
 import { parseInstant } from '../src/vocabulary/instant.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
 import { holdsCpf, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
@@ -37,7 +38,8 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   readSubscribed: portal.readSubscribed,
   readList: portal.readList,
   readFailures: portal.readFailures,
-  holdsCredentials: portal.holdsCredentials,
+  holdsCredentials,
+  parseHttpsAddress,
   readToken: token.readToken,
   refusesCredentials: text => token.refusesCredentials({ status: 400, text }),
   readResult: text => readResult(text, { nome: 'a' } as Parameters<typeof readResult>[1]),

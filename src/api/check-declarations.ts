@@ -1,6 +1,6 @@
-import { holdsCredentials } from '../adapters/portal/protocol.ts'
-import { limits } from '../adapters/portal/wire.ts'
+import { charactersIn, limits } from '../adapters/portal/wire.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { holdsCredentials, parseHttpsAddress } from '../vocabulary/https-address.ts'
 import { holdsCpf } from '../vocabulary/tax-numbers.ts'
 
 interface Declarations {
@@ -13,8 +13,8 @@ export function checkDeclarations({ subscriptions = [], receiver }: Declarations
   const declared = new Set<string>()
   for (const { evento, endpoint = receiver?.publicUrl ?? '' } of subscriptions) {
     checkHoldsNoCpf(evento, endpoint)
-    if (evento === '' || evento.length > limits.evento) {
-      const wrong = `its evento must have 1 to ${limits.evento} characters`
+    if (!isHeaderText(evento) || charactersIn(evento) > limits.evento) {
+      const wrong = `its evento must have 1 to ${limits.evento} characters that a header can carry`
       throw subscriptionError(evento.slice(0, limits.evento), wrong)
     }
     checkEndpoint(evento, endpoint)
@@ -33,13 +33,18 @@ function checkHoldsNoCpf(evento: string, endpoint: string): void {
   }
 }
 
+/** The portal names the event in a header: Latin-1, without blanks at the ends. */
+function isHeaderText(text: string): boolean {
+  return /^[!-~\u00a1-\u00ff]([ -~\u00a0-\u00ff]*[!-~\u00a1-\u00ff])?$/.test(text)
+}
+
 /** HTTPS on port 443, at most 500 characters (section 4, rule 1). */
 function checkEndpoint(evento: string, endpoint: string): void {
-  const url = URL.parse(endpoint)
-  if (endpoint.length > limits.endpoint)
+  const url = parseHttpsAddress(endpoint)
+  if (charactersIn(endpoint) > limits.endpoint)
     throw subscriptionError(evento, `its endpoint is over ${limits.endpoint} characters`)
-  if (url?.protocol !== 'https:') throw subscriptionError(evento, 'its endpoint must be an https address')
   if (holdsCredentials(endpoint)) throw subscriptionError(evento, 'its endpoint contains a user name or a password')
+  if (!url) throw subscriptionError(evento, 'its endpoint must be an https address')
   if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Secret, type SecretSource } from '../adapters/credentials/secret.ts'
-import { holdsCredentials } from '../adapters/portal/protocol.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { holdsCredentials, parseHttpsAddress } from '../vocabulary/https-address.ts'
 
 /** What `averba init` writes of an option in its configuration. */
 interface Sample {
@@ -132,8 +132,8 @@ export const secret = accepted<SecretSource>(
 
 /** An https address without credentials. */
 export const httpsAddress = text
-  .refine(address => URL.parse(address)?.protocol === 'https:', { error: 'it is not an https address', abort: true })
-  .refine(address => !holdsCredentials(address), 'it contains a user name or a password')
+  .refine(address => !holdsCredentials(address), { error: 'it contains a user name or a password', abort: true })
+  .refine(address => parseHttpsAddress(address) !== undefined, 'it is not an https address')
 
 /** An https address that paths are appended to. */
 export const baseAddress = httpsAddress.refine(

@@ -398,7 +398,7 @@ export function consentContract(open: Open): void {
       for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`]) {
         for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
           const url = `${at.consentService}/consentimento/v1/${path}`
-          expect((await send(new Request(url, { method }))).status, `${method} ${path}`).toBe(404)
+          expect((await send(new Request(url, { method }))).status, `${method} ${path}`).toBe(405)
         }
       }
       expect(await read()).toBe(before)

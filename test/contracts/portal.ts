@@ -29,6 +29,17 @@ const notice = { evento, ...company, body: { numero: '26BR1' } }
 const brasilia = /^\d{2}-\d{2}-\d{4} \d{2}:\d{2}:\d{2}$/
 const list = assinaturaListadaSchema.array()
 const failureList = falhaSchema.array()
+/** What `URL` reads as an address of the host, and document 3 does not. */
+const onlyAlmostSecure = [
+  ...[`https:${host}/a`, `https:/${host}/a`, `https:///${host}/a`, ` https://${host}/a`, `https://${host}/a `],
+  ...[
+    `https:\\\\${host}\\a`,
+    `https://${host}/a\nb`,
+    `https://${host}/\ta`,
+    `https://ana@${host}/`,
+    `https://@${host}/`,
+  ],
+]
 /** An endpoint with a given number of characters. */
 const endpointOf = (length: number) => `https://${host}/`.padEnd(length, 'x')
 
@@ -104,7 +115,8 @@ export function portalContract(open: Open): void {
 
     test('on Subscribe the endpoint is a secure URL on port 443', async () => {
       const { post, listed } = await given()
-      for (const wrong of [`http://${host}/`, `https://${host}:8443/`, `http://${host}:443/`, 'receptor']) {
+      const insecure = [`http://${host}/`, `https://${host}:8443/`, `http://${host}:443/`, 'receptor']
+      for (const wrong of [...insecure, ...onlyAlmostSecure]) {
         expect((await post({ evento, endpoint: wrong })).status, wrong).toBe(422)
       }
       expect(await listed()).toEqual([])
@@ -133,12 +145,48 @@ export function portalContract(open: Open): void {
       }
     })
 
-    test('a second active subscription for an event is a 422', async () => {
-      const { post, subscribe } = await given()
+    test('a second active subscription for an event is a 422, on Subscribe and on Change', async () => {
+      const { post, put, subscribe } = await given()
       await subscribe()
-      const response = await post({ ...wanted, endpoint: `${endpoint}/2` })
-      expect(response.status).toBe(422)
-      expect(await response.json()).toMatchObject({ code: 'PLAT-ER9100' })
+      const id = await subscribe({ evento: 'outro' })
+      for (const response of [await post({ ...wanted, endpoint: `${endpoint}/2` }), await put(id, { id, ...wanted })]) {
+        expect(response.status).toBe(422)
+        expect(await response.json()).toMatchObject({ code: 'PLAT-ER9100' })
+      }
+      expect((await put(id, { id, ...wanted, evento: 'outro' })).status).toBe(200)
+    })
+
+    test('evento and keys that no header carries unchanged are a 422, on Subscribe and on Change', async () => {
+      const { post, put, subscribe, listed } = await given()
+      const id = await subscribe()
+      for (const wrong of ['€', 'a\rb', 'a\nb', ' a', 'a '])
+        for (const name of ['evento', 'chaveSecreta', 'chaveAutenticacao']) {
+          const body = { ...wanted, evento: 'outro', [name]: wrong }
+          expect((await post(body)).status, `${name} ${wrong}`).toBe(422)
+          expect((await put(id, { id, ...body })).status, `${name} ${wrong}`).toBe(422)
+        }
+      expect(await listed()).toMatchObject([wanted])
+    })
+
+    test('a listed row without keys can be sent back', async () => {
+      const { put, post, listed } = await given()
+      await post({ evento, endpoint })
+      const [row] = await listed()
+      expect((await put(row?.id ?? 0, row ?? {})).status).toBe(200)
+      expect(await listed()).toEqual([row])
+    })
+
+    test('other paths and methods are 404 and 405 in JSON, with Allow', async () => {
+      const { url, send } = await given()
+      const asked = async (method: string, path: string) => {
+        const response = await send(new Request(`${url}${path}`, { method, headers: portalHeaders }))
+        expect(await response.json()).toEqual({ code: expect.any(String), message: expect.any(String) })
+        return [response.status, response.headers.get('allow')]
+      }
+      expect(await asked('GET', '/outro/caminho')).toEqual([404, null])
+      expect(await asked('PATCH', '')).toEqual([405, 'POST, GET'])
+      expect(await asked('POST', '/1')).toEqual([405, 'PUT, DELETE'])
+      expect(await asked('POST', '/falhas')).toEqual([405, 'GET'])
     })
 
     test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
@@ -179,12 +227,13 @@ export function portalContract(open: Open): void {
     })
 
     test('the list has active subscriptions, and with exibirInativos=true deleted ones too', async () => {
-      const { subscribe, remove, listed } = await given()
+      const { subscribe, remove, listed, get } = await given()
       const [first, second] = [await subscribe(), await subscribe({ evento: 'outro' })]
       await remove(first)
       expect((await listed()).map(each => each.id)).toEqual([second])
       expect((await listed('?exibirInativos=false')).map(each => each.id)).toEqual([second])
       expect((await listed('?exibirInativos=true')).map(each => each.id)).toEqual([first, second])
+      for (const wrong of ['sim', 'TRUE', '1', '']) expect((await get(`?exibirInativos=${wrong}`)).status).toBe(400)
     })
 
     test('Change answers id, evento and endpoint, and no secrets', async () => {
@@ -206,7 +255,7 @@ export function portalContract(open: Open): void {
     test('on Change the endpoint is a secure URL on any port', async () => {
       const { put, subscribe, listed } = await given()
       const id = await subscribe()
-      for (const wrong of [`http://${host}/`, 'receptor']) {
+      for (const wrong of [`http://${host}/`, 'receptor', ...onlyAlmostSecure]) {
         expect((await put(id, { id, evento, endpoint: wrong })).status, wrong).toBe(422)
       }
       expect(await listed()).toMatchObject([{ endpoint }])
@@ -413,9 +462,8 @@ export function portalContract(open: Open): void {
     })
 
     test('an endpoint with two subscriptions for one event is notified once for each', async () => {
-      const { portal, received, subscribe, put, id } = await givenReceiver()
-      const second = await subscribe({ evento: 'outro' })
-      await put(second, { ...wanted, id: second })
+      const { portal, received, subscribe, id } = await givenReceiver({}, { duplicateEvent: 'accept' })
+      const second = await subscribe()
       expect((await portal.notify(notice)).map(each => each.subscription)).toEqual([id, second])
       expect(received).toHaveLength(2)
     })

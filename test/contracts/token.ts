@@ -65,13 +65,24 @@ export function tokenContract(open: Open): void {
       expect(tokenService.issued).toBe(0)
     })
 
+    test('the scheme of the authorization counts in any case, and other methods are a 405', async () => {
+      const { at, send } = await given()
+      const authorization = `bAsIC ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
+      const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' }
+      const body = 'grant_type=client_credentials'
+      expect((await send(new Request(at.tokenService, { method: 'POST', headers, body }))).status).toBe(200)
+      const refused = await send(new Request(at.tokenService, { headers }))
+      expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])
+    })
+
     test('wrong credentials are a 401', async () => {
       const { at, send, ask, tokenService } = await given()
       expect((await ask('outra-chave')).status).toBe(401)
       expect((await ask(consumerKey, 'outro-segredo')).status).toBe(401)
       const without = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
       without.headers.delete('authorization')
-      expect((await send(without)).status).toBe(401)
+      const refused = await send(without)
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Basic realm="token"'])
       expect(tokenService.issued).toBe(0)
     })
 

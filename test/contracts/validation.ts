@@ -186,6 +186,17 @@ export function validationContract(open: Open): void {
       expect(answered.map(response => response.status)).toEqual([406, 415])
       expect(strict.validationService.answered).toBe(0)
       expect((await strict.validate({ sexo: 'F' })).status).toBe(200)
+      const several = { accept: 'text/html, application/json;q=0.9, */*;q=0.1' }
+      expect((await strict.post(body, several)).status).toBe(200)
+      expect((await strict.post(body, { accept: 'text/html, application/json;q=0' })).status).toBe(406)
+    })
+
+    test('the sample person answers every field', async () => {
+      const { validate } = await given()
+      const response = await validate(everyClaim, cpf)
+      const answered = Object.keys(everyMatch)
+      expect(leaves(await response.json()).sort()).toEqual(leaves(everyMatch).sort())
+      expect(answered.length).toBeGreaterThan(5)
     })
 
     test('values match without regard to case, accents and repeated spaces', async () => {
@@ -261,7 +272,8 @@ export function validationContract(open: Open): void {
         { bearer: 'x', cpf: person, claims: {} },
       )
       without.headers.delete('authorization')
-      expect((await send(without)).status).toBe(401)
+      const refused = await send(without)
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
       expect((await validate({}, person, 'x')).status).toBe(401)
       await clock.advance(3_600 * secondMs - 1)
       expect((await validate({})).status).toBe(200)

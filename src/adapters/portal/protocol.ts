@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { parseBrasilia } from '../../vocabulary/brasilia.ts'
+import { holdsCredentials } from '../../vocabulary/https-address.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
 import { holdsCpf } from '../../vocabulary/tax-numbers.ts'
 import { type Listing, readListing, trimEndSlashes } from '../http/answer-body.ts'
-import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits } from './wire.ts'
+import { assinaturaListadaSchema, assinaturaSchema, falhaSchema, limits, textOf } from './wire.ts'
 
 /** Writes the requests of the webhook portal and reads its answers: pure (document 3, sections 2 and 4). */
 
@@ -102,11 +103,7 @@ export function isDeleted(text: string): boolean {
 }
 
 /** A text that may be in clear in the log: limited in length, well-formed, and without a CPF. */
-const clearText = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .refine(text => text.isWellFormed() && !holdsCpf(text))
+const clearText = (max: number) => textOf(0, max).refine(text => text.isWellFormed() && !holdsCpf(text))
 
 const listedSchema = assinaturaListadaSchema.extend({
   evento: clearText(limits.evento),
@@ -132,12 +129,6 @@ export function readList(text: string): Listing<ListedSubscription> | undefined 
 export function readUnreadable(record: Json): { remoteId: number | null; evento: string | undefined } {
   const { id, evento } = unreadableSchema.parse(record)
   return { remoteId: id < 0 ? null : id, evento }
-}
-
-/** Reports whether an address holds a user name or a password. */
-export function holdsCredentials(address: string): boolean {
-  const url = URL.parse(address)
-  return url !== null && (url.username !== '' || url.password !== '')
 }
 
 /** Shorter than any failure record: limits how many records a text of some length may have. */

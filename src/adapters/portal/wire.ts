@@ -16,15 +16,30 @@ export const limits = {
 /** The ranges that notifications come from (section 6). */
 export const sourceRanges = ['161.148.0.0/16', '189.9.0.0/16', '200.198.192.0/18'] as const
 
+/** Counts the characters of a text as the contract's limits and JSON Schema do: a letter outside the BMP is one. */
+export function charactersIn(text: string): number {
+  return [...text].length
+}
+
+/** A text of `min` to `max` characters. */
+export function textOf(min: number, max: number): z.ZodType<string, string> {
+  const isWithin = (value: string) => charactersIn(value) >= min && charactersIn(value) <= max
+  return z
+    .string()
+    .refine(isWithin)
+    .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+}
+
 const id = z.int().nonnegative().max(9_999_999_999)
-const chave = z.string().max(limits.chave)
+/** Null as in a list: a listed row can be sent back. */
+const chave = textOf(0, limits.chave).nullish()
 
 /** The body of Subscribe. */
 export const subscribeRequestSchema = z.object({
-  evento: z.string().min(1).max(limits.evento),
-  endpoint: z.string().min(1).max(limits.endpoint),
-  chaveSecreta: chave.optional(),
-  chaveAutenticacao: chave.optional(),
+  evento: textOf(1, limits.evento),
+  endpoint: textOf(1, limits.endpoint),
+  chaveSecreta: chave,
+  chaveAutenticacao: chave,
 })
 
 /** The body of Change. */

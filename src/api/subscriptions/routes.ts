@@ -1,12 +1,8 @@
-import {
-  holdsCredentials,
-  type ListedSubscription,
-  readUnreadable,
-  type Secrets,
-} from '../../adapters/portal/protocol.ts'
+import { type ListedSubscription, readUnreadable, type Secrets } from '../../adapters/portal/protocol.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import type { SubscriptionReading } from '../../machines/subscription/messages.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import { holdsCredentials } from '../../vocabulary/https-address.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Fact, Json } from '../../vocabulary/message.ts'
 import { portalStream } from '../../vocabulary/names.ts'

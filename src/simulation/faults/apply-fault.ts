@@ -68,7 +68,8 @@ function connectionReset(): Error {
 function statusResponse({ status = 500, retryAfterS }: Fault): Response {
   const wait = retryAfterS !== undefined && { 'retry-after': String(retryAfterS) }
   const headers = { 'content-type': 'application/problem+json', ...wait }
-  return Response.json({ type: 'about:blank', title: 'Falha pedida', status }, { status, headers })
+  const others = { detail: null, instance: null, properties: null }
+  return Response.json({ type: 'about:blank', title: 'Falha pedida', status, ...others }, { status, headers })
 }
 
 /** A page in the form of nginx, which names a bad certificate only in its text. */

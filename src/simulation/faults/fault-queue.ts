@@ -90,7 +90,10 @@ export class FaultQueue {
       if (isCertificateFault(fault) && this.#options.overTls && service !== 'receiver') return false
       // A held delivery waits for this one. Holding both would be a deadlock.
       if (kind === 'reorder' && this.#held.isWaiting(request)) return false
-      return method === request.method && new URL(request.url).pathname.includes(path)
+      const { pathname } = new URL(request.url)
+      // Operations 6 and 7 of the consent service have no 403 (document 1, section 5).
+      if (kind === 'status' && fault.status === 403 && /\/autenticacao\/\d+(\/url)?$/.test(pathname)) return false
+      return method === request.method && pathname.includes(path)
     })
   }
 

@@ -17,7 +17,8 @@ const kindsByMember = {
   ended: ['rejectToken'],
 } as const
 
-const centuryMs = 100 * 365 * dayMs
+/** The most that a fault or a control moves a time by. */
+export const centuryMs = 100 * 365 * dayMs
 
 /**
  * A fault at a service, on the way to it, or on the way to the receiver:

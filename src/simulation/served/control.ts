@@ -1,12 +1,19 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { z } from 'zod'
-import { statusSchema } from '../../adapters/consent/wire.ts'
+import {
+  categoriaSchema,
+  finalidadeSchema,
+  hipoteseSchema,
+  statusConsentimentoSchema,
+  statusSchema,
+  statusTratamentoSchema,
+} from '../../adapters/consent/wire.ts'
 import { limits, recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
 import { claimsSchema } from '../../adapters/validation/wire.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import { isCpf } from '../../vocabulary/tax-numbers.ts'
-import { describeIssues, faultSchema } from '../faults/fault.ts'
+import { centuryMs, describeIssues, faultSchema } from '../faults/fault.ts'
 import type { Simulators } from '../services/create-simulators.ts'
 import { serveControl } from './serve.ts'
 import type { ShiftedClock } from './shifted-clock.ts'
@@ -15,15 +22,29 @@ import type { RunningServices } from './start-services.ts'
 const shortText = z.string().min(1).max(500)
 /** A record with an invalid CPF could never be read, because the services reject its address. */
 const cpfSchema = shortText.refine(isCpf, 'must be a CPF: eleven digits, the last two are check digits')
+/** How long a login lasts unless said otherwise. The contract does not show it. */
+const loginMs = 30 * 60_000
+
+const ofEveryRecord = {
+  cpf: cpfSchema,
+  cnpj: shortText.exactOptional(),
+  finalidade: finalidadeSchema.nullable().exactOptional(),
+}
 const bodySchemas = {
   advance: z.strictObject({ ms: z.int().nonnegative() }),
   consent: z.strictObject({
-    cpf: cpfSchema,
-    cnpj: shortText.exactOptional(),
+    ...ofEveryRecord,
     status: statusSchema.exactOptional(),
-    expiresInMs: z.int().exactOptional(),
+    expiresInMs: z.int().min(-centuryMs).max(centuryMs).exactOptional(),
+    categoria: categoriaSchema.exactOptional(),
+    historico: z.array(statusConsentimentoSchema).exactOptional(),
   }),
-  awareness: z.strictObject({ cpf: cpfSchema, cnpj: shortText.exactOptional() }),
+  awareness: z.strictObject({
+    ...ofEveryRecord,
+    historico: z.array(statusTratamentoSchema).exactOptional(),
+    hipoteses: z.array(hipoteseSchema).exactOptional(),
+  }),
+  login: z.strictObject({ cpf: cpfSchema, forMs: z.int().positive().max(centuryMs).default(loginMs) }),
   person: claimsSchema.extend({ cpf: cpfSchema }),
   notification: z
     .strictObject({
@@ -37,10 +58,13 @@ const bodySchemas = {
       error: 'must have the format of its destinatarioTipo: 11 digits of a CPF, 14 characters of a CNPJ',
     }),
   connection: z.strictObject({
-    from: shortText.regex(/^.+:443$/, 'must be host:443'),
+    from: shortText.regex(/^[^:]+:\d{1,5}$/, 'must be host:port'),
     to: shortText.regex(/^(127\.\d+\.\d+\.\d+|localhost):\d+$/, 'must be an address of this machine and a port'),
   }),
 }
+
+/** Later times than this leave no room for the end of a record. */
+const endOfTime = Date.parse('9000-01-01T00:00:00.000Z')
 
 /** Larger than any body that a receiver accepts. */
 const bodyBytesMax = 4 * 1_048_576
@@ -76,12 +100,21 @@ export function createControl(
       return context.json(((await act(parsed.data)) ?? {}) as object) // What each act returns is JSON.
     })
 
-  post('/clock/advance', bodySchemas.advance, async ({ ms }) => {
+  const advance = bodySchemas.advance.refine(({ ms }) => clock.now() + ms < endOfTime, {
+    path: ['ms'],
+    error: 'must not lead beyond the year 8999',
+  })
+  post('/clock/advance', advance, async ({ ms }) => {
     await clock.advance(ms)
     return { now: toInstant(clock.now()) }
   })
   post('/consents', bodySchemas.consent, consent => ({ id: services.consentService.addConsent(consent) }))
   post('/awareness', bodySchemas.awareness, record => ({ id: services.consentService.addAwareness(record) }))
+  post('/logins', bodySchemas.login, ({ cpf, forMs }) => {
+    const until = clock.now() + forMs
+    services.consentService.logIn(cpf, until)
+    return { until: toInstant(until) }
+  })
   post('/persons', bodySchemas.person, ({ cpf, ...person }) => services.validationService.addPerson(cpf, person))
   post('/notifications', bodySchemas.notification, async notice => ({
     deliveries: await services.portal.notify(notice),
@@ -93,7 +126,7 @@ export function createControl(
   })
   post('/connect-to', bodySchemas.connection, ({ from, to }) => {
     const [address, port] = to.split(':')
-    services.connect(from.replace(/:443$/, ''), Number(port), address)
+    services.connect(from, Number(port), address)
   })
   app.get('/requests', context => context.json([...services.requests]))
   app.post('/reset', context => {

@@ -83,9 +83,9 @@ export async function startServices(options: ServicesOptions = {}) {
       validationService: { baseUrl: validationUrl, ca, service },
       portal: { baseUrl: portalUrl, ca, authenticate: staticHeaders(portalHeaders) },
     } satisfies Pick<Required<AverbaOptions>, ServiceName>,
-    /** Sends deliveries for `host` on port 443 to a port of this machine. */
+    /** Sends deliveries for a host, on port 443 or as in `host:8443`, to a port of this machine. */
     connect: (host: string, port: number, address = '127.0.0.1') =>
-      void routes.set(`${host}:443`, { host: address, port }),
+      void routes.set(host.includes(':') ? host : `${host}:443`, { host: address, port }),
     /** Starts over with only the samples: no faults, no requests, no `connect` routes. */
     reset(): void {
       Object.assign(simulators, create())

@@ -1,4 +1,4 @@
-import { type Context, Hono } from 'hono'
+import { Hono } from 'hono'
 import {
   type CienciaDetalhada,
   type ConsentimentoDetalhado,
@@ -13,6 +13,7 @@ import {
 import { dayMs } from '../../vocabulary/instant.ts'
 import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { Peer } from '../served/serve.ts'
+import { refuseOtherMethods } from './other-methods.ts'
 import type { ConsentPolicies, ServiceOptions } from './policies.ts'
 
 type ConsentStatus = ConsentimentoDetalhado['status']
@@ -105,8 +106,9 @@ export function simulateConsentService(options: ConsentServiceOptions) {
     if (redirectUrl !== undefined) url.searchParams.set('redirectUrl', redirectUrl)
     return context.json(titularLoginUrlSchema.parse({ url: url.href }))
   })
-  app.notFound(context => problemResponse(context, 404, 'Caminho desconhecido'))
-  app.onError((_, context) => problemResponse(context, 500, 'Erro interno'))
+  refuseOtherMethods(app, () => problemResponse(405, 'Método não permitido'))
+  app.notFound(() => problemResponse(404, 'Caminho desconhecido'))
+  app.onError(() => problemResponse(500, 'Erro interno'))
   return {
     /** The number of requests, by method and route. */
     requests,
@@ -132,7 +134,7 @@ export function simulateConsentService(options: ConsentServiceOptions) {
 function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): void {
   app.use(`${base}/*`, async (context, next) => {
     // Section 5: only the certificate identifies the client.
-    if (context.env?.clientName === undefined) return problemResponse(context, 401, 'Chamador não autenticado')
+    if (context.env?.clientName === undefined) return problemResponse(401, 'Chamador não autenticado')
     return next()
   })
   for (const [operation, method, path] of authorizedOperations) {
@@ -140,18 +142,17 @@ function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): voi
     const clients = isList ? authorizedClients : authorizedClients?.[operation]
     app.on(method, `${base}/${path}`, async (context, next) => {
       const isAuthorized = clients?.includes(context.env?.clientName ?? '') ?? true
-      return isAuthorized ? next() : problemResponse(context, 403, 'Chamador não autorizado')
+      return isAuthorized ? next() : problemResponse(403, 'Chamador não autorizado')
     })
   }
   app.use(`${base}/:resource/:cpf/*`, async (context, next) => {
-    return isCpf(context.req.param('cpf')) ? next() : problemResponse(context, 400, 'CPF inválido')
+    return isCpf(context.req.param('cpf')) ? next() : problemResponse(400, 'CPF inválido')
   })
 }
 
 function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: ConsentPolicies): void {
   const { missingRecord = 'notFound', moveOutsideTable = 'badRequest' } = policies
-  const missing = (context: Context, title: string) =>
-    problemResponse(context, missingRecord === 'notFound' ? 404 : 400, title)
+  const missing = (title: string) => problemResponse(missingRecord === 'notFound' ? 404 : 400, title)
 
   /** A list shows summaries, with the address of each record. */
   const addReadings = <T extends ConsentimentoDetalhado | CienciaDetalhada>(
@@ -169,7 +170,7 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
     })
     app.get(`${base}/${name}/:cpf/:id`, context => {
       const record = recordsOf(context.req.param('cpf')).get(context.req.param('id'))
-      return record ? context.json(record) : missing(context, missingTitle)
+      return record ? context.json(record) : missing(missingTitle)
     })
   }
   const summarizeConsent = ({ id, status, dataHora, dataExpiracao, usuario }: ConsentimentoDetalhado, href: string) =>
@@ -180,13 +181,13 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
   app.put(`${base}/consentimentos/:cpf/:id/status/:status`, context => {
     const { cpf, id, status } = context.req.param()
     if (status !== 'ATIVO' && status !== 'REVOGADO' && status !== 'NEGADO')
-      return problemResponse(context, 400, 'Status inválido')
+      return problemResponse(400, 'Status inválido')
     const consent = records.consentsOf(cpf).get(id)
-    if (!consent) return missing(context, 'Consentimento não encontrado')
+    if (!consent) return missing('Consentimento não encontrado')
     const isAllowed = statusTable[consent.status]?.includes(status)
     if (isAllowed || moveOutsideTable === 'accept') records.changeStatus(consent, status)
     else if (moveOutsideTable !== 'unchanged')
-      return problemResponse(context, moveOutsideTable === 'conflict' ? 409 : 400, 'Mudança de status não permitida')
+      return problemResponse(moveOutsideTable === 'conflict' ? 409 : 400, 'Mudança de status não permitida')
     const { origin } = new URL(context.req.url)
     return context.json(summarizeConsent(consent, `${origin}${base}/consentimentos/${cpf}/${id}`))
   })
@@ -283,8 +284,8 @@ function parseTime(text: string): number {
 }
 
 /** Answers an RFC 9457 problem body with the free-form members nested (section 7). */
-function problemResponse(context: Context, status: 400 | 401 | 403 | 404 | 409 | 500, title: string): Response {
+function problemResponse(status: 400 | 401 | 403 | 404 | 405 | 409 | 500, title: string): Response {
   const given = { type: 'about:blank', title, status, detail: null, instance: null }
   const body = problemaDetalhadoSchema.parse({ ...given, properties: { servico: 'simulado' } })
-  return context.json(body, status, { 'content-type': 'application/problem+json' })
+  return Response.json(body, { status, headers: { 'content-type': 'application/problem+json' } })
 }

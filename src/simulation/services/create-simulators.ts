@@ -1,3 +1,4 @@
+import type { Claims } from '../../adapters/validation/wire.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
@@ -123,7 +124,8 @@ function addSamples(consentService: ConsentSimulator, validationService: Validat
   validationService.addPerson(cpf, samplePerson)
 }
 
-const samplePerson = {
+/** Has every field of document 2: a claim of all of them is answered in full. */
+const samplePerson: Claims = {
   nome: 'MARIA DE EXEMPLO SOUZA',
   sexo: 'F',
   nacionalidade: 1,
@@ -132,12 +134,21 @@ const samplePerson = {
   endereco: {
     logradouro: 'RUA DAS FLORES',
     numero: '100',
+    complemento: 'APTO 1',
     bairro: 'CENTRO',
     cep: '01001000',
     municipio: 'SAO PAULO',
     uf: 'SP',
   },
-  cnh: { categoria: 'B', numero_registro: '00000000001', data_validade: '2030-01-31' },
+  cnh: {
+    categoria: 'B',
+    numero_registro: '00000000001',
+    data_primeira_habilitacao: '2010-02-01',
+    data_validade: '2030-01-31',
+    registro_nacional_estrangeiro: 'V0000000',
+    data_ultima_emissao: '2025-01-31',
+    codigo_situacao: '0',
+  },
   data_nascimento: '1990-05-17',
   situacao_cpf: 'regular',
 }

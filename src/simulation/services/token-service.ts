@@ -1,5 +1,6 @@
 import { Hono } from 'hono'
 import { tokenRequestSchema, tokenResponseSchema } from '../../adapters/token/wire.ts'
+import { refuseOtherMethods } from './other-methods.ts'
 import type { ServiceOptions, TokenPolicies } from './policies.ts'
 
 interface TokenServiceOptions extends ServiceOptions<TokenPolicies> {
@@ -16,18 +17,20 @@ export type TokenSimulator = Readonly<ReturnType<typeof simulateTokenService>>
 export function simulateTokenService(options: TokenServiceOptions) {
   const { clock, entropy, consumerKey, consumerSecret } = options
   const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
-  const expected = `Basic ${Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')}`
+  const expected = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
   let token = ''
   let endsAt = 0
-  const refuse = (status: number, error: string) =>
-    errors === 'json' ? Response.json({ error }, { status }) : xmlFault(status, { code: error })
+  const refuse = (status: number, error: string) => {
+    const response = errors === 'json' ? Response.json({ error }, { status }) : xmlFault(status, { code: error })
+    if (status === 401) response.headers.set('www-authenticate', 'Basic realm="token"')
+    return response
+  }
 
   const app = new Hono()
   app.post('/token', async context => {
     simulator.requests += 1
-    if (mediaType(context.req.raw, 'content-type') !== 'application/x-www-form-urlencoded')
-      return refuse(415, 'invalid_request')
-    if (context.req.header('authorization') !== expected) return refuse(401, 'invalid_client')
+    if (contentType(context.req.raw) !== 'application/x-www-form-urlencoded') return refuse(415, 'invalid_request')
+    if (credentialsOf(context.req.raw, 'basic') !== expected) return refuse(401, 'invalid_client')
     const form = Object.fromEntries(new URLSearchParams(await context.req.text()))
     if (!tokenRequestSchema.safeParse(form).success) return refuse(400, 'unsupported_grant_type')
     if (endsAt <= clock.now() || reissue === 'revoke') {
@@ -39,6 +42,7 @@ export function simulateTokenService(options: TokenServiceOptions) {
     const answer = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
     return context.json(tokenResponseSchema.parse(answer))
   })
+  refuseOtherMethods(app, () => refuse(405, 'invalid_request'))
 
   const simulator = {
     fetch: async (request: Request) => app.fetch(request),
@@ -56,9 +60,15 @@ export function simulateTokenService(options: TokenServiceOptions) {
   return simulator
 }
 
-/** The type that a header of a request names, without its parameters. */
-export function mediaType({ headers }: Request, name: 'accept' | 'content-type'): string | undefined {
-  return headers.get(name)?.split(';')[0]?.trim().toLowerCase()
+/** The media type of a request's body, without its parameters. */
+export function contentType({ headers }: Request): string | undefined {
+  return headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+}
+
+/** The credentials of a request, after the name of their scheme, whose case does not count (RFC 9110, section 11.1). */
+export function credentialsOf({ headers }: Request, scheme: 'basic' | 'bearer'): string {
+  const [given = '', credentials = ''] = (headers.get('authorization') ?? '').split(' ', 2)
+  return given.toLowerCase() === scheme ? credentials : ''
 }
 
 /** An error of the gateway in front of both services. Its XML is publicly known. The texts need no escaping. */

@@ -1,8 +1,9 @@
 import { Hono } from 'hono'
 import { type Claims, type ValidationResponse, validationRequestSchema } from '../../adapters/validation/wire.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
+import { refuseOtherMethods } from './other-methods.ts'
 import type { ValidationPolicies } from './policies.ts'
-import { mediaType, xmlFault } from './token-service.ts'
+import { contentType, credentialsOf, xmlFault } from './token-service.ts'
 
 interface ValidationServiceOptions {
   readonly service: string
@@ -29,12 +30,13 @@ export function simulateValidationService(options: ValidationServiceOptions) {
 
   const app = new Hono()
   app.post(`/${service}/v2/validate/pf`, async context => {
-    const token = /^Bearer (.+)$/.exec(context.req.header('authorization') ?? '')?.[1] ?? ''
-    if (!isTokenValid(token)) {
+    if (!isTokenValid(credentialsOf(context.req.raw, 'bearer'))) {
       simulator.refused += 1
       // Document 2 shows no format; both are publicly known.
       const fault = { code: 900_901, message: 'Invalid Credentials', description: 'Expired or invalid token' }
-      return errors === 'json' ? context.json({ fault }, 401) : xmlFault(401, fault)
+      const response = errors === 'json' ? Response.json({ fault }, { status: 401 }) : xmlFault(401, fault)
+      response.headers.set('www-authenticate', 'Bearer error="invalid_token"')
+      return response
     }
     const wrongHeader = otherHeaders === 'refuse' ? statusForHeaders(context.req.raw) : undefined
     if (wrongHeader) return context.json({ code: String(wrongHeader), message: 'Cabeçalho inválido' }, wrongHeader)
@@ -48,6 +50,7 @@ export function simulateValidationService(options: ValidationServiceOptions) {
     simulator.answered += 1
     return context.json(person ? compareClaims(answer, person, licenceName) : { cpf_disponivel: false })
   })
+  refuseOtherMethods(app, () => Response.json({ code: '405', message: 'Método não permitido' }, { status: 405 }))
 
   const simulator = {
     fetch: async (request: Request) => app.fetch(request),
@@ -63,8 +66,9 @@ export function simulateValidationService(options: ValidationServiceOptions) {
 
 /** Returns the error status for headers other than the documented ones, both `application/json` (section 4.2). */
 function statusForHeaders(request: Request): 406 | 415 | undefined {
-  if (mediaType(request, 'accept') !== 'application/json') return 406
-  return mediaType(request, 'content-type') === 'application/json' ? undefined : 415
+  const accepted = (request.headers.get('accept') ?? '').split(',')
+  if (!accepted.some(each => /^ *application\/json *(;|$)/i.test(each) && !/; *q=0(\.0*)? *$/.test(each))) return 406
+  return contentType(request) === 'application/json' ? undefined : 415
 }
 
 function compareClaims(claims: Claims, person: Claims, licenceName: 'compared' | 'absent'): ValidationResponse {

@@ -98,13 +98,13 @@ describe.each([
   })
 
   const failed = 'Falha de entrega'
-  const untrusted = "the portal does not trust the receiver's certificate (UNABLE_TO_VERIFY_LEAF_SIGNATURE)"
+  const untrusted = 'o certificado do receptor não é de uma autoridade conhecida (UNABLE_TO_VERIFY_LEAF_SIGNATURE)'
   test.each([
-    [{ kind: 'refuse' }, `${failed}: the connection was refused (ECONNREFUSED)`, 0],
-    [{ kind: 'expiredCertificate' }, `${failed}: the receiver's certificate has expired (CERT_HAS_EXPIRED)`, 0],
+    [{ kind: 'refuse' }, `${failed}: a conexão foi recusada (ECONNREFUSED)`, 0],
+    [{ kind: 'expiredCertificate' }, `${failed}: o certificado do receptor expirou (CERT_HAS_EXPIRED)`, 0],
     [{ kind: 'unknownCertificate' }, `${failed}: ${untrusted}`, 0],
-    [{ kind: 'reset' }, `${failed}: the connection broke (ECONNRESET)`, 0],
-    [{ kind: 'lose' }, `${failed}: the connection broke (ECONNRESET)`, 1],
+    [{ kind: 'reset' }, `${failed}: a conexão caiu (ECONNRESET)`, 0],
+    [{ kind: 'lose' }, `${failed}: a conexão caiu (ECONNRESET)`, 1],
     [{ kind: 'status', status: 503 }, 'HTTP 503', 0],
     [{ kind: 'delay', ms: 4_000 }, 'Tempo esgotado: 3500 ms', 0],
     [{ kind: 'trickle' }, 'Tempo esgotado: 3500 ms', 1],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ApplyResult, type Averba, type Events, type Recorded, valueOf } from '../../../src/index.ts'
-import type { World } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
 import { callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -169,11 +169,14 @@ test('a change at the portal is drift, recorded once without secrets, and fixed 
   expect((await averba.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave', 'leave'])
 })
 
+/** A change to an event that has a subscription is refused by default. */
+const acceptsDuplicates = { portal: { duplicateEvent: 'accept' } } as const
+
 test.each([
   ['not declared', subscriptions.slice(0, 1)],
   ['declared too', subscriptions],
 ])('a subscription whose event was changed to one that is %s is fixed by a plan', async (_, declared) => {
-  const world = await openWorld({ averba: { subscriptions: declared } })
+  const world = await openWorld({ averba: { subscriptions: declared }, policies: acceptsDuplicates })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const { id, endpoint } = valueOf(made as ApplyResult)
@@ -195,7 +198,7 @@ test.each([
 
 test('a subscription with a changed event that is no longer declared is deleted', async () => {
   const store = temporaryStore()
-  const world = await openWorld()
+  const world = await openWorld({ policies: acceptsDuplicates })
   const first = await openBeside(world, { store, subscriptions })
   const [made] = await first.subscriptions.apply(await first.subscriptions.plan())
   const { id, endpoint } = valueOf(made as ApplyResult)
@@ -215,12 +218,19 @@ test.each([
   ['contains a CPF', (cpf: string) => `https://outro.exemplo.br/${cpf}`],
   ['contains a password', () => 'https://usuario:senha@outro.exemplo.br/'],
 ])('a row of ours whose endpoint %s is fixed by a plan and not stored in clear', async (_, of) => {
-  const world = await openWorld({ averba: { subscriptions } })
+  const { cpf } = samples
+  const endpoint = 'https://outro.exemplo.br/'
+  const world = await openWorld({
+    averba: { subscriptions },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      return request.method === 'GET' ? new Response((await answer.text()).replace(endpoint, of(cpf))) : answer
+    },
+  })
   const { averba } = world
   const [made] = await averba.subscriptions.apply(await averba.subscriptions.plan())
   const { id } = valueOf(made as ApplyResult)
-  const { cpf } = world.samples
-  await callPortal(world, 'PUT', { id, evento: one, endpoint: of(cpf), chaveSecreta: 'x' }, `/${id}`)
+  await callPortal(world, 'PUT', { id, evento: one, endpoint, chaveSecreta: 'x' }, `/${id}`)
   const plan = await averba.subscriptions.plan()
   expect(plan.changes).toMatchObject([
     { action: 'change', evento: one, id, reason: 'its row at the portal cannot be read' },

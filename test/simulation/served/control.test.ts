@@ -20,14 +20,16 @@ function givenControl() {
     return []
   }
   const portal = { ...simulators.portal, notify }
-  const control = createControl({ ...simulators, portal, connect: () => undefined, reset: () => undefined }, clock)
+  const connected: unknown[] = []
+  const connect = (...to: unknown[]) => void connected.push(to)
+  const control = createControl({ ...simulators, portal, connect, reset: () => undefined }, clock)
   /** Posts a body, which is a text or is written as JSON. */
   const ask = async (path: string, given: string | object) => {
     const body = typeof given === 'string' ? given : JSON.stringify(given)
     const response = await control(new Request(`http://localhost${path}`, { method: 'POST', body }))
     return { status: response.status, body: await response.json() }
   }
-  return { notified, ask, control }
+  return { ...simulators, notified, connected, ask, control }
 }
 
 test('a recipient is accepted in the format of its kind only', async () => {
@@ -71,12 +73,41 @@ test.each(['/consents', '/awareness', '/persons'])('a record with an invalid CPF
   }
 })
 
+test('a record is added as given: without a purpose, with its own category and history', async () => {
+  const { ask, consentService } = givenControl()
+  const cpf = '52998224725'
+  const categoria = { identificador: 'C', descricao: 'D', rotulo: 'R', metadados: [] }
+  const at = '2026-11-01T00:00:00.000Z'
+  const historico = [{ status: 'ATIVO', dataHora: at, dataExpiracao: at }]
+  const { body } = await ask('/consents', { cpf, status: 'ATIVO', finalidade: null, categoria, historico })
+  const read = async (path: string) => {
+    const url = `https://consentimento.exemplo.br/consentimento/v1/${path}`
+    return (await consentService.fetch(new Request(url), { clientName: 'gestora' })).json()
+  }
+  expect(await read(`consentimentos/${cpf}/${body.id}`)).toMatchObject({ finalidade: null, categoria, historico })
+  const { body: record } = await ask('/awareness', { cpf, finalidade: null, historico: [], hipoteses: [] })
+  expect(await read(`ciencias/${cpf}/${record.id}`)).toMatchObject({ finalidade: null, historico: [], hipoteses: [] })
+  expect(await read(`autenticacao/${cpf}`)).toMatchObject({ autenticado: false })
+  expect(await ask('/logins', { cpf, forMs: 60_000 })).toMatchObject({ body: { until: '2026-11-20T12:01:00.000Z' } })
+  expect(await read(`autenticacao/${cpf}`)).toMatchObject({ autenticado: true })
+})
+
+test('deliveries for any port of a host are led to this machine', async () => {
+  const { ask, connected } = givenControl()
+  await ask('/connect-to', { from: 'receptor.exemplo.br:8443', to: '127.0.0.1:9000' })
+  expect(connected).toEqual([['receptor.exemplo.br:8443', 9_000, '127.0.0.1']])
+})
+
 test.each([
   ['/clock/advance', { ms: -1 }, 'ms'],
+  ['/clock/advance', { ms: 1e15 }, 'must not lead beyond the year 8999'],
+  ['/logins', { cpf: '52998224725', forMs: 1e15 }, 'forMs'],
+  ['/consents', { cpf: '52998224725', expiresInMs: 1e15 }, 'expiresInMs'],
+  ['/consents', { cpf: '52998224725', historico: [{}] }, 'historico'],
   ['/clock/advance', {}, 'ms'],
   ['/faults', { kind: 'earthquake' }, 'kind'],
   ['/faults', { kind: 'duplicate', service: 'portal' }, 'service: duplicate applies to the receiver only'],
-  ['/connect-to', { from: 'a.exemplo.br:80', to: '127.0.0.1:1' }, 'host:443'],
+  ['/connect-to', { from: 'a.exemplo.br', to: '127.0.0.1:1' }, 'host:port'],
   ['/connect-to', { from: 'a.exemplo.br:443', to: '203.0.113.7:1' }, 'this machine'],
   ['/notifications', { evento: 'e' }, 'destinatarioTipo'],
   ['/notifications', { evento: 'e', destinatarioTipo: 'CPF', destinatarioId: '1', body: 1 }, 'destinatarioId'],

@@ -2,7 +2,7 @@ import { type Falha, limits, type RecipientKind } from '../../../adapters/portal
 import type { Clock } from '../../../runtime/clock.ts'
 import { type TimeLimit, withinTime } from '../../../runtime/within-time.ts'
 import { brasiliaDay, formatBrasilia } from '../../../vocabulary/brasilia.ts'
-import { describeConnectionError, isUntrusted, nodeErrorCode } from '../../../vocabulary/connection-errors.ts'
+import { isUntrusted, nodeErrorCode } from '../../../vocabulary/connection-errors.ts'
 import { LateError } from '../../../vocabulary/errors.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/apply-fault.ts'
@@ -141,18 +141,17 @@ function redirectLocation(answer: Response, from: URL): URL | null {
 }
 
 function formatDeliveryError(error: unknown): string {
-  const code = nodeErrorCode(error)
+  const code = nodeErrorCode(error) || (error instanceof Error ? error.name : 'erro')
   const [, text] = connectionErrors.find(([codes]) => codes.test(code)) ?? []
-  if (text !== undefined) return `${text} (${code})`
-  return isUntrusted(code)
-    ? `the portal does not trust the receiver's certificate (${code})`
-    : describeConnectionError(error)
+  const other = isUntrusted(code) ? 'o certificado do receptor não é de uma autoridade conhecida' : 'erro de conexão'
+  return `${text ?? other} (${code})`
 }
 
 const connectionErrors = [
-  [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/, 'the connection broke'],
-  [/^(ENOTFOUND|EAI_AGAIN)$/, 'the name of the receiver was not found'],
-  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the receiver's certificate is for another name"],
-  [/^CERT_HAS_EXPIRED$/, "the receiver's certificate has expired"],
-  [/ALERT/, 'the receiver refused the handshake'],
+  [/^ECONNREFUSED$/, 'a conexão foi recusada'],
+  [/^(ECONNRESET|EPIPE|ECONNABORTED|UND_ERR_SOCKET)$/, 'a conexão caiu'],
+  [/^(ENOTFOUND|EAI_AGAIN)$/, 'o nome do receptor não foi encontrado'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, 'o certificado do receptor é de outro nome'],
+  [/^CERT_HAS_EXPIRED$/, 'o certificado do receptor expirou'],
+  [/ALERT/, 'o receptor recusou a conexão TLS'],
 ] as const

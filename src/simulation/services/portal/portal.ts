@@ -9,6 +9,7 @@ import {
 import type { Clock } from '../../../runtime/clock.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
+import { refuseOtherMethods } from '../other-methods.ts'
 import type { PortalPolicies, ServiceOptions } from '../policies.ts'
 import { type Deliver, type DeliveryResult, type PortalNotice, SimulatedDeliveries } from './deliveries.ts'
 import { createSession } from './session.ts'
@@ -62,7 +63,7 @@ export function simulatePortal(options: PortalServiceOptions) {
   }
   app.use(async (context, next) => {
     context.set('user', findUser(context.req.raw))
-    if (context.get('user') < 0) return portalError(context, 401, 'PUCX-ER0201', 'Não autenticado')
+    if (context.get('user') < 0) return portalError(401, 'PUCX-ER0201', 'Não autenticado')
     subscriptions.passTime()
     await next()
     if (authentication === 'session') context.res = session.withFreshToken(context.res)
@@ -73,9 +74,11 @@ export function simulatePortal(options: PortalServiceOptions) {
   app.get(`${path}/falhas`, context => {
     const data = context.req.query('data')
     const day = data === undefined ? brasiliaDay(clock.now()) : parseDay(data)
-    if (day === undefined) return portalError(context, 422, 'DATA', 'Use uma data, ddMMyyyy')
+    if (day === undefined) return portalError(422, 'DATA', 'Use uma data, ddMMyyyy')
     return context.json(deliveries.failuresOf(context.get('user'), day))
   })
+  refuseOtherMethods(app, () => portalError(405, 'METODO', 'Método não permitido'))
+  app.notFound(() => portalError(404, 'CAMINHO', 'Caminho desconhecido'))
   return {
     /** For the policy `authentication: 'session'`: the number of logins, and `end` to end the session. */
     session: hostSession,
@@ -105,20 +108,18 @@ function addCreateAndListRoutes(
 ): void {
   app.post(path, async context => {
     const { data } = subscribeRequestSchema.safeParse(await parseJsonBody(context))
-    if (!data) return portalError(context, 422, 'CAMPO', 'Campo obrigatório ausente ou longo demais')
+    if (!data || !fitsHeaders(data)) return portalError(422, 'CAMPO', 'Campo ausente ou inválido')
     const { evento, endpoint, chaveSecreta, chaveAutenticacao } = data
-    const url = URL.parse(endpoint)
-    if (url?.protocol !== 'https:' || url.port !== '')
-      return portalError(context, 422, 'ENDPOINT', 'Use https na porta 443')
+    if (parseSecureUrl(endpoint)?.port !== '') return portalError(422, 'ENDPOINT', 'Use https na porta 443')
     const user = context.get('user')
-    const isDuplicate = subscriptions.ofUser(user).some(each => isActive(each) && each.evento === evento)
-    if (duplicateEvent === 'refuse' && isDuplicate)
-      return portalError(context, 422, 'PLAT-ER9100', 'Já existe uma assinatura para esse evento')
+    if (duplicateEvent === 'refuse' && subscriptions.isTaken(user, evento)) return duplicateError()
     return context.json(toAssinatura(subscriptions.add({ user, evento, endpoint, chaveSecreta, chaveAutenticacao })))
   })
   app.get(path, context => {
-    const showsDeleted = context.req.query('exibirInativos') === 'true'
-    const listed = subscriptions.ofUser(context.get('user')).filter(each => showsDeleted || isActive(each))
+    const { exibirInativos = 'false' } = context.req.query()
+    if (!/^(true|false)$/.test(exibirInativos)) return portalError(400, 'CAMPO', 'Use true ou false')
+    const own = subscriptions.ofUser(context.get('user'))
+    const listed = own.filter(each => exibirInativos === 'true' || isActive(each))
     return context.json(listed.map(toAssinaturaListada))
   })
 }
@@ -126,7 +127,7 @@ function addCreateAndListRoutes(
 function addChangeAndDeleteRoutes(
   app: PortalApp,
   subscriptions: PortalSubscriptions,
-  { omittedFields = 'clear', differingId = 'refuse' }: PortalPolicies,
+  { omittedFields = 'clear', differingId = 'refuse', duplicateEvent = 'refuse' }: PortalPolicies,
 ): void {
   /** Finds the subscription, and compares the id in the path with the one in the JSON body (section 4). */
   const onOwn =
@@ -137,19 +138,23 @@ function addChangeAndDeleteRoutes(
     async (context: PortalContext) => {
       const own = subscriptions.ofUser(context.get('user'))
       const found = own.find(each => isActive(each) && String(each.id) === context.req.param('id'))
-      if (!found) return portalError(context, 404, 'ASSINATURA', 'Assinatura não encontrada')
+      if (!found) return portalError(404, 'ASSINATURA', 'Assinatura não encontrada')
       const { data } = schema.safeParse(await parseJsonBody(context))
       if (data && (data.id === found.id || differingId === 'path')) return act(context, found, data)
-      return portalError(context, 422, 'CAMPO', 'Campo inválido')
+      return portalError(422, 'CAMPO', 'Campo inválido')
     }
-  const change = onOwn(changeRequestSchema, (context, found, { evento, endpoint, chaveSecreta, chaveAutenticacao }) => {
+  const change = onOwn(changeRequestSchema, (context, found, data) => {
+    const { evento, endpoint, chaveSecreta, chaveAutenticacao } = data
+    if (!fitsHeaders(data)) return portalError(422, 'CAMPO', 'Campo inválido')
     // A change requires only HTTPS, not the port (section 4, rule 1).
-    if (URL.parse(endpoint)?.protocol !== 'https:') return portalError(context, 422, 'ENDPOINT', 'Use https')
+    if (!parseSecureUrl(endpoint)) return portalError(422, 'ENDPOINT', 'Use https')
+    const isTaken = evento !== found.evento && subscriptions.isTaken(context.get('user'), evento)
+    if (duplicateEvent === 'refuse' && isTaken) return duplicateError()
     const kept = omittedFields === 'keep' ? found : undefined
     found.evento = evento
     found.endpoint = endpoint
-    found.chaveSecreta = chaveSecreta ?? kept?.chaveSecreta
-    found.chaveAutenticacao = chaveAutenticacao ?? kept?.chaveAutenticacao
+    found.chaveSecreta = chaveSecreta === undefined ? kept?.chaveSecreta : chaveSecreta
+    found.chaveAutenticacao = chaveAutenticacao === undefined ? kept?.chaveAutenticacao : chaveAutenticacao
     return context.json({ id: found.id, evento, endpoint })
   })
   const remove = onOwn(deleteRequestSchema, (context, found) => {
@@ -180,6 +185,9 @@ function createSubscriptions(clock: Clock, { silence }: PortalPolicies) {
       return subscription
     },
     ofUser: (user: number) => all.filter(each => each.user === user),
+    /** Reports whether a user has an active subscription to an event. */
+    isTaken: (user: number, evento: string) =>
+      all.some(each => each.user === user && isActive(each) && each.evento === evento),
     /** Applies the automatic deletion on demand, without a timer. */
     passTime() {
       for (const each of all) apply(each, 'timePassed')
@@ -197,6 +205,28 @@ function isActive({ life }: SimulatedSubscription): boolean {
   return life.state === 'active'
 }
 
+/** Parses an endpoint as document 3 says it, in words of its own: so a mistake of the client is found here. */
+function parseSecureUrl(endpoint: string): URL | undefined {
+  const [scheme, empty, authority = ''] = endpoint.split(/[/?#]/, 3)
+  const isPlain = [...endpoint].every(each => each > ' ' && each < '\x7f' && each !== '\\')
+  const isSecure = isPlain && scheme?.toLowerCase() === 'https:' && empty === '' && authority !== ''
+  return isSecure && !authority.includes('@') ? (URL.parse(endpoint) ?? undefined) : undefined
+}
+
+/** Checks that a notification's headers can carry the event and the keys unchanged. */
+function fitsHeaders(request: z.infer<typeof subscribeRequestSchema>): boolean {
+  const values = [request.evento, request.chaveSecreta ?? '', request.chaveAutenticacao ?? '']
+  try {
+    return values.every(value => new Headers({ value }).get('value') === value)
+  } catch {
+    return false
+  }
+}
+
+function duplicateError(): Response {
+  return portalError(422, 'PLAT-ER9100', 'Já existe uma assinatura para esse evento')
+}
+
 /** Parses the day of a failure query, `ddMMyyyy`, to `yyyy-MM-dd`; `undefined` when it is not a day. */
 function parseDay(text: string): string | undefined {
   const day = text.replace(/^(\d\d)(\d\d)(\d{4})$/, '$3-$2-$1')
@@ -210,6 +240,6 @@ function parseJsonBody(context: Context): Promise<unknown> {
 }
 
 /** Answers the portal's publicly known error body; the contract shows none. */
-function portalError(context: Context, status: 401 | 404 | 422, code: string, message: string): Response {
-  return context.json({ code, message }, status)
+function portalError(status: 400 | 401 | 404 | 405 | 422, code: string, message: string): Response {
+  return Response.json({ code, message }, { status })
 }

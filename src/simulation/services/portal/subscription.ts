@@ -66,8 +66,8 @@ export interface SimulatedSubscription {
   readonly user: number
   evento: string
   endpoint: string
-  chaveSecreta: string | undefined
-  chaveAutenticacao: string | undefined
+  chaveSecreta: string | null | undefined
+  chaveAutenticacao: string | null | undefined
   life: SubscriptionLife
 }
 

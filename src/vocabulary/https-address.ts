@@ -1,0 +1,16 @@
+/** `https://`, a host, and only the characters that RFC 3986 allows. */
+const secureUrl = /^https:\/\/[\w[][\w.~:/?#[\]@!$&'()*+,;=%-]*$/i
+
+/**
+ * Parses an https address; `undefined` when the text is none. `URL` alone reads blanks, line breaks, backslashes and a
+ * missing `//` as another address than the text shows.
+ */
+export function parseHttpsAddress(text: string): URL | undefined {
+  return secureUrl.test(text) && !/^[^/]*\/\/[^/?#]*@/.test(text) ? (URL.parse(text) ?? undefined) : undefined
+}
+
+/** Reports whether an address holds a user name or a password. */
+export function holdsCredentials(address: string): boolean {
+  const url = URL.parse(address)
+  return url !== null && (url.username !== '' || url.password !== '')
+}
