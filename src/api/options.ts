@@ -150,6 +150,8 @@ class ConsentServiceOptions extends LimitedServiceOptions {
     z.array(z.string('it is not a text'), 'it is not a list of addresses').readonly(),
     "['https://app.example/back']",
   )
+  /** How long an approval that was not made is asked for again; a day by default. A person decides then. */
+  readonly approvalMaxMs? = optional(wholeNumber(0), '24 * 60 * 60 * 1_000')
   /** How often consents are read for new data subjects, unless `enrol` or `schedule` sets another interval. */
   readonly syncEveryMs? = optional(checked<number>(checkSyncEveryMs), '24 * 60 * 60 * 1_000')
 }

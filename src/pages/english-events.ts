@@ -90,7 +90,8 @@ export const englishEvents: EventWords = {
   'consent.changeLost': () => 'The answer to the change was lost: it may have been made',
   'consent.changeContradicted': ({ status }) =>
     `The service answered the change with ${status}: a new reading will show what became of it`,
-  'consent.changeNotMade': ({ asked, status }) => `The change to ${asked} was not made: the consent is still ${status}`,
+  'consent.changeNotMade': ({ asked, status, isGivenUp }) =>
+    `The change to ${asked} was not made${isGivenUp ? ' and is not asked for again' : ''}: the consent is still ${status}`,
   'consent.changeRepeated': ({ status }) => `${status} is asked for again`,
   'consent.endWithdrawn': () => 'The denial or revocation that was asked for is no longer wanted',
   'consent.detailRequested': () => 'Full reading of the consent requested',

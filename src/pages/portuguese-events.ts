@@ -72,8 +72,8 @@ export const portugueseEvents: EventWords = {
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeContradicted': ({ status }) =>
     `O serviço respondeu à mudança com ${status}: uma nova leitura mostrará o que aconteceu`,
-  'consent.changeNotMade': ({ asked, status }) =>
-    `A mudança para ${asked} não foi feita: o consentimento segue ${status}`,
+  'consent.changeNotMade': ({ asked, status, isGivenUp }) =>
+    `A mudança para ${asked} não foi feita${isGivenUp ? ' e não é mais pedida' : ''}: o consentimento segue ${status}`,
   'consent.changeRepeated': ({ status }) => `${status} é pedido de novo`,
   'consent.endWithdrawn': () => 'A negativa ou revogação pedida foi retirada',
   'consent.detailRequested': () => 'Leitura completa do consentimento pedida',

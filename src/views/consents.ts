@@ -1,5 +1,5 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
-import { endsOpenChange, isMove, isWantedEnd, showsStatus } from '../machines/consent/moves.ts'
+import { endsOpenChange, isMaybeMade, isMove, isWantedEnd, showsStatus } from '../machines/consent/moves.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
@@ -122,9 +122,12 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       return
     case 'consent.endWithdrawn':
       if (event.data.isUnsent) setChange(row, null, 'known')
+      else if (event.data.sentBefore) setChange(row, row.asked, 'uncertain')
       return
     case 'consent.changeWithheld':
-      if (event.data.asked === row.asked) setChange(row, null, 'known')
+      if (event.data.asked !== row.asked) return
+      if (isMaybeMade(row, event.data)) setChange(row, row.asked, 'uncertain')
+      else setChange(row, null, 'known')
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt

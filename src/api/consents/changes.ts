@@ -122,10 +122,15 @@ const logMessages = {
   'consent.changeDeclined': 'the service refused a change of a consent: a reading will show its status',
 } as const
 
+const givenUp = 'an approval of a consent was not made and is not asked for again: approve it again, or leave it'
+
 /** Logs each change that was refused or turns out not to have been made. */
 export function logUnmadeChanges({ engine, log }: Pick<ApiContext, 'engine' | 'log'>): void {
   engine.on('recorded', event => {
     for (const type of ['consent.changeNotMade', 'consent.changeDeclined'] as const)
-      if (isOfType(event, type)) log({ message: logMessages[type], detail: `${event.stream}: ${event.data.asked}` })
+      if (isOfType(event, type)) {
+        const isGivenUp = 'isGivenUp' in event.data && event.data.isGivenUp
+        log({ message: isGivenUp ? givenUp : logMessages[type], detail: `${event.stream}: ${event.data.asked}` })
+      }
   })
 }

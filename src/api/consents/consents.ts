@@ -1,9 +1,10 @@
 import { readHistoryEntries } from '../../adapters/consent/protocol.ts'
 import type { ConsentimentoDetalhado } from '../../adapters/consent/wire.ts'
+import { readTrace } from '../../engine/performing/attempt-trace.ts'
 import { type ConsentStatus, consentStatuses } from '../../machines/consent/status.ts'
 import type { ConsentRow } from '../../views/consents.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
@@ -146,6 +147,7 @@ export function createConsents(context: ApiContext): Consents {
     { reason, evidence, ...ask }: CommandOptions & DecisionEvidence = {},
   ): Promise<Outcome<Consent>> {
     context.require('consentService')
+    const { approvalMaxMs = dayMs } = context.options.consentService ?? {}
     const why = checkEvidence({ reason, evidence })
     if (verb === 'withdrawEnd') checkReason(reason)
     const { subject, stream } = await findConsent(selector)
@@ -158,15 +160,19 @@ export function createConsents(context: ApiContext): Consents {
     return commands.send(
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
-        const unsent = await findUnsentChange(stream)
-        const type = unsent && verb !== 'withdrawEnd' ? `consent.${verb}Instead` : `consent.${verb}`
-        const askedAt = toInstant(clock.now())
-        const data = verb === 'withdrawEnd' ? { ...(unsent && { isUnsent: true }) } : { askedAt }
+        const waiting = await findWaitingChange(stream)
+        const type = waiting && verb !== 'withdrawEnd' ? `consent.${verb}Instead` : `consent.${verb}`
+        // One that was answered, by whomever, may have been made.
+        const wasAnswered = waiting !== undefined && (await readTrace(store, waiting)).wasAnswered
+        const ofWaiting = waiting && (wasAnswered ? { sentBefore: true } : { isUnsent: true })
+        const now = clock.now()
+        const until = verb === 'approve' && { until: toInstant(now + approvalMaxMs) }
+        const data = { ...ofWaiting, ...(verb !== 'withdrawEnd' && { askedAt: toInstant(now), ...until }) }
         const message = { type, data, ...(parts && { parts }) }
-        if (!unsent) return { targets: [{ stream, message }] }
+        if (!waiting) return { targets: [{ stream, message }] }
         // Its end is in the same append, which fails if an attempt begins meanwhile.
-        const ref = { effect: unsent.id, type: unsent.type }
-        const withdrawn = { stream: effectStream(unsent), message: { type: 'effect.withdraw', data: ref } }
+        const ref = { effect: waiting.id, type: waiting.type }
+        const withdrawn = { stream: effectStream(waiting), message: { type: 'effect.withdraw', data: ref } }
         return { targets: [{ stream, message }, withdrawn] }
       },
       ask,
@@ -177,8 +183,8 @@ export function createConsents(context: ApiContext): Consents {
     )
   }
 
-  /** The change of a consent that waits and was not sent yet; `undefined` unless there is exactly one. */
-  async function findUnsentChange(stream: string): Promise<PendingEffect | undefined> {
+  /** The change of a consent that waits to be sent, or sent again; `undefined` unless there is exactly one. */
+  async function findWaitingChange(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['pending', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
     if (!change || other) return undefined

@@ -148,10 +148,10 @@ export class EffectRunner {
       if (isRepeatable(performer)) return await performer.perform(pending, opened)
       // A process that took the call over has recorded it as unknown, and it may have been paid for again.
       return await performer.perform(pending, opened, async () => {
+        // The lease counts from before it is extended: the process may stand still until it goes on here.
+        const from = this.#elapsedMs()
         const leftMs = await this.#parts.store.extendLease(pending)
-        if (leftMs === undefined) return undefined
-        const endsAt = this.#elapsedMs() + leftMs
-        return () => this.#elapsedMs() < endsAt
+        return leftMs === undefined ? undefined : () => this.#elapsedMs() < from + leftMs
       })
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error

@@ -1,6 +1,5 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
-import type { EventCondition } from '../definition/machine.ts'
 import type { ConsentEvent } from './events.ts'
 import {
   afterAppearing,
@@ -10,6 +9,7 @@ import {
   type ConsentView,
   endsOpenChange,
   initialContext,
+  isMaybeMade,
   isWantedEnd,
   moveTypes,
   type OpenChange,
@@ -52,12 +52,11 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
-    /** An approval takes the place of a denial that was never sent. */
-    replacesUnsent: ({ context, event }, params: EventCondition) => context.repeats === 0 && reports({ event }, params),
     isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
     isStillAsked: ({ context, event }) => event.type === 'consent.changeWithheld' && event.data.asked === context.asked,
+    isMaybeMade: ({ context, event }) => event.type === 'consent.changeWithheld' && isMaybeMade(context, event.data),
     isWantedEnd: ({ context: { endWantedAt, lostAt }, event }) =>
       showsStatus(event) && isWantedEnd({ endWantedAt, isLost: lostAt !== null }, event.data),
   },
@@ -77,8 +76,8 @@ export const chart = setup({
     endReading: assign({ isReadingPending: false }),
     keepRequest: keep(
       'consent.changeRequested',
-      ({ data: { status, askedAt = null } }, { reading, endWantedAt, repeats }) => ({
-        ...{ asked: status, askedAt, lostAt: null, statusesSinceRequest: [reading.status] },
+      ({ data: { status, askedAt = null, until = null } }, { reading, endWantedAt, repeats }) => ({
+        ...{ asked: status, askedAt, askedUntil: until, lostAt: null, statusesSinceRequest: [reading.status] },
         // What was sent once stays sent while the end is wanted.
         ...{ refusedEnd: null, repeats: endWantedAt === null ? 0 : repeats },
       }),
@@ -202,7 +201,11 @@ export const chart = setup({
       description: 'A change that we requested.',
       initial: 'none',
       on: {
-        'consent.changeWithheld': [{ guard: 'isStillAsked', target: '.none', actions: 'forgetChange' }, {}],
+        'consent.changeWithheld': [
+          { guard: 'isMaybeMade', target: '.contrary' },
+          { guard: 'isStillAsked', target: '.none', actions: 'forgetChange' },
+          {},
+        ],
         'consent.endWithdrawn': {},
       },
       states: {
@@ -223,10 +226,11 @@ export const chart = setup({
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
             'consent.changeDeclined': { target: 'none', actions: 'keepRefusal' },
-            'consent.endWithdrawn': {
-              guard: { type: 'reports', params: { isUnsent: true } },
-              ...{ target: 'none', actions: 'forgetChange' },
-            },
+            'consent.endWithdrawn': [
+              { guard: { type: 'reports', params: { isUnsent: true } }, target: 'none', actions: 'forgetChange' },
+              { guard: { type: 'reports', params: { sentBefore: true } }, target: 'contrary' },
+              {},
+            ],
             'consent.changeLost': { target: 'lost', actions: 'keepLoss' },
             'consent.changeContradicted': { target: 'contrary', actions: 'keepLoss' },
           },
@@ -238,7 +242,7 @@ export const chart = setup({
           meta: isBeingRead,
         },
         contrary: {
-          description: 'The answer to our change showed another status: a reading shows what became of it.',
+          description: 'The answers to our change did not show that it was made: a reading shows what became of it.',
           on: { ...changeEnds('endsLostChange'), ...notMade },
           meta: isBeingRead,
         },
@@ -266,11 +270,6 @@ export const chart = setup({
             'consent.approved': {},
             'consent.endWithdrawn': { target: 'unwanted', actions: 'forgetEnd' },
             'consent.changeRequested': [
-              {
-                guard: { type: 'replacesUnsent', params: { status: 'ATIVO', instead: 'NEGADO' } },
-                target: 'unwanted',
-                actions: 'forgetEnd',
-              },
               // An end from before the newer request does not end it.
               ...endings.map(status => ({ ...asks({ status }), actions: 'wantEnd' }) as const),
             ],
@@ -292,7 +291,7 @@ export const chart = setup({
               ...(['consent.changeRequested', 'consent.changeNotMade', 'consent.answeredLate'] as const),
               ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
-              ...(['consent.changeRepeated', 'consent.endWithdrawn'] as const),
+              'consent.changeRepeated',
             ),
             'consent.appeared': { actions: 'noteReading' },
             'consent.changeSeen': { actions: 'noteReading' },
@@ -300,6 +299,7 @@ export const chart = setup({
             'consent.changeContradicted': { actions: 'noteReading' },
             'consent.changeDeclined': { actions: 'noteReading' },
             'consent.changeWithheld': { actions: 'noteReading' },
+            'consent.endWithdrawn': { actions: 'noteReading' },
             'consent.detailRequested': { actions: 'noteReading' },
             'consent.erased': 'erased',
           },

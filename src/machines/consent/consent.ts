@@ -15,6 +15,7 @@ import {
   refused,
   unavailable,
   unreadable,
+  withdrawn,
   withheld,
 } from './readings.ts'
 import { judge } from './standing.ts'
@@ -41,13 +42,18 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
     case 'consent.denyInstead':
     case 'consent.revokeInstead': {
       const status = asks[message.type]
-      const { askedAt } = message.data
+      const { askedAt, until } = message.data
       const replaced = isInstead(message.type) && held.asked !== null && { instead: held.asked }
-      const data = { status, ...replaced, ...(askedAt !== undefined && { askedAt }) }
-      return record({ type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] })
+      const times = { ...(askedAt !== undefined && { askedAt }), ...(until !== undefined && { until }) }
+      const data = { status, ...replaced, ...times }
+      // An approval takes the place of a denial that was never sent.
+      const isUnsent = 'isUnsent' in message.data && message.data.isUnsent && held.repeats === 0
+      const isWithdrawn = status === 'ATIVO' && held.isEndWanted && isUnsent
+      const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const
+      return record(...(isWithdrawn ? [withdrawn(held, { isUnsent })] : []), request)
     }
     case 'consent.withdrawEnd':
-      return record({ type: 'consent.endWithdrawn', data: message.data })
+      return record(withdrawn(held, message.data))
     case 'consent.readDetail':
       return record({ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] })
     case 'consent.observe':
@@ -135,7 +141,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.approve': requests('ATIVO'),
     'consent.deny': requests('NEGADO'),
     'consent.revoke': requests('REVOGADO'),
-    'consent.approveInstead': requests('ATIVO'),
+    'consent.approveInstead': ['consent.endWithdrawn', ...requests('ATIVO')],
     'consent.denyInstead': requests('NEGADO'),
     'consent.revokeInstead': requests('REVOGADO'),
     'consent.withdrawEnd': ['consent.endWithdrawn'],
@@ -177,6 +183,7 @@ export const consentMachine: Machine = defineMachine({
     'consent.changeDeclined': readsConsent,
     'consent.changeLost': readsConsent,
     'consent.changeWithheld': readsConsent,
+    'consent.endWithdrawn': readsConsent,
     'consent.changeContradicted': readsConsent,
   },
 })

@@ -54,8 +54,11 @@ export type ConsentEvent =
   | Event<'consent.lapsed', { expiresAt: Instant }>
   /** The service shows the recorded status. Only recorded when it ends an effect or an uncertainty. */
   | Event<'consent.confirmed', { status: ConsentStatus; askedAt?: Instant }>
-  /** `askedAt`: when it was requested. `instead`: the unsent change that it replaces. */
-  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus; askedAt?: Instant }>
+  /**
+   * `askedAt`: when it was requested. `instead`: the waiting change that it replaces. `until`: how long an approval
+   * that was not made is asked for again.
+   */
+  | Event<'consent.changeRequested', { status: RequestableStatus; instead?: RequestableStatus } & AskedChange>
   /** The service declined although the recorded status allows the change, so a full reading is requested. */
   | Event<'consent.changeDeclined', { httpStatus: number; asked?: RequestableStatus }>
   | Event<'consent.readDeclined', { httpStatus: number }>
@@ -68,15 +71,15 @@ export type ConsentEvent =
   | Event<'consent.changeLost', { lostAt?: Instant }>
   /** The service answered our change with another status, which does not end it. */
   | Event<'consent.changeContradicted', { status: ConsentStatus; lostAt?: Instant }>
-  /** A late enough reading shows that the uncertain change was not made. */
-  | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus }>
+  /** A late enough reading shows that the uncertain change was not made. `isGivenUp`: it is not asked for again. */
+  | Event<'consent.changeNotMade', { asked: RequestableStatus; status: ConsentStatus; isGivenUp?: true }>
   /** A change that is still wanted is requested again. `askedAt`: when it was first asked for. */
   | Event<'consent.changeRepeated', { status: RequestableStatus; askedAt: Instant }>
   /**
-   * A person no longer wants the end that was asked for. Its part `why` has the reason. `isUnsent`: its request was
-   * withdrawn with it; otherwise one that is under way may still be made.
+   * A person no longer wants the end that was asked for. Its part `why` has the reason. Otherwise than in its data, a
+   * request that is under way may still be made.
    */
-  | Event<'consent.endWithdrawn', { isUnsent?: true }>
+  | Event<'consent.endWithdrawn', WithdrawnEnd>
   /** Ends a change whose outcome a reading had shown. `status` is null if it was declined or not answered. */
   | Event<'consent.answeredLate', { asked: RequestableStatus | null; status: ConsentStatus | null }>
   /** A change was not sent, because it no longer applied. If an end is still wanted, the consent is read. */
@@ -118,6 +121,21 @@ export interface WithheldChange {
   readonly isDone?: true
 }
 
+/**
+ * A request that waited is withdrawn with its end: `isUnsent` when it had never left, `sentBefore` when it had, and was
+ * answered: a reading shows what became of it.
+ */
+export interface WithdrawnEnd {
+  readonly isUnsent?: true
+  readonly sentBefore?: true
+}
+
+/** When a change is requested, and how long it is asked for again. */
+export interface AskedChange {
+  readonly askedAt?: Instant
+  readonly until?: Instant
+}
+
 /** The change that an answer ends, and when its request was sent. */
 export interface AnsweredChange {
   readonly asked?: RequestableStatus
@@ -126,10 +144,10 @@ export interface AnsweredChange {
 
 /** The commands, and the facts from outside, of a consent. */
 export type ConsentMessage =
-  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', { askedAt?: Instant }>
-  /** Replaces an earlier change that was not sent. */
-  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', { askedAt?: Instant }>
-  | Message<'consent.withdrawEnd', { isUnsent?: true }>
+  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', AskedChange>
+  /** Replaces an earlier change that waits. */
+  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', AskedChange & WithdrawnEnd>
+  | Message<'consent.withdrawEnd', WithdrawnEnd>
   | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ListedConsent>
   /** `observeUnreadable`: a list has it twice or in an unreadable form. `miss`: a list does not have it. */

@@ -1,6 +1,6 @@
 import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Event, Instant } from '../../vocabulary/message.ts'
-import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove } from './events.ts'
+import type { ConsentEvent, ConsentReading, StatusEvent, StatusMove, WithheldChange } from './events.ts'
 import { isEndShown, type ListedStatus } from './standing.ts'
 import {
   type ConsentStatus,
@@ -26,6 +26,8 @@ export interface ConsentContext extends History {
   /** The requested status, until it is known what became of the change, and when it was requested. */
   readonly asked: RequestableStatus | null
   readonly askedAt: Instant | null
+  /** How long an approval that was not made is asked for again. */
+  readonly askedUntil: Instant | null
   /** Since when the service may still make a change whose outcome is unknown. */
   readonly lostAt: Instant | null
   /** When the end that is wanted was first asked for, which end the service refused, and how often we asked again. */
@@ -58,7 +60,7 @@ export const initialContext: ConsentContext = {
   subject: '',
   reading: { status: 'PENDENTE', createdAt: null, expiresAt: null, controller: null },
   ...{ statusAt: null, since: null },
-  ...{ asked: null, askedAt: null, lostAt: null, statusesSinceRequest: [] },
+  ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
   ...{ endWantedAt: null, refusedEnd: null, repeats: 0 },
   ...{ shown: null, shownAt: null, isReadingPending: false },
   ...unread,
@@ -135,8 +137,11 @@ export function movesOf(
   const { reading, asked, change } = held
   const steps = newSteps(held, shown, history)
   // The status shown now ends the change, whenever it began.
+  const isLate = askedAt === undefined || hasLeftSince(held, askedAt)
   const isEnding = (step: StatusStep) =>
-    asked !== null && endsChange(asked, step.status) && (step === steps.at(-1) || isAfterAsking(held, step.since))
+    asked !== null &&
+    endsChange(asked, step.status) &&
+    ((isLate && step === steps.at(-1)) || isAfterAsking(held, step.since))
   const isDone = steps.some(step => step.status === asked && isEnding(step))
   let from = reading.status
   let isUnresolved = change === 'lost'
@@ -171,12 +176,18 @@ function isAfterAsking({ asked, askedAt, change }: OpenChange, since: Instant | 
 export type OpenChange = Pick<ConsentView, 'asked' | 'askedAt' | 'change'>
 
 /**
- * Checks that a recorded status ends our change: it is not from a history's entry before our request. The newest status
- * of a reading, which names the reading, ends it whenever it began.
+ * Checks that a recorded status ends our change: it is not from a history's entry before our request, nor from a
+ * reading that left before it. The newest status of a later reading ends it whenever it began.
  */
 export function endsOpenChange(open: OpenChange, { status, since, askedAt }: Omit<StatusMove, 'by'>): boolean {
   if (open.asked === null || !endsChange(open.asked, status)) return false
-  return since === undefined || askedAt !== undefined || isAfterAsking(open, since)
+  if (askedAt !== undefined) return hasLeftSince(open, askedAt)
+  return since === undefined || isAfterAsking(open, since)
+}
+
+/** Checks that a reading left after our request: what an earlier one shows, the service may have changed since. */
+function hasLeftSince({ askedAt: requestedAt }: OpenChange, askedAt: Instant): boolean {
+  return requestedAt === null || askedAt >= requestedAt
 }
 
 /** Checks that a recorded status is the end that is wanted, whoever made it. */
@@ -185,6 +196,11 @@ export function isWantedEnd(
   shown: Omit<StatusMove, 'by'>,
 ): boolean {
   return endsOpenChange({ asked: 'REVOGADO', askedAt: endWantedAt, change: isLost ? 'lost' : 'requested' }, shown)
+}
+
+/** Checks that a withheld change that is still open was sent before: the service may have made it. */
+export function isMaybeMade({ asked }: Pick<ConsentView, 'asked'>, withheld: WithheldChange): boolean {
+  return withheld.sentBefore === true && withheld.asked === asked
 }
 
 /** The service may write whole seconds. */

@@ -9,11 +9,19 @@ import {
 } from '../../vocabulary/instant.ts'
 import type { Effect, Instant } from '../../vocabulary/message.ts'
 import { cpfAddress, streamOf } from '../../vocabulary/names.ts'
-import type { AnsweredChange, ConsentEvent, ConsentReading, ListedConsent, WithheldChange } from './events.ts'
+import type {
+  AnsweredChange,
+  ConsentEvent,
+  ConsentReading,
+  ListedConsent,
+  WithdrawnEnd,
+  WithheldChange,
+} from './events.ts'
 import {
   type ConsentView,
   endsChange,
   endsOpenChange,
+  isMaybeMade,
   isWantedEnd,
   move,
   movesOf,
@@ -35,10 +43,11 @@ import {
 const lateChangeMs = 60_000
 
 /**
- * How long we ask again for what was not made, an end and an approval: our policy `asked-again-1`. That a status may be
- * set twice is not in the contract: an answer was lost, and a reading showed that the change was not made.
+ * How long we ask again for an end that was not made: our policy `asked-again-1`; for an approval its request says it.
+ * That a status may be set twice is not in the contract: an answer was lost, and a reading showed that the change was
+ * not made.
  */
-const repeatedMaxMs = { end: 30 * dayMs, approval: dayMs }
+const endRepeatedMaxMs = 30 * dayMs
 
 type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
 type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
@@ -60,7 +69,7 @@ export function listed(held: ConsentView, given: ListedConsent, isOld: boolean):
   if (differs) return [...amended, ...doubt(held, given.status, given.askedAt)]
   // What could not be read can be read again, and has not changed.
   if (held.shown === 'unreadable' && !isOld) return [...amended, confirmed(given.status)]
-  return [...amended, ...readAgain(held)]
+  return [...amended, ...readAgain(held, given.askedAt)]
 }
 
 /** The events of a list that shows a consent unreadably, or of an old one that lacks it. */
@@ -119,8 +128,9 @@ function doubt(held: ConsentView, status: ConsentStatus | null, askedAt?: Instan
 }
 
 /** Requests a full reading of a consent with an open question unless one is pending. */
-function readAgain(held: ConsentView): readonly ConsentEvent[] {
-  if ((!held.isUncertain && !isOutcomeUnknown(held)) || held.isReadingPending) return []
+function readAgain(held: ConsentView, askedAt?: Instant): readonly ConsentEvent[] {
+  const isIdle = held.isEndWanted && isDueFrom(held, held.reading.status) && !isTooLate(held, askedAt)
+  if ((!held.isUncertain && !isOutcomeUnknown(held) && !isIdle) || held.isReadingPending) return []
   return [{ type: 'consent.detailRequested', data: {}, effects: [readConsent(held)] }]
 }
 
@@ -134,14 +144,17 @@ function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[
   const { status, history, askedAt } = given
   const moves = movesOf(held, status, history, askedAt)
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
-  const ends = moves.length === 0 && held.isUncertain ? [confirmed(status)] : []
   const isWanted =
     held.isEndWanted && !moves.some(({ data }) => isWantedEnd({ ...held, isLost: held.lostAt !== null }, data))
+  // An end that an earlier reading had shown is the wanted one only now.
+  const isConfirmed = held.isUncertain || (isWanted && !isOpen(status))
+  const ends = moves.length === 0 && isConfirmed ? [confirmed(status)] : []
   const isDue = unmade.length > 0 || (isWanted && isDueFrom(held, status))
   const asking = isDue ? askAgain(held, { status, since: timeOf(given), askedAt }) : []
+  const isGivenUp = held.asked === 'ATIVO' && status === 'PENDENTE' && asking.length === 0
   const against = contradiction(given)
   const contrary = against === undefined ? [] : [seen({ status: against, askedAt })]
-  return [...moves, ...unmade, ...ends, ...asking, ...contrary]
+  return [...moves, ...unmade.map(event => markGivenUp(event, isGivenUp)), ...ends, ...asking, ...contrary]
 }
 
 /** Checks that a wanted end is to be asked for from a status: no change is out, and this end was not refused. */
@@ -158,10 +171,15 @@ function timeOf({ status, history }: FullReading): Instant | undefined {
 /** The event when a late enough reading shows that a change of unknown outcome was not made. */
 function notMade({ change, asked }: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
   if (asked === null || (change !== 'lost' && change !== 'contrary') || endsChange(asked, status)) return []
-  const why = change === 'lost' ? 'whose answer was lost' : 'whose answer showed another status'
+  const why = change === 'lost' ? 'whose answer was lost' : 'whose answer did not show it'
   const anomaly = `the change to ${asked}, ${why}, was not made`
   const ends = change === 'lost' ? resolution(false) : {}
   return [{ type: 'consent.changeNotMade', data: { asked, status }, anomaly, ...ends }]
+}
+
+function markGivenUp(event: ConsentEvent, isGivenUp: boolean): ConsentEvent {
+  if (event.type !== 'consent.changeNotMade' || !isGivenUp) return event
+  return { ...event, data: { ...event.data, isGivenUp } }
 }
 
 /**
@@ -174,13 +192,19 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   if (wantedAt === null || askedAt === undefined || !isOpen(status)) return []
   // An end that was given up is not asked for again, and becomes no approval.
   if (!isEndWanted && (held.asked !== 'ATIVO' || status !== 'PENDENTE')) return []
-  const ageMs = fromInstant(askedAt) - fromInstant(wantedAt)
-  if (ageMs > (isEndWanted ? repeatedMaxMs.end : repeatedMaxMs.approval)) return []
+  if (isTooLate(held, askedAt)) return []
   if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
   const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
   const effects = [{ ...changeStatus(held, again), dueAt }]
   return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt }, effects }]
+}
+
+/** Checks that an end, or else our change, was first asked for too long ago to be asked for again. */
+function isTooLate({ isEndWanted, endWantedAt, askedUntil }: ConsentView, now: Instant | undefined): boolean {
+  if (now === undefined) return false
+  if (!isEndWanted) return askedUntil === null || now > askedUntil
+  return endWantedAt !== null && fromInstant(now) - fromInstant(endWantedAt) > endRepeatedMaxMs
 }
 
 /**
@@ -331,9 +355,19 @@ export function refused(
   return { type: 'consent.changeDeclined', data, effects: [readConsent(held)] }
 }
 
-/** The event when a change is not sent any more. An end that is still wanted is asked for again after a reading. */
+/** The event when an end is no longer wanted. A reading shows whether one that was sent before was made. */
+export function withdrawn(held: ConsentView, data: WithdrawnEnd): ConsentEvent {
+  const isRead = data.sentBefore && !held.isUnknown && !held.isReadingPending
+  return { type: 'consent.endWithdrawn', data, ...(isRead && { effects: [readConsent(held)] }) }
+}
+
+/**
+ * The event when a change is not sent any more. A reading shows whether one that was sent before was made; an end that
+ * is still wanted is asked for again after it.
+ */
 export function withheld(held: ConsentView, data: WithheldChange): ConsentEvent {
-  const isRead = held.isEndWanted && !held.isUnknown && !held.isReadingPending
+  const isAsked = held.isEndWanted || isMaybeMade(held, data)
+  const isRead = isAsked && !held.isUnknown && !held.isReadingPending
   return { type: 'consent.changeWithheld', data, ...(isRead && { effects: [readConsent(held)] }) }
 }
 

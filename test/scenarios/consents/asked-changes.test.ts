@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
-import type { Averba, SubjectRef } from '../../../src/index.ts'
+import type { Averba, LogLine, SubjectRef } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { minuteMs } from '../../support/pass-time.ts'
+import { consentServiceWith } from '../../support/world.ts'
 import { givenStory } from './story.ts'
 
 /** The words of some events in the report about a person. */
@@ -182,7 +183,7 @@ test('an instant at which a revocation was wanted stays blocked once it is given
   const before = toInstant(world.clock.now())
   await play('1 h, changes busy, revoke deferred, 10 min')
   const wanted = toInstant(world.clock.now())
-  await play('10 min, give up, 10 min, list')
+  await play('10 min, give up, settle, 10 min, list')
   const after = toInstant(world.clock.now())
   expect([await reasonAt(before), await reasonAt(wanted), await reasonAt(after)]).toEqual([
     'active',
@@ -227,6 +228,108 @@ test('a newer revocation is not ended by an end from before it, and an older one
   const sent = await givenStory('PENDENTE')
   await sent.play('changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED')
   await sent.end()
+})
+
+test('an end in a reading that left before it was asked for is not the wanted one', async () => {
+  const { play, end } = await givenStory('ATIVO')
+  await play(`lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s,
+    open 1, settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`)
+  await end()
+})
+
+test('such an end is the wanted one once a later reading shows it too', async () => {
+  const { play, end } = await givenStory('ATIVO')
+  await play(`lists as REVOGADO, hold lists back, begin list, 1 s, changes 400, details 404, revoke declined 400, 1 s,
+    open 1, settle, is revoked, health bad, person REVOGADO, lists now, details now, full, is revoked, health ok, sent 1`)
+  await end()
+})
+
+/** What stands before the service: it passes a change on, or not, and answers for itself. */
+const gateways = [
+  ['passed on', 'changes behind'],
+  ['kept back', 'changes page'],
+] as const
+
+test.each(gateways)('a denial that a gateway answered, %s, is replaced by no approval', async (_, changes) => {
+  const { world, play, end } = await givenStory('PENDENTE')
+  await play(`${changes}, deny deferred, changes now, approve REFUSED, use pending, 1 h, settle, is denied, health ok`)
+  expect(await eventsOf(world, 'consent.endWithdrawn')).toEqual([])
+  await end()
+})
+
+test.each([
+  ['passed on', 'changes behind', 'is revoked'],
+  ['kept back', 'changes page', 'is active'],
+])(
+  'after the withdrawal of a revocation that a gateway answered, %s, a reading comes before any use',
+  async (...row) => {
+    const [, changes, shown] = row
+    for (const wait of ['', 'park, ']) {
+      const { world, play, end } = await givenStory('ATIVO')
+      await play(`${changes}, revoke deferred, ${wait}details 503, give up, settle, changes now, use uncertain`)
+      await play(`details now, 1 h, settle, ${shown}, health ok, sent 1`)
+      expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ data: { sentBefore: true } }])
+      await end()
+    }
+  },
+)
+
+test('a revocation that was on its way at its withdrawal, and was answered by a gateway, blocks until a reading', async () => {
+  const { play, end } = await givenStory('ATIVO')
+  await play(
+    'changes behind, hold changes back, begin revoke, give up, open 1, details 503, 15 min, settle, use uncertain',
+  )
+  await play('details now, 1 h, settle, is revoked, sent 1, health ok')
+  await end()
+})
+
+test('an approval in place of a denial that was never sent is recorded as its withdrawal', async () => {
+  const { world, play, end } = await givenStory('PENDENTE')
+  await world.faults.add({ kind: 'refuse', service: 'consentService' })
+  await play('deny deferred')
+  await world.faults.clear()
+  await play('approve settled, deny declined WITHDRAWN, use active, health ok')
+  expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ data: { isUnsent: true } }])
+  await end()
+})
+
+test.each([
+  ['after it vanished', 'ATIVO', 'revoke deferred, lists without, list, 2 h, settle, sent 1, changes now', 2],
+  ['as another end', 'PENDENTE', 'person ATIVO, 11 min, deny deferred, changes now', 3],
+] as const)('one declined reading does not end the asking for an end: %s', async (_, status, story, sent) => {
+  const { play, end } = await givenStory(status)
+  await play(`changes busy, ${story}, details 404, lists now, list, 2 h, settle, details now, hourly 3, sent ${sent}`)
+  await play('is revoked, health ok')
+  await end()
+})
+
+test.each([
+  ['a day', {}, 24],
+  ['as long as the option says', { approvalMaxMs: 3 * 3_600_000 }, 3],
+])('an approval that is never made is asked for again for %s, and then told as given up', async (_, option, hours) => {
+  const lines: LogLine[] = []
+  const averba = { consentService: consentServiceWith(option), logger: (line: LogLine) => void lines.push(line) }
+  const { world, play, end } = await givenStory('PENDENTE', { averba })
+  const began = world.clock.now()
+  await play('changes lost, approve unknown, settle hourly 60, is pending')
+  const unmade = await eventsOf(world, 'consent.changeNotMade')
+  expect(unmade.at(-1)).toMatchObject({ data: { isGivenUp: true } })
+  expect(JSON.stringify(unmade.slice(0, -1))).not.toContain('isGivenUp')
+  const repeats = await eventsOf(world, 'consent.changeRepeated')
+  expect(repeats.every(({ at }) => Date.parse(at) <= began + hours * 3_600_000)).toBe(true)
+  expect(repeats.length).toBeGreaterThan(1)
+  expect(lines.at(-1)?.message).toContain('is not asked for again: approve it again, or leave it')
+  await play('changes now, approve 2 settled, is active')
+  await end()
+})
+
+test('an end that was never sent before the consent vanished is asked for after a declined reading too', async () => {
+  const { world, play, end } = await givenStory('ATIVO')
+  await world.faults.add({ kind: 'refuse', service: 'consentService', method: 'PUT' })
+  await play('revoke deferred, lists without, list, 2 h, settle, details 404, lists now, list, settle')
+  await world.faults.clear()
+  await play('use uncertain, health bad, details now, hourly 3, is revoked, health ok')
+  await end()
 })
 
 test('an end that the service refused is not asked for again when the consent is listed again', async () => {

@@ -183,7 +183,7 @@ describe('a change that is answered', () => {
     [
       'with the opposite is reported as not made by the reading a minute later',
       `changes answered ATIVO, revoke settled, 5 s, list, is uncertain, not made 0, 1 min, settle, not made 1,
-      anomaly whose answer showed another status, health bad`,
+      anomaly whose answer did not show it, health bad`,
     ],
     [
       'with a refusal leaves the consent in doubt until it is read',

@@ -87,14 +87,18 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     if (mode === 'garbage') return Response.json({ nada: 1 })
     if (mode === 'old') return Response.json(copies[kind])
     if (mode === 'empty') return Response.json([])
+    if (mode === 'page') return page()
     if (word === 'answered') return answerChange(request, more ?? '', forward)
     const response = await forward(request)
     if (mode === 'made') throw new TypeError('reset')
+    if (mode === 'behind') return page()
     if (mode === 'now') return response
     const body = (await response.json()) as ShownRecord[] // Or one record, in full.
     if (!Array.isArray(body)) return Response.json(twist(body, mode))
     return Response.json(body.flatMap(each => (each.id === id ? [twist(each, mode)].flat() : [each])))
   }
+
+  const page = () => new Response('<html>404</html>', { status: 404, headers: { 'content-type': 'text/html' } })
 
   function twist(record: ShownRecord, mode: string): object | object[] {
     const [word, more] = mode.split(' ')
@@ -115,8 +119,9 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   }
 
   async function statusIn(response: Response): Promise<string | undefined> {
+    if (!response.ok) return undefined
     const body = (await response.clone().json()) as { status?: string } | ({ id: string } & { status: string })[]
-    return Array.isArray(body) ? body.find(each => each.id === id)?.status : response.ok ? body.status : undefined
+    return Array.isArray(body) ? body.find(each => each.id === id)?.status : body.status
   }
 
   const redate = (record: ShownRecord, date: (iso: string) => string) => {

@@ -1,6 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
+import type { Clock } from '../../../src/runtime/clock.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
+import { Store } from '../../../src/store/store.ts'
+import { limitsOf } from '../../../src/vocabulary/fetch.ts'
 import { notify } from '../../support/notify.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -67,6 +70,40 @@ test.each([
   expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
   expect(sent).toEqual(before)
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
+})
+
+const minute = 60_000
+
+test.each([
+  ['a minute after its lease was extended', 0, minute, false],
+  ['soon after its lease was extended', 0, minute / 2, true],
+  ['after it stood still while its lease was extended', minute, 0, false],
+])('a paid call may leave only within its lease: %s', async (_, whileExtending, whileConnecting, mayLeave) => {
+  let skewMs = 0
+  const clock = new VirtualClock()
+  const ownClock: Clock = { now: () => clock.now() + skewMs, sleep: clock.sleep.bind(clock) }
+  const { extendLease } = Store.prototype
+  const extend = vi.spyOn(Store.prototype, 'extendLease').mockImplementation(async function extendSlowly(
+    this,
+    attempt,
+  ) {
+    const left = await extendLease.call(this, attempt)
+    skewMs += whileExtending
+    return left
+  })
+  onTestFinished(() => extend.mockRestore())
+  const seen: unknown[] = []
+  const averba = await openEngine({
+    ...{ store: temporaryStore(), clock: ownClock },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', bearer: 'x' },
+    async fetch(request) {
+      skewMs += whileConnecting
+      seen.push(limitsOf(request).mayLeave?.())
+      throw new TypeError('reset')
+    },
+  })
+  await averba.validations.validate(input)
+  expect(seen).toEqual([mayLeave])
 })
 
 /** Two processes on one file: the first gets its answer after the other has recorded the call as unknown. */
