@@ -2,13 +2,17 @@ import { globSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import * as consent from '../src/adapters/consent/protocol.ts'
-import { readListing, readProblem } from '../src/adapters/http/answer-body.ts'
+import { isXmlFault, maskNumbers, readListing, readProblem } from '../src/adapters/http/answer-body.ts'
+import { declaredMeaning, formOf, isOwnForm, meaningOf } from '../src/adapters/http/answer-meaning.ts'
 import { redactEcho } from '../src/adapters/http/redact-echo.ts'
 import * as portal from '../src/adapters/portal/protocol.ts'
+import { charactersIn } from '../src/adapters/portal/wire.ts'
 import { headOfIncoming, headOfRequest } from '../src/adapters/receiver/received-head.ts'
 import { parseRanges } from '../src/adapters/receiver/sender.ts'
 import * as token from '../src/adapters/token/protocol.ts'
 import { readResult } from '../src/adapters/validation/protocol.ts'
+import { verifyDisclosure } from '../src/proof/disclosure.ts'
+import { fromBase64, fromHex, toBytes } from '../src/proof/encoding.ts'
 import * as note from '../src/proof/note.ts'
 import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
 import { parseTlogProof } from '../src/proof/tlog-proof.ts'
@@ -17,7 +21,8 @@ import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
 import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
 import { parseInstant } from '../src/vocabulary/instant.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
-import { holdsCpf, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
+import { printable, printableText } from '../src/vocabulary/printable.ts'
+import { holdsCpf, isCnpj, isCpf, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
 import { cpuMs } from './support/cpu-ms.ts'
 
 const query = { cpf: '25774435016', id: 'a' } as Parameters<typeof consent.readConsent>[1]
@@ -45,7 +50,27 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   readResult: text => readResult(text, { nome: 'a' } as Parameters<typeof readResult>[1]),
   readListing: text => readListing(text, { safeParse: () => ({ success: false }) } as never, () => 0),
   readProblem: text => readProblem(400, text),
-  redactEcho: text => redactEcho(new Request('https://a/', { headers: { authorization: 'Bearer aa-a00%41' } }))(text),
+  charactersIn,
+  fromBase64,
+  fromHex,
+  isCnpj,
+  isCpf,
+  isDeleted: portal.isDeleted,
+  maskNumbers,
+  printable,
+  printableText,
+  toBytes,
+  verifyDisclosure: text => verifyDisclosure(text, []),
+  verifyNote: text => note.verifyNote({ text, signatures: [] }, []),
+  isXmlFault,
+  formOf: text => formOf({ headers: new Headers(), text }),
+  isOwnForm: text => isOwnForm({ headers: new Headers(), text }, 'portal'),
+  meaningOf: text => meaningOf({ status: 400, headers: new Headers(), text }, 'portal'),
+  declaredMeaning: text => declaredMeaning({ status: 400, text }, [{ status: 400, contains: 'b', means: 'unknown' }]),
+  redactEcho: text => {
+    for (const token of ['aa-a00%41', 'a1b-'.repeat(1_000)])
+      redactEcho(new Request('https://a/', { headers: { authorization: `Bearer ${token}` } }))(text)
+  },
   headOfIncoming: text =>
     headOfIncoming({ rawHeaders: headers.flatMap(name => [name, inHead(text)]) } as Parameters<
       typeof headOfIncoming
@@ -75,6 +100,10 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
 const exceptions: Readonly<Record<string, string>> = {
   readBounded: 'It stops at its own bound.',
   readBoundedText: 'It stops at its own bound.',
+  leafHashHex: 'A digest.',
+  putHex: 'As fromHex.',
+  verifyTlogProof: 'It is given what parseTlogProof read.',
+  signNote: 'We sign what we wrote.',
   readId: 'It is given a record that was read.',
   readUnreadable: 'It is given a record that was read.',
   readHistoryEntries: 'It is given a record that was read.',
@@ -89,9 +118,10 @@ test('every function that reads a text from outside is in the table', () => {
   const found = globSync('{adapters,proof,vocabulary}/**/*.ts', { cwd: source }).flatMap(file =>
     [
       ...readFileSync(join(source, file), 'utf8').matchAll(
-        /^export (?:async )?function\*? ((?:read|parse|holds|redact|refuses|headOf)[A-Z]\w*)/gm,
+        // By its name, or by what it is given first.
+        /^export (?:async )?function\*? (?:((?:read|parse|holds|redact|refuses|headOf)[A-Z]\w*)|(\w+)\(\s*(?:text: |answer: |\{[^}]*\btext\b))/gm,
       ),
-    ].map(([, name = '']) => name),
+    ].map(([, byName, byText = '']) => byName ?? byText),
   )
   expect(found.length).toBeGreaterThan(30)
   expect(found.sort()).toEqual([...Object.keys(readers), ...Object.keys(exceptions)].sort())

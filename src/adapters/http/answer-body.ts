@@ -3,6 +3,9 @@ import { OversizedError } from '../../vocabulary/connection-errors.ts'
 import { parseJson, parseRecords } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
 
+/** How much of an error is read: far more than any that a service writes. */
+export const errorLengthMax = 65_536
+
 type Chunks = AsyncIterable<Uint8Array> | Iterable<Uint8Array>
 
 /** Yields a body in chunks. Throws `OversizedError` when it is larger than allowed. */

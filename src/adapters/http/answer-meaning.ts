@@ -1,7 +1,7 @@
 import type { ForeignCode } from '../../vocabulary/foreign-answer.ts'
 import { parseJson } from '../../vocabulary/json.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
-import { isXmlFault } from './answer-body.ts'
+import { errorLengthMax, isXmlFault } from './answer-body.ts'
 
 /**
  * The form of an answer's body: `problem` is RFC 9457, `fault` a gateway's fault in XML, and `json` another JSON object
@@ -111,8 +111,9 @@ export function meaningOf(answer: SeenAnswer, service: ServiceName, isOnce = fal
   return answerRules.find(holds)?.means ?? 'unknown'
 }
 
-/** Returns the form of an answer's body. */
+/** Returns the form of an answer's body. One that is longer than any that a service writes has none of these. */
 export function formOf({ headers, text }: Omit<SeenAnswer, 'status'>): AnswerForm {
+  if (text.length > errorLengthMax) return 'other'
   if (text.trim() === '') return 'empty'
   const value: unknown = parseJson(text)
   const object: unknown = Array.isArray(value) ? value[0] : value

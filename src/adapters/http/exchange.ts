@@ -8,7 +8,7 @@ import { backoffMs, minuteMs } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, Fact, PendingEffect } from '../../vocabulary/message.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
 import { alwaysSend, type EffectClass, type MaySend } from '../../vocabulary/performer.ts'
-import { readBoundedText } from './answer-body.ts'
+import { errorLengthMax, readBoundedText } from './answer-body.ts'
 import { type DeclaredAnswer, declaredMeaning, formOf, isOwnForm, meaningOf } from './answer-meaning.ts'
 import { redactEcho } from './redact-echo.ts'
 
@@ -41,9 +41,6 @@ export interface ExchangeOptions {
 }
 
 const retries = 2
-
-/** How much of an error is read: far more than any that a service writes. */
-const errorLengthMax = 262_144
 
 /**
  * Sends a request and reads the answer. Retries at once if the request was not sent, or if a read was lost; longer

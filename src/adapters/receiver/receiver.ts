@@ -3,7 +3,7 @@ import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
-import { limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
+import { charactersIn, limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
 import { StorageQuota } from './quota.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type Deadline, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
@@ -109,7 +109,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       return { status: 403, text: 'This address may not notify' }
     }
     const { evento } = head
-    const isNamed = evento !== '' && evento.length <= limits.evento && !evento.includes(', ')
+    const isNamed = evento !== '' && charactersIn(evento) <= limits.evento && !evento.includes(', ')
     return isNamed
       ? undefined
       : { status: 400, text: 'The header event-type is missing, too long or has several values' }
@@ -127,9 +127,12 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const body = isTooLarge ? undefined : await readBody(bodyBytesMax, deadline)
     if (deadline.isOver) return { status: 503, text: 'The body arrived too slowly' }
     if (!body) return { status: 413, text: 'The body is too large' }
-    const isProven = candidates.some(needsSecret) && options.isDeclared?.(evento) !== false
+    const isDeclared = options.isDeclared?.(evento) !== false
+    const isProven = candidates.some(needsSecret) && isDeclared
     if (!isProven && !quota.take(body.byteLength)) {
       options.onQuotaSpent?.(evento)
+      // The portal may have sent it: then it has a failure record.
+      if (isDeclared) options.onMissed?.('unstored')
       return { status: 503, text: 'Too much was received that shows no secret' }
     }
     await options.store({ evento, recipient: readRecipient(head), body })

@@ -84,7 +84,7 @@ test.each([
   const ownClock: Clock = { now: () => clock.now() + skewMs, sleep: clock.sleep.bind(clock) }
   const { extendLease } = Store.prototype
   const extend = vi.spyOn(Store.prototype, 'extendLease').mockImplementation(async function extendSlowly(
-    this,
+    this: Store,
     attempt,
   ) {
     const left = await extendLease.call(this, attempt)

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { hourMs } from '../../support/pass-time.ts'
 import { statusOf } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
@@ -8,13 +9,14 @@ const publicUrl = 'https://receptor.exemplo.br/averba'
 
 test('what shows no secret is stored up to a quota an hour, beside which proven notifications go on', async () => {
   const lines: LogLine[] = []
-  const { averba, clock } = await openWorld({
+  const world = await openWorld({
     averba: {
       logger: line => void lines.push(line),
       receiver: { publicUrl, sources: 'any', unprovenBytesPerHourMax: 3 * 5_000 },
       subscriptions: [{ evento: 'proven', chaveSecreta: 'segredo' }, { evento: 'open' }],
     },
   })
+  const { averba, clock } = world
   const statuses = async (...sent: [string, string][]) => {
     const found: number[] = []
     for (const [secret, evento] of sent) found.push(await statusOf(averba, secret, evento))
@@ -29,6 +31,9 @@ test('what shows no secret is stored up to a quota an hour, beside which proven 
   const [check] = (await averba.health({ only: ['receiver'] })).checks
   expect(check).toMatchObject({ ok: false, detail: expect.stringMatching(/open 1 QUOTA_SPENT.*raise receiver/s) })
   expect(lines.filter(({ error }) => error === 'QUOTA_SPENT').map(({ evento }) => evento)).toEqual(['open', undefined])
+  // The portal has a failure record of what it sent: it is read soon, and not for each refusal.
+  const hastened = await eventsOf(world, 'portal.recoveryHastened')
+  expect(hastened).toMatchObject([{ data: { reason: 'unstored' } }])
   await clock.advance(hourMs / 3)
   expect(await statuses(['', 'open'], ['', 'open'])).toEqual([200, 503])
   await clock.advance(10 * hourMs)
