@@ -15,7 +15,7 @@ import { verifyDisclosure } from '../src/proof/disclosure.ts'
 import { fromBase64, fromHex, toBytes } from '../src/proof/encoding.ts'
 import * as note from '../src/proof/note.ts'
 import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
-import { parseTlogProof } from '../src/proof/tlog-proof.ts'
+import { parseTlogProof, verifyTlogProof } from '../src/proof/tlog-proof.ts'
 import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
 import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
 import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
@@ -60,6 +60,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   printable,
   printableText,
   toBytes,
+  verifyTlogProof: text => verifyTlogProof(text, []),
   verifyDisclosure: text => verifyDisclosure(text, []),
   verifyNote: text => note.verifyNote({ text, signatures: [] }, []),
   isXmlFault,
@@ -102,7 +103,6 @@ const exceptions: Readonly<Record<string, string>> = {
   readBoundedText: 'It stops at its own bound.',
   leafHashHex: 'A digest.',
   putHex: 'As fromHex.',
-  verifyTlogProof: 'It is given what parseTlogProof read.',
   signNote: 'We sign what we wrote.',
   readId: 'It is given a record that was read.',
   readUnreadable: 'It is given a record that was read.',

@@ -141,6 +141,12 @@ export const baseAddress = httpsAddress.refine(
   'it contains ? or #, and paths are appended to it',
 )
 
+/** The address of the consent service, whose paths begin with `/consentimento` (document 1, section 1). */
+export const consentAddress = baseAddress.refine(
+  address => !/\/consentimento(\/v1)?\/*$/.test(address),
+  'it ends with /consentimento, which averba appends',
+)
+
 /** PEM text, or the bytes of a PEM file. */
 export const pem = accepted<string>(value => isText(value) || value instanceof Uint8Array, 'it is not PEM text')
 

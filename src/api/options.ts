@@ -20,6 +20,7 @@ import {
   accepted,
   baseAddress,
   checked,
+  consentAddress,
   group,
   hostFunction,
   httpsAddress,
@@ -127,7 +128,7 @@ class LimitedServiceOptions extends ServiceOptions {
 
 class ConsentServiceOptions extends LimitedServiceOptions {
   /** The address of the service, without `/consentimento`. */
-  readonly baseUrl = required(baseAddress, "env('AVERBA_CONSENT_URL')")
+  readonly baseUrl = required(consentAddress, "env('AVERBA_CONSENT_URL')")
   /**
    * Your client certificate with its key, as PEM text or PKCS#12 bytes, also with the old RC2-40 encryption. A function
    * is called again from time to time, so replaced files need no restart.

@@ -39,6 +39,8 @@ function loadError(cause: unknown, path: string): AverbaError {
   const make = (reason: string, hint: string) =>
     new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { cause, hint })
   const toSee = `To see where and why, run it alone: node "${path}"`
+  // Our own texts hold no secret.
+  if (cause instanceof AverbaError) return make(cause.message, cause.hint ?? toSee)
   if (!(cause instanceof Error)) return make('it throws something that is not an Error', toSee)
   if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
     const hint = 'Install averba, and what else it imports, in its folder: npm install averba'

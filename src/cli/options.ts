@@ -5,9 +5,17 @@ import type { Terminal } from './terminal.ts'
 export const rootKeyOption = {
   '--root-key-from <variable>': {
     text: 'the environment variable that holds the root key, when the keyring does not',
-    read: (variable: string): Keys => environmentKeys({ variable }),
+    read: readRootKey,
   },
 } as const
+
+/** Reads a root key from the variable of this name. What is no name may be the key itself: it is not repeated. */
+export function readRootKey(variable: string): Keys {
+  if (/^[A-Za-z_]\w*$/.test(variable)) return environmentKeys({ variable })
+  throw new AverbaError('INVALID_INPUT', 'Cannot read the root key: the name of an environment variable is needed', {
+    hint: 'Set a variable to the key, and give its name: a key on the command line is seen by others',
+  })
+}
 
 /** The option of every command that is about a data subject. */
 export const subjectOption = {

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { parseVerifierKey } from '../proof/note.ts'
+import { parseCheckpoint, parseVerifierKey } from '../proof/note.ts'
 import type { Verdict } from '../proof/verdict.ts'
 import { verifyBundle } from '../proof/verify-bundle.ts'
 import { systemEntropy } from '../runtime/entropy.ts'
@@ -51,12 +51,21 @@ function readMarkText(mark: string): string | undefined {
   }
 }
 
-/** A given mark must exist: a verdict without it would answer another question. */
+/** A given mark must be one: a verdict without it would answer another question. */
 function checkGivenMark(mark: string | undefined): void {
-  if (mark === undefined || mark.includes('\n') || existsSync(mark)) return
-  throw new AverbaError('NOT_FOUND', `Cannot compare the log with "${mark}": the file does not exist`, {
-    hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
-  })
+  if (mark === undefined) return
+  const isText = mark.includes('\n')
+  const text = isText ? mark : existsSync(mark) ? readMark(mark) : undefined
+  if (text !== undefined && parseCheckpoint(text)) return
+  const wrong = text === undefined ? 'the file does not exist' : 'it is not a signed checkpoint'
+  const which = isText ? 'the given text' : `"${mark}"`
+  throw new AverbaError(
+    text === undefined ? 'NOT_FOUND' : 'INVALID_INPUT',
+    `Cannot compare the log with ${which}: ${wrong}`,
+    {
+      hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
+    },
+  )
 }
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */

@@ -7,12 +7,13 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
- * `isDeep` compares everything in it with everything else; `keys` names the keyring of a backup.
+ * `isDeep` compares everything in it with everything else, with `rootKey` when the keyring lacks it; `keys` names the
+ * keyring of a backup.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export function diagnoseStore(
-  options: Pick<DiagnoseOptions, 'store' | 'keys' | 'isDeep' | 'onProgress' | 'signal'>,
+  options: Pick<DiagnoseOptions, 'store' | 'keys' | 'rootKey' | 'isDeep' | 'isOpening' | 'onProgress' | 'signal'>,
 ): Promise<Diagnosis> {
   return diagnose({ ...options, views, indexKinds, entropy: systemEntropy })
 }

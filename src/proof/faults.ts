@@ -1,6 +1,7 @@
 /** The subject of a check. */
 export type CheckName =
   | 'file'
+  | 'schema'
   | 'references'
   | 'end'
   | 'positions'

@@ -218,6 +218,10 @@ export class Keyring {
    */
   async prepareRoot(keys?: Keys): Promise<PreparedRoot> {
     const { file, epochs } = this.#opened
+    if (keys && keys.id === this.#location.keys?.id) {
+      const hint = 'Give another one: what is known of the former key would still open the log'
+      throw new AverbaError('INVALID_INPUT', 'Cannot change the root key: the new one is the present one', { hint })
+    }
     const root = keys ? undefined : encodeKey(this.#entropy.bytes(32))
     const to = keys ?? fileRoot(root, this.#entropy)
     const secret = await this.#holder().unwrap(decodeKey(file.secret), secretName)

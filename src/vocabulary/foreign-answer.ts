@@ -7,7 +7,7 @@ export type ForeignCode = (typeof foreignCodes)[number]
 /** What to do about each. */
 export const foreignAdvice: Readonly<Record<ForeignCode, string>> = {
   SERVICE_MISDIRECTED: 'correct its address, or ask who answers there',
-  PROXY_REFUSED: 'check user name and password of the proxy, or ask who runs it',
+  PROXY_REFUSED: 'check address, user name and password of the proxy, or ask who runs it',
   CERTIFICATE_REFUSED: 'check that our client certificate is the registered one and has not expired',
 }
 

@@ -5,7 +5,9 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import {
   backupStore,
   changeRootKey,
+  diagnoseStore,
   environmentKeys,
+  examine,
   exportBundle,
   type Keys,
   type LogLine,
@@ -15,8 +17,9 @@ import {
   verifyLog,
 } from '../../src/index.ts'
 import { samples } from '../../src/simulation/index.ts'
-import { averba } from '../support/command-line.ts'
+import { averba, failedWith } from '../support/command-line.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
+import { useDatabase, withoutGuards } from '../support/use-database.ts'
 import { openEngine } from '../support/world.ts'
 
 const variable = 'AVERBA_TEST_ROOT_KEY'
@@ -64,9 +67,9 @@ test('a log whose root key is held elsewhere verifies without the key', async ()
   expect(alone).toMatchObject({ level: 'self-consistent', faults: [] })
   const known = await verifyLog({ store, rootKey })
   expect(known).toMatchObject({ level: 'held', faults: [] })
-  // Without the root key, one thing more is unproven: whose key signs the log.
-  expect(alone.unproven.length).toBe(known.unproven.length + 1)
-  expect(alone.unproven).toContainEqual(ofKey)
+  // Without the root key, two things more are unproven: whose key signs the log, and its tags.
+  expect(alone.unproven.length).toBe(known.unproven.length + 2)
+  expect(alone.unproven).toEqual(expect.arrayContaining([ofKey, expect.stringContaining('tags of the log')]))
   await expect(verifyLog({ store, rootKey: another })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
 })
 
@@ -166,7 +169,43 @@ test('averba change-root-key takes both keys from variables', async () => {
   const { out, code } = await averba(
     ...['change-root-key', store, '--root-key-from', variable, '--new-root-key-from', `${variable}_NEW`],
   )
-  expect([code, out]).toEqual([0, expect.stringMatching(/now opens with the root key keys_\w{20} only\.$/m)])
+  expect([code, out]).toEqual([
+    0,
+    expect.stringMatching(/now opens with the root key keys_\w{20} only: the option keys must hold it\.$/m),
+  ])
+  const same = ['--root-key-from', `${variable}_NEW`, '--new-root-key-from', `${variable}_NEW`]
+  expect(await averba('change-root-key', store, ...same)).toMatchObject(failedWith(/^INVALID_INPUT: .* present one\n/))
   expect((await averba('rebuild', store, '--root-key-from', variable)).code).not.toBe(0)
   expect((await averba('rebuild', store, '--root-key-from', `${variable}_NEW`)).code).toBe(0)
+})
+
+test('a root key that is given instead of the name of its variable is not repeated', async () => {
+  const key = randomBytes(32).toString('base64')
+  const { code, out, err } = await averba('change-root-key', store, '--new-root-key-from', key)
+  expect([code, out, err.includes(key)]).toEqual([1, '', false])
+  expect(err).toMatch(/^INVALID_INPUT: .* name of an environment variable/)
+})
+
+test('a deep diagnosis of a log whose root key is held elsewhere needs that key', async () => {
+  useDatabase(store, database => {
+    withoutGuards(database, () => database.exec("update event set tag = 'AAAAAAAAAAAAAAAAAAAAAA' where position = 2"))
+  })
+  const blind = await diagnoseStore({ store, isDeep: true })
+  expect(blind.problems).toEqual([expect.stringMatching(/^keys: tags, index and owners' keys are not checked: /)])
+  const seeing = await diagnoseStore({ store, isDeep: true, rootKey })
+  expect(seeing.problems).toContainEqual(expect.stringMatching(/^tags: /))
+  vi.stubEnv(variable, text)
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { code, out } = await averba('doctor', store, '--deep', '--root-key-from', variable)
+  expect([code, out]).toEqual([1, expect.stringMatching(/^ +tags: /m)])
+})
+
+test.each<[string, Keys | undefined, RegExp]>([
+  ['no root key', undefined, /does not hold its root key/],
+  ['another root key', another, /it is under another root key/],
+  ['its root key', rootKey, /^keys_/],
+])('an examination of a configuration with %s says whether it opens the log', async (_, keys, detail) => {
+  const { checks } = await examine({ store, ...(keys && { keys }) })
+  const ok = keys === rootKey
+  expect(checks.find(({ name }) => name === 'keyring')).toMatchObject({ ok, detail: expect.stringMatching(detail) })
 })

@@ -55,7 +55,7 @@ export async function examine(
   options: HostOptions,
   { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},
 ): Promise<Examination> {
-  const { clock = systemClock } = options
+  const { clock = systemClock, store, keys } = options
   const configuration = await runCheck('configuration', async () => {
     checkOptionShape(options)
     await readSecrets(options)
@@ -63,8 +63,8 @@ export async function examine(
   })
   // With wrong options, nothing that they name can be checked.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
-  const diagnosis = existsSync(options.store)
-    ? await diagnoseStore({ store: options.store, isDeep }).catch(describeError)
+  const diagnosis = existsSync(store)
+    ? await diagnoseStore({ store, isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(describeError)
     : undefined
   const services = await reachServices(options, clock)
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
@@ -80,8 +80,8 @@ export async function examine(
     ...services.map(each => (otherPortal && each.name === 'portal' ? otherPortal : each)),
     token ? await runCheck('token', () => tryToken(options, clock)) : undefined,
   ].filter(each => each !== undefined)
-  const store = typeof diagnosis === 'object' && { store: diagnosis }
-  return { ok: checks.every(each => each.ok), checks, ...store }
+  const found = typeof diagnosis === 'object' && { store: diagnosis }
+  return { ok: checks.every(each => each.ok), checks, ...found }
 }
 
 async function runCheck(

@@ -1,6 +1,6 @@
-import { changeRootKey, environmentKeys } from '../../index.ts'
+import { changeRootKey } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { rootKeyOption } from '../options.ts'
+import { readRootKey, rootKeyOption } from '../options.ts'
 import { exitCodes } from '../terminal.ts'
 
 /** The command `averba change-root-key`. */
@@ -12,7 +12,7 @@ export const changeRootKeyCommand = defineCommand({
     ...rootKeyOption,
     '--new-root-key-from <variable>': {
       text: 'the environment variable that holds the new root key; by default the keyring gets one of its own',
-      read: (variable: string) => environmentKeys({ variable }),
+      read: readRootKey,
     },
     '--json': 'print one JSON object',
   },
@@ -24,8 +24,8 @@ export const changeRootKeyCommand = defineCommand({
     const rootKeyId = newRootKey?.id ?? null
     const line =
       rootKeyId === null
-        ? `${store}.keys now holds its own root key.`
-        : `${store}.keys now opens with the root key ${rootKeyId} only.`
+        ? `${store}.keys now holds its own root key: the option keys must be absent.`
+        : `${store}.keys now opens with the root key ${rootKeyId} only: the option keys must hold it.`
     return { result: { rootKeyId }, lines: [line], code: exitCodes.done }
   },
 })

@@ -1,6 +1,7 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { configOption, loadConfig } from '../load-config.ts'
+import { defaultConfig, loadConfig } from '../load-config.ts'
+import { rootKeyOption } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -11,8 +12,9 @@ export const doctorCommand = defineCommand({
   description: 'Check a configuration and everything it needs, or a store alone, and say what to do.',
   arguments: ['the file of a log, or a backup: then only this file is checked'],
   options: {
-    ...configOption,
+    '--config <file>': `the configuration: ${defaultConfig} by default`,
     '--keys <file>': 'with a store: its keyring, such as that of a backup; by default the one beside it',
+    ...rootKeyOption,
     '--deep': 'also read the whole file, and compare all its parts with each other',
     '--token': 'also request one token from the gateway',
     '--json': 'print one JSON object',
@@ -21,26 +23,35 @@ export const doctorCommand = defineCommand({
     'The log is only read, and may be in use. Each service receives only a GET / request: no paid call,\n' +
     'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
     'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
-  async run(terminal, { config, keys, deep: isDeep, token }, store) {
+  async run(terminal, { config, keys, rootKeyFrom: rootKey, deep: isDeep, token }, store) {
     if (store !== undefined) {
+      rejectOptions('with a store', 'averba doctor', { '--token': token || undefined, '--config': config })
       const onProgress = createProgress(terminal)
-      const result = await diagnoseStore({ store, ...(keys !== undefined && { keys }), isDeep, onProgress })
+      const given = { ...(keys !== undefined && { keys }), ...(rootKey && { rootKey }) }
+      const result = await diagnoseStore({ store, ...given, isDeep, onProgress })
       return {
         result,
         lines: formatDiagnosis(result),
         code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
       }
     }
-    if (keys !== undefined)
-      throw new AverbaError('INVALID_INPUT', 'Cannot use --keys without a store', {
-        hint: 'Give both: averba doctor <store> --keys <file>',
-      })
-    const examining = loadConfig(config).then(options => examine(options, { token, isDeep }), toFailedExamination)
+    rejectOptions('without a store', 'averba doctor <store>', { '--keys': keys, '--root-key-from': rootKey })
+    const examining = loadConfig(config ?? defaultConfig).then(
+      options => examine(options, { token, isDeep }),
+      toFailedExamination,
+    )
     const { ok, checks, store: found } = await examining
     const result = { ok, checks, ...(found && { store: found }) }
     return { result, lines: formatExamination(result), code: ok ? exitCodes.done : exitCodes.error }
   },
 })
+
+/** Rejects options that have no use here: the user would believe that they were used. */
+function rejectOptions(here: string, usage: string, options: Readonly<Record<`--${string}`, unknown>>): void {
+  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
+  if (given === undefined) return
+  throw new AverbaError('INVALID_INPUT', `Cannot use ${given} ${here}`, { hint: `It is for: ${usage} ${given}` })
+}
 
 function* formatExamination({ ok, checks }: Examination): Iterable<string> {
   for (const { name, ok: isOk, detail } of checks) yield `${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`

@@ -19,6 +19,11 @@ const proofBytesMax = 16 * 1024 * 1024
 /** Exit codes by level: 0 for a level that something outside of the log confirms. */
 const levelCodes: Readonly<Record<Verdict['level'], number>> = { broken: 2, 'self-consistent': 3, held: 0, anchored: 0 }
 
+/** Adds a value to those before: an option of several values would take the store for one. */
+function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
 /** The command `averba verify`. */
 export const verifyCommand = defineCommand({
   usage: 'verify <store>',
@@ -27,9 +32,15 @@ export const verifyCommand = defineCommand({
     'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
   ],
   options: {
-    '--key <line...>': 'the verifier key line that it has to be signed with, or a file with the line',
+    '--key <line>': {
+      text: 'the verifier key line that it has to be signed with, or a file with the line; may be repeated',
+      read: collect,
+    },
     '--mark <file>': 'a signed checkpoint that was kept elsewhere; by default <store>.mark',
-    '--witness <line...>': 'verifier key lines of others who sign checkpoints, or files with them',
+    '--witness <line>': {
+      text: 'the verifier key line of another who signs checkpoints, or a file with lines; may be repeated',
+      read: collect,
+    },
     ...rootKeyOption,
     '--json': 'print one JSON object',
   },

@@ -65,7 +65,7 @@ function rolledBackError(path: string, fault: string): AverbaError {
   const isOnlyMark = fault === damagedMark
   return new AverbaError('ROLLED_BACK', `Cannot open "${path}": ${fault}`, {
     hint: isOnlyMark
-      ? 'The log may be intact: check it with averba verify, and if it is, move the mark away'
+      ? 'Move the mark away and keep it. Then averba verify has to say self-consistent, and with --key held'
       : 'Find the newest copy of the log. If it is lost, averba restore --accept-rollback continues from a backup and records it in the log',
   })
 }

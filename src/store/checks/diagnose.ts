@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { holdsRootKey, inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
+import { inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import { findLeftoverCopies, type RememberedErasures } from '../../vault/keyring-file.ts'
+import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -66,7 +67,11 @@ export interface DiagnoseOptions extends CheckOptions {
   readonly entropy: Entropy
   /** The keyring's path when it is not beside the store: that of a backup is kept apart. */
   readonly keys?: string
+  /** Who holds the root key of the log. Without it, a deep diagnosis of a log whose keyring lacks it is incomplete. */
+  readonly rootKey?: Keys
   readonly isDeep?: boolean
+  /** Whether the log is about to be opened with this root key: then one that does not open it is a problem. */
+  readonly isOpening?: boolean
 }
 
 const monthsMax = 12
@@ -86,9 +91,9 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const facts = snapshot.run(readFacts)
   const found = await inspectKeys(snapshot, options.keys ?? keyringPath(store), facts, options.entropy)
   const { keys } = found
+  const opened = found.isOurs ? await openKeyring(keys.path, options) : { problems: [] }
   const lost = describeLostErasures(snapshot.run(() => findLostErasures(untaggedHeaders, found.erased)))
-  const keyring =
-    isDeep && keys.epochs && holdsRootKey(keys.path) ? await openKeyringFile(keys.path, options.entropy) : undefined
+  const keyring = isDeep ? opened.keyring : undefined
   const tags = keyring && new Tags(keyring)
   const checked = isDeep ? await checkStore(snapshot, { ...options, tags }) : undefined
   const views = snapshot.run(readViewProgress)
@@ -96,6 +101,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     ...snapshot.run(findSchemaFaults).map(fault => `schema: the log cannot be opened: ${fault}: ${schemaAdvice}`),
     ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
     ...found.problems,
+    ...opened.problems,
     ...(keyring ? checkWithKeys(snapshot, mark, keyring) : []),
     ...describeMark(snapshot, mark),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
@@ -113,6 +119,21 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     pragmas: readPragmas(snapshot),
     ...(checked && { checked }),
     problems,
+  }
+}
+
+/** Opens the keyring if it can be opened: without it, nothing says whether tags, index and owners' keys are genuine. */
+async function openKeyring(
+  path: string,
+  { entropy, rootKey, isDeep = false, isOpening = false }: DiagnoseOptions,
+): Promise<{ readonly keyring?: Keyring; readonly problems: readonly string[] }> {
+  if (!rootKey && !isDeep && !isOpening) return { problems: [] }
+  try {
+    return { keyring: await openKeyringFile(path, entropy, rootKey), problems: [] }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    const what = isDeep ? "tags, index and owners' keys are not checked: " : ''
+    return { problems: [`keys: ${what}${[error.message, error.hint].filter(Boolean).join(': ')}`] }
   }
 }
 
@@ -218,11 +239,11 @@ async function inspectKeys(
   path: string,
   facts: StoreFacts,
   entropy: Entropy,
-): Promise<{ keys: KeysFound; erased: RememberedErasures; problems: string[] }> {
+): Promise<{ keys: KeysFound; isOurs: boolean; erased: RememberedErasures; problems: string[] }> {
   if (!existsSync(path)) {
     const problem =
       'keys: the keyring is missing, and the log cannot be opened without it. If it is kept elsewhere, name it with keys, or --keys on the command line'
-    return { keys: { path, isPresent: false }, erased: {}, problems: [problem] }
+    return { keys: { path, isPresent: false }, isOurs: false, erased: {}, problems: [problem] }
   }
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
@@ -234,10 +255,10 @@ async function inspectKeys(
     const short = snapshot.run(() => findLengthFault(keyring))
     const faults = [...findKeyFaults(facts, keyring), ...(short === undefined ? [] : [short])]
     problems.push(...faults.map(fault => `keys: ${fault}`))
-    return { keys: { path, isPresent: true, id, epochs, mode }, erased, problems }
+    return { keys: { path, isPresent: true, id, epochs, mode }, isOurs: id === facts.keyring, erased, problems }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
     const keys = { path, isPresent: true, mode }
-    return { keys, erased: {}, problems: [...problems, `keys: ${error.message}`] }
+    return { keys, isOurs: false, erased: {}, problems: [...problems, `keys: ${error.message}`] }
   }
 }

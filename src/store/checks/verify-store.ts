@@ -3,7 +3,7 @@ import { Faults } from '../../proof/faults.ts'
 import { createVerifierKey, parseCheckpoint, parseVerifierKey, type VerifierKey } from '../../proof/note.ts'
 import { type Evidence, type Verdict, verifyLog } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { holdsRootKey, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
+import { holdsRootKey, inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -12,9 +12,11 @@ import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
+import { readFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
 import { Tags } from '../log/tags.ts'
 import { findUnopenedKeys } from '../owners/keyring-faults.ts'
+import { findSchemaFaults } from './check-schema.ts'
 import { type CheckOptions, checkRows, runCheck } from './check-store.ts'
 
 /** How to verify a store. */
@@ -35,10 +37,11 @@ export interface VerifyStoreOptions extends CheckOptions {
 export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
   const faults = new Faults()
   // With given keys the log is verified as by a third party.
-  const keyring = options.keys ? undefined : await openKeyringBeside(snapshot.path, options, faults)
+  const keyring = options.keys ? undefined : await openKeyringBeside(snapshot, options, faults)
   const tags = keyring && new Tags(keyring)
   const evidence = (await runCheck(faults, () => gatherEvidence(snapshot, options, keyring, faults))) ?? noEvidence
-  return verifyLog(evidence, faults, async (verifier, { signed, held }) => {
+  const verdict = await verifyLog(evidence, faults, async (verifier, { signed, held }) => {
+    for (const fault of snapshot.run(findSchemaFaults)) faults.add('schema', `the log cannot be opened: ${fault}`)
     const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, { ...options, tags })
     await runCheck(faults, async () => {
       const [head, ...others] = snapshot.run(readHead)
@@ -49,7 +52,10 @@ export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOption
       faults.add('checkpoints', `the checkpoint over ${held} events is missing`)
     return { origin, root, ...checked }
   })
+  return tags ? verdict : { ...verdict, unproven: [...verdict.unproven, untagged] }
 }
+
+const untagged = "That headers, index and owners' keys have the tags of the log: its keyring was not opened."
 
 const noEvidence: Evidence = {
   ...{ checkpoints: [], keys: [], isKeyGiven: false, witnesses: [], mark: undefined, isMarkGiven: false },
@@ -94,13 +100,19 @@ function findVerifierKeys(
 }
 
 async function openKeyringBeside(
-  store: string,
+  snapshot: Snapshot,
   { entropy, rootKey }: VerifyStoreOptions,
   faults: Faults,
 ): Promise<Keyring | undefined> {
-  const path = keyringPath(store)
+  const path = keyringPath(snapshot.path)
   if (!existsSync(path)) return undefined
   try {
+    const { keyring: id } = snapshot.run(readFacts)
+    if ((await inspectKeyringFile(path, entropy)).id !== id) {
+      // With its keys, every tag would look forged.
+      faults.add('keys', 'the keyring beside it belongs to another log: put its own there, or give a verifier key')
+      return undefined
+    }
     if (holdsRootKey(path)) return await openKeyringFile(path, entropy)
   } catch (error) {
     // A file that may not be read says nothing about the log.

@@ -1,7 +1,8 @@
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
-import { averba } from '../../support/command-line.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -37,4 +38,23 @@ test('averba doctor checks the configuration of averba run, and its exit code sh
   const none = await averba('doctor', '--config', join(temporaryFolder(), 'averba.config.ts'), '--json')
   expect(none.code).toBe(1)
   expect(JSON.parse(none.out)).toMatchObject({ ok: false, checks: [{ name: 'configuration' }] })
+})
+
+test.each([
+  [['log.sqlite', '--token'], '--token with a store'],
+  [['log.sqlite', '--config', 'averba.config.ts'], '--config with a store'],
+  [['--keys', 'a.keys'], '--keys without a store'],
+])('averba doctor refuses what it would not use: %j', async (args, words) => {
+  expect(await averba('doctor', ...args)).toMatchObject(failedWith(`INVALID_INPUT: Cannot use ${words}`))
+})
+
+test('averba doctor shows the error of averba that a configuration throws', async () => {
+  const file = join(temporaryFolder(), 'averba.config.ts')
+  const from = JSON.stringify(resolve(import.meta.dirname, '../../../src/index.ts'))
+  writeFileSync(
+    file,
+    `import { environmentKeys } from ${from}\nexport default { keys: environmentKeys({ variable: 'NOT_SET' }) }`,
+  )
+  const { code, out } = await averba('doctor', '--config', file)
+  expect([code, out]).toEqual([1, expect.stringContaining('the variable NOT_SET is not set')])
 })

@@ -1,13 +1,22 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { type Verdict, verifyLog } from '../../../src/index.ts'
 import { averba, failedWith } from '../../support/command-line.ts'
 import { changeBundle, exportOther, exportSample, forgeries } from '../../support/exported-logs.ts'
 import { copyStore } from '../../support/sample-store.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { openEngine } from '../../support/world.ts'
 
 let [store, bundle, key] = ['', '', '']
+/** A log with nothing but its first event. */
+async function otherStore(): Promise<string> {
+  const path = temporaryStore()
+  await (await openEngine({ store: path })).close()
+  return path
+}
+
 beforeAll(async () => {
   ;({ store, bundle, key } = await exportSample())
 })
@@ -72,15 +81,43 @@ test('averba verify reports the level of a store, with its exit code', async () 
   expect(held.out).toContain('This does not prove:')
   const unmarked = copyStore(store)
   expect((await averba('verify', unmarked)).code).toBe(3)
-  copyFileSync(`${store}.mark`, `${unmarked}.mark`)
-  const cut = await averba('verify', unmarked, '--mark', `${store}.keys`)
+  writeFileSync(`${unmarked}.mark`, 'junk')
+  const cut = await averba('verify', unmarked)
   expect(cut.code).toBe(2)
   expect(cut.out).toContain('FAULT        mark')
+  copyFileSync(`${store}.mark`, `${unmarked}.mark`)
+  // Evidence that is none says nothing about the log.
+  expect(await averba('verify', unmarked, '--mark', `${store}.keys`)).toMatchObject(
+    failedWith(/^INVALID_INPUT: .* it is not a signed checkpoint\n/),
+  )
   expect((await averba('verify', `${store}.nowhere`)).code).toBe(1)
   expect(await averba('verify', unmarked, '--mark', `${store}.nowhere`)).toMatchObject(
     failedWith('NOT_FOUND: Cannot compare the log with'),
   )
   expect((await averba('verify', store, '--key', 'x')).code).toBe(1)
+})
+
+test('averba verify takes the store after a key, and says that no witness was given', async () => {
+  const { code, out } = await averba('verify', '--key', key, store)
+  expect(code).toBe(0)
+  expect(out).toContain('No key of a witness was given.')
+})
+
+test('averba verify finds what keeps the log from being opened: a foreign trigger', async () => {
+  const copy = copyStore(store)
+  useDatabase(copy, database => database.exec('create trigger z after insert on event begin delete from part; end'))
+  const { code, out } = await averba('verify', copy)
+  expect(code).toBe(2)
+  expect(out).toMatch(/FAULT {8}schema: 1\n +the log cannot be opened: .*trigger "z"/)
+})
+
+test('averba verify and doctor say of the keyring of another log only that it is', async () => {
+  const [copy, other] = [copyStore(store), copyStore(await otherStore())]
+  copyFileSync(`${other}.keys`, `${copy}.keys`)
+  const verdict: Verdict = JSON.parse((await averba('verify', copy, '--json')).out)
+  expect(verdict.faults).toMatchObject([{ check: 'keys', count: 1 }])
+  const found = JSON.parse((await averba('doctor', copy, '--deep', '--json')).out)
+  expect(found.problems).toEqual(['keys: the keyring belongs to another log'])
 })
 
 test('averba verify fails without a verdict when it cannot read the keyring', async () => {

@@ -164,7 +164,7 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
     ok: false,
     detail: expect.stringMatching(
-      /^1 call got .*\(PROXY_REFUSED\): check user name and password of the proxy, .*; see effects.get; /,
+      /^1 call got .*\(PROXY_REFUSED\): check address, user name and password of the proxy, .*; see effects.get; /,
     ),
   })
   expect(lines.filter(({ error }) => error === 'PROXY_REFUSED')).toHaveLength(1)

@@ -72,7 +72,7 @@ test.each<[string, number, string]>([
     const said = lines.filter(line => line.message.includes('somebody else answers'))
     expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
     const found = await check()
-    const advice = status === 407 ? 'check user name and password of the proxy' : 'correct its address'
+    const advice = status === 407 ? 'check address, user name and password of the proxy' : 'correct its address'
     expect(found).toMatchObject({ ok: false, detail: expect.stringContaining(advice) })
     state.isMended = true
     await averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
