@@ -26,6 +26,8 @@ describe('opening the log reports what is missing in the options', () => {
       { consentService: { baseUrl: 'https://a.exemplo.br', certificate: async () => certificate, redirectUrls } },
     ],
     ['TLS', { consentService: { baseUrl: 'http://a.exemplo.br', certificate } }],
+    ['the address alone', { consentService: { baseUrl: 'https://a.exemplo.br/consentimento', certificate } }],
+    ['the slashes', { consentService: { baseUrl: 'https:a.exemplo.br', certificate } }],
     ['an address', { tokenService: { url: 'gateway', consumerKey: 'a', consumerSecret: 'b' } }],
     ['a consumer key', { tokenService: { ...tokenService, consumerKey: undefined } }],
     ['a consumer key that is empty', { tokenService: { ...tokenService, consumerKey: new Secret('') } }],
