@@ -98,6 +98,8 @@ export interface Figures {
    * view is stopped.
    */
   readonly notifications: HandlerTroubles | null
+  /** When the portal last delivered to an active subscription of ours, as it was last listed. */
+  readonly deliveries: { readonly lastSuccessAt: Instant | null }
   readonly readings: {
     /** The newest reading of any subject's consents. Both are also null while the view of data subjects is stopped. */
     readonly newestAt: Instant | null

@@ -78,13 +78,14 @@ function createFigureGauges(gauge: CreateGauge) {
   const followerLag = gauge('followers_lag_events', 'Events that the slowest follower is behind the log.')
   const followersParked = gauge('followers_parked', 'Parked followers, which wait for an operator.')
   const notifications = gauge('notifications', 'Notifications that a handler failed at.', ['state'])
+  const delivered = gauge('delivery_success_age_seconds', 'Time since a delivery of the portal last succeeded.')
   const newest = gauge('reading_age_seconds', 'Time since the last reading of any consents.')
   const oldestHelp = 'Time since the last reading of the scheduled person who has waited the longest.'
   const oldest = gauge('reading_age_oldest_seconds', oldestHelp)
   /** Without a reading the gauge has no value, and is left out. */
   const setAge = (of: Gauge, at: string | null, now: number) =>
     at === null ? of.remove() : of.set((now - Date.parse(at)) / 1_000)
-  return ({ effects: pending, views, followers, readings, ...figures }: Figures, now: number) => {
+  return ({ effects: pending, views, followers, readings, deliveries, ...figures }: Figures, now: number) => {
     position.set(figures.position)
     for (const each of [effects, viewLag, notifications]) each.reset()
     for (const { service, effectClass, state, count } of pending)
@@ -97,6 +98,7 @@ function createFigureGauges(gauge: CreateGauge) {
     followerLag.set(followers.behindMax)
     followersParked.set(followers.parked)
     for (const [state, count] of Object.entries(figures.notifications ?? {})) notifications.set({ state }, count)
+    setAge(delivered, deliveries.lastSuccessAt, now)
     setAge(newest, readings.newestAt, now)
     setAge(oldest, readings.oldestAt, now)
   }

@@ -29,6 +29,7 @@ import type { HostOptions } from '../options.ts'
 import { checkOptionShape } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
+import { lastSuccesses } from '../subscriptions/subscriptions.ts'
 import { findUnreadAnswer, misunderstood } from '../unread-answer.ts'
 import { checkCertificates } from './certificate-checks.ts'
 import { reachServices } from './reach-services.ts'
@@ -36,6 +37,7 @@ import { reachServices } from './reach-services.ts'
 /** How many events are searched for an answer that was not understood. */
 const eventsLooked = 200
 const shownCharacters = 300
+const deliveriesShown = 10
 
 /** The result of an examination. */
 export interface Examination {
@@ -74,6 +76,9 @@ export async function examine(
     typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
     typeof diagnosis === 'object'
       ? await runCheck('notifications', () => checkNotifications(options.store))
+      : undefined,
+    typeof diagnosis === 'object' && options.portal
+      ? await runCheck('subscriptions', () => showDeliveries(options.store))
       : undefined,
     await runCheck('writing', async () => checkAccess(options.store)),
     ...(await checkCertificates(options, clock)),
@@ -179,6 +184,16 @@ async function checkNotifications(store: string): Promise<CheckResult> {
   } finally {
     snapshot.close()
   }
+}
+
+/** Says when the portal last delivered to each active subscription, as it was last listed. */
+async function showDeliveries(store: string): Promise<CheckResult> {
+  using snapshot = await Snapshot.open(store)
+  const found = snapshot.run(() => rows(lastSuccesses(db.$extendTables<Pick<Views, 'subscriptions'>>())))
+  const each = found.map(({ evento, last_success_at: at }) => `${evento} at ${at}`)
+  const shown = each.length > deliveriesShown ? [...each.slice(0, deliveriesShown), '...'] : each
+  const none = 'no delivery of an active subscription has succeeded, as the portal was last listed'
+  return { ok: true, detail: shown.length === 0 ? none : `the portal last delivered ${shown.join(', ')}` }
 }
 
 /** Throws when the log belongs to another portal: it cannot be opened with this one. */

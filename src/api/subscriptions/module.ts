@@ -19,7 +19,7 @@ import { recordFailures } from './failures/recovery.ts'
 import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { createSubscriptionSecrets, type SubscriptionSecrets } from './secrets/subscription-secrets.ts'
-import { createSubscriptions, listDueDeletions, type Subscriptions } from './subscriptions.ts'
+import { createSubscriptions, listDueDeletions, readDeliveryFigures, type Subscriptions } from './subscriptions.ts'
 
 /** The module of the portal, with what the receiver needs. */
 export interface SubscriptionModule extends Module<{ subscriptions: Subscriptions }> {
@@ -63,6 +63,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
       'portal.failuresListed': (pending, fact, record) => recordFailures(context, readings, pending, fact, record),
     },
     logAlerts: alerts.logNew,
+    figures: async () => ({ deliveries: await readDeliveryFigures(context) }),
     checks: { subscriptions: alerts.check },
     async due() {
       const isRun = portal !== undefined && options.schedules !== false

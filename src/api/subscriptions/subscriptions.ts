@@ -1,7 +1,10 @@
+import type { ReadonlyKysely } from 'kysely/readonly'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { deletionAfter, wholeDaysUntil } from '../../machines/subscription/health.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
+import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import type { Views } from '../../views/views.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, Json } from '../../vocabulary/message.ts'
@@ -10,7 +13,7 @@ import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/out
 import { type ApiContext, findStream } from '../api-context.ts'
 import type { ListedAtPortal } from '../events.ts'
 import { ofType, requireAs } from '../events.ts'
-import type { DueItem } from '../module.ts'
+import type { DueItem, Figures } from '../module.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { createFailures, type Failures, requestPastFailures } from './failures/failures.ts'
 import { makePlan, type Plan, type PlannedChange } from './plan.ts'
@@ -242,6 +245,9 @@ export interface Subscription {
   readonly deletionAt: Instant | null
   readonly daysLeft: number | null
   readonly deletedBy: 'us' | 'portal' | null
+  /** When the portal registered it, and when a delivery last succeeded, as last listed; null if it showed neither. */
+  readonly dataRegistro: Instant | null
+  readonly dataUltimoSucesso: Instant | null
   readonly dataExclusao: Instant | null
   readonly motivoExclusao: string | null
 }
@@ -266,9 +272,26 @@ function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: num
     deletionAt,
     daysLeft: deletionAt === null ? null : wholeDaysUntil(deletionAt, toInstant(now)),
     deletedBy: row.deleted_by,
+    dataRegistro: row.registered_at,
+    dataUltimoSucesso: row.last_success_at,
     dataExclusao: row.deleted_at,
     motivoExclusao: typeof reason === 'string' ? reason : null,
   }
+}
+
+/** Reads when a delivery of any of our active subscriptions last succeeded, as the portal last listed them. */
+export async function readDeliveryFigures({ views }: Pick<ApiContext, 'views'>): Promise<Figures['deliveries']> {
+  const query = lastSuccesses(views).limit(1).executeTakeFirst()
+  return { lastSuccessAt: (await undefinedIfStopped(query))?.last_success_at ?? null }
+}
+
+/** Selects when deliveries last succeeded, by event, the newest first. */
+export function lastSuccesses(views: Pick<ReadonlyKysely<Pick<Views, 'subscriptions'>>, 'selectFrom'>) {
+  const active = views
+    .selectFrom('subscriptions')
+    .select(['evento', 'last_success_at'])
+    .where('remote_id', 'is not', null)
+  return active.where('last_success_at', 'is not', null).orderBy('last_success_at', 'desc')
 }
 
 /** Lists the coming deletions, counted from the first known error since the last success. */

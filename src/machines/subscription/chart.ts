@@ -74,6 +74,7 @@ export const chart = setup({
     beginHealth: keep('subscription.registered', ({ data: { lastSuccessAt = null, registeredAt = null } }) => ({
       ...{ ...initialHealth, lastSuccessAt, registeredAt },
     })),
+    keepDelivery: keep('subscription.delivered', ({ data }) => data),
     keepFailure: keep('subscription.failing', ({ data }, context) => healthAfterFailure(context, data.failedAt)),
     keepSuccess: keep('subscription.recovered', ({ data }, context) =>
       healthAfterSuccess(data.lastSuccessAt, data.failsAgain, context),
@@ -223,7 +224,10 @@ export const chart = setup({
     health: {
       description: 'Whether deliveries fail.',
       initial: 'healthy',
-      on: { 'subscription.registered': { target: '.healthy', actions: 'beginHealth' } },
+      on: {
+        'subscription.registered': { target: '.healthy', actions: 'beginHealth' },
+        'subscription.delivered': { actions: 'keepDelivery' },
+      },
       states: {
         healthy: {
           description: 'No delivery is known to have failed since the last success.',

@@ -39,18 +39,26 @@ export function eventsIfMissing(state: SubscriptionState): SubscriptionEvent[] {
 }
 
 /**
- * Returns the events of a reading of a failing subscription: a success ends the threat; without one it may grow. The
- * time of a success counts even in a stale reading: failures are read at the same time as the list.
+ * Returns the events of the deliveries that a reading shows: of a failing subscription a success ends the threat, and
+ * without one it may grow. The time of a success counts even in a stale reading: failures are read at the same time as
+ * the list.
  */
 export function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state
   const { lastSuccessAt, readAt } = shown
-  if (!state.matches({ health: 'failing' }) || shown.remoteId !== context.remoteId || shown.isDeleted) return []
+  if (shown.remoteId !== context.remoteId || shown.isDeleted) return []
   // Successes of another event do not concern ours.
   if (shown.evento !== context.evento) return []
+  const isLater = lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')
+  if (!state.matches({ health: 'failing' })) {
+    const registeredAt = context.registeredAt === null && shown.registeredAt
+    if (!isLater && !registeredAt) return []
+    const data = { ...(isLater && { lastSuccessAt }), ...(registeredAt && { registeredAt }) }
+    return [{ type: 'subscription.delivered', data }]
+  }
   const { failingSince, lastFailureAt } = context
   // Any new success ends failures without a readable time.
-  if (lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')) {
+  if (isLater) {
     const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
     if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
       const recovered = { type: 'subscription.recovered', data: { lastSuccessAt, failsAgain } } as const

@@ -111,6 +111,7 @@ export const subscriptionMachine: Machine = defineMachine({
     'subscription.failureRecovered',
     'subscription.recovered',
     'subscription.threatened',
+    'subscription.delivered',
   ],
   commands: {
     'subscription.declare': ['subscription.declared'],
@@ -125,7 +126,7 @@ export const subscriptionMachine: Machine = defineMachine({
     'subscription.observe': [
       ...(['subscription.deleted', 'subscription.reappeared', 'subscription.drifted'] as const),
       ...(['subscription.confirmed', 'subscription.changed'] as const),
-      ...(['subscription.recovered', 'subscription.threatened'] as const),
+      ...(['subscription.recovered', 'subscription.threatened', 'subscription.delivered'] as const),
     ],
     'subscription.miss': [
       { event: 'subscription.declined', if: { operation: 'subscribe' } },

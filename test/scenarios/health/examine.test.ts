@@ -71,6 +71,21 @@ test('a parked notification is reported, and one that is handled again is not', 
   expect(await found()).toMatchObject({ ok: false, detail: expect.stringMatching(/^1 parked, 0 .*replay/) })
 })
 
+test('the last delivery of each active subscription is shown, as the portal was last listed', async () => {
+  const options = given()
+  const averba = await openEngine(options)
+  const found = async () => (await examine(options)).checks.find(each => each.name === 'subscriptions')?.detail
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  expect(await found()).toMatch(/^no delivery of an active subscription has succeeded/)
+  // The row of the list is that of the next reading.
+  const row = { ...(await averba.subscriptions.list())[0], chaveSecreta: 'segredo-canario' }
+  const listed = { ...row, dataRegistro: '20-11-2026 09:00:00', dataUltimoSucesso: '21-11-2026 10:00:00' }
+  await averba.close()
+  const again = await openEngine({ ...options, fetch: async () => Response.json([listed]) })
+  await again.subscriptions.plan()
+  expect(await found()).toBe('the portal last delivered e at 2026-11-21T13:00:00.000Z')
+})
+
 test('calls with an unknown outcome are listed and fail no check', async () => {
   const options = given()
   const averba = await openEngine(options)

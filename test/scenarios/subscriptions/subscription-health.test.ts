@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, callPortal } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
@@ -36,6 +37,36 @@ async function changeAtPortal(world: World): Promise<void> {
   const { id, endpoint } = { ...held }
   await callPortal(world, 'PUT', { id, evento, endpoint, chaveSecreta: 'de outro' }, `/${id}`)
 }
+
+test('a list shows when the portal registered it and last delivered, from the first one on', async () => {
+  const world = await given()
+  const { averba, clock } = world
+  const times = async () => {
+    const [held] = await averba.subscriptions.list()
+    return [held?.dataRegistro, held?.dataUltimoSucesso, (await averba.figures()).deliveries.lastSuccessAt]
+  }
+  const registeredAt = '2026-11-20T12:00:00.000Z'
+  expect(await times()).toEqual([null, null, null])
+  await clock.advance(dayMs)
+  await averba.subscriptions.plan()
+  expect(await times()).toEqual([registeredAt, null, null])
+  await deliver(world, 'succeeds')
+  await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  const deliveredAt = '2026-11-21T12:00:00.000Z'
+  expect(await times()).toEqual([registeredAt, deliveredAt, deliveredAt])
+  expect(await eventsOf(world, 'subscription.delivered')).toMatchObject([
+    { data: { registeredAt } },
+    { data: { lastSuccessAt: deliveredAt } },
+  ])
+  // A failure before it says nothing of the subscription's health.
+  await deliver(world, 'fails')
+  await clock.advance(1_000)
+  await deliver(world, 'succeeds')
+  await averba.subscriptions.plan()
+  await averba.subscriptions.recover()
+  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failures: 0 }])
+})
 
 test('a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors', async () => {
   const world = await given()
