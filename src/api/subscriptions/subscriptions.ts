@@ -1,8 +1,8 @@
-import type { ReadonlyKysely } from 'kysely/readonly'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { deletionAfter, wholeDaysUntil } from '../../machines/subscription/health.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
+import type { ViewsHandle } from '../../store/views/views-handle.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
 import type { Views } from '../../views/views.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
@@ -286,7 +286,7 @@ export async function readDeliveryFigures({ views }: Pick<ApiContext, 'views'>):
 }
 
 /** Selects when deliveries last succeeded, by event, the newest first. */
-export function lastSuccesses(views: Pick<ReadonlyKysely<Pick<Views, 'subscriptions'>>, 'selectFrom'>) {
+export function lastSuccesses(views: Pick<ViewsHandle<Pick<Views, 'subscriptions'>>, 'selectFrom'>) {
   const active = views
     .selectFrom('subscriptions')
     .select(['evento', 'last_success_at'])
