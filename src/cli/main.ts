@@ -8,6 +8,8 @@ const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 /** The exit codes when a second signal ends the process: the same as a shell reports for a killed process. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
+const parentCheckMs = 250
+
 const terminal: Terminal = {
   stdin: process.stdin,
   stdout: process.stdout,
@@ -25,6 +27,10 @@ const terminal: Terminal = {
         stopping.abort(signal)
       })
     }
+    // npx ends at SIGTERM without passing it on: this process is then the child of another.
+    const { ppid } = process
+    const checkParent = () => process.ppid === ppid || stopping.abort('SIGTERM')
+    if (process.env.npm_command === 'exec') setInterval(checkParent, parentCheckMs).unref()
     return stopping.signal
   },
 }

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -35,6 +36,18 @@ test('averba simulate stops at the end of the process that started it, and delet
   expect(existsSync(consentService.key)).toBe(true)
   command.child.stdin?.end()
   expect(await command.ended).toMatchObject({ code: 0, err: '' })
+  expect(existsSync(consentService.key)).toBe(false)
+})
+
+test('averba simulate stops when the npx that started it is stopped', async () => {
+  const args = ['-c', '"$@"; true', 'sh', process.execPath, ...main, 'simulate', '--json']
+  const env = { ...process.env, npm_command: 'exec' }
+  const npx = spawn('bash', args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [text] = (await once(npx.stdout, 'data')) as [Buffer] // As node writes it.
+  const { consentService }: SimulationAddresses = JSON.parse(String(text))
+  expect(existsSync(consentService.key)).toBe(true)
+  npx.kill('SIGTERM')
+  await once(npx.stdout, 'close')
   expect(existsSync(consentService.key)).toBe(false)
 })
 
