@@ -68,7 +68,7 @@ export {
 } from './averba/averba.ts'
 export type { IndexRebuildResult } from './averba/rebuild-index.ts'
 export type { AttemptReport, EngineEvents } from './engine/diagnostics.ts'
-export type { HandlerCall, HandlerTime } from './engine/following/handler-call.ts'
+export type { HandlerCall, HandlerError, HandlerTime } from './engine/following/handler-call.ts'
 export { drawCharts } from './machines/charts.ts'
 export type { ConsentStatus } from './machines/consent/status.ts'
 export type { HandlerState } from './machines/notification.ts'

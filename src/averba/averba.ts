@@ -212,7 +212,7 @@ async function openContext(
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
   return createApiContext({
     ...{ options, engine, store, clock, entropy, createId, log, tracing },
-    followers: new Followers(store, clock, log),
+    followers: new Followers(store, clock, log, failed => engine.emit('handlerFailed', failed)),
     http: createHttpClients(options, { clock, tracing, log }),
     commands: createCommands({ engine, store, clock, tracing }, defaults),
     subjects: createSubjectDirectory(store, createId),

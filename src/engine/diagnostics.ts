@@ -1,6 +1,7 @@
 import type { ForeignCode } from '../vocabulary/foreign-answer.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
 import type { EffectClass } from '../vocabulary/performer.ts'
+import type { HandlerError } from './following/handler-call.ts'
 
 /** What averba reports about its own work, besides events: for screens and metrics in this process. */
 export interface EngineEvents {
@@ -9,6 +10,8 @@ export interface EngineEvents {
   /** A transaction that this process committed. It blocked the event loop for this long. */
   committed: { readonly ms: number }
   attempted: AttemptReport
+  /** A handler of the host threw, in this process. */
+  handlerFailed: HandlerError
   /** A request to the receiver was answered with this HTTP status. */
   answered: { readonly status: number; readonly ms: number }
 }
@@ -17,6 +20,7 @@ const names: Readonly<Record<keyof EngineEvents, true>> = {
   recorded: true,
   committed: true,
   attempted: true,
+  handlerFailed: true,
   answered: true,
 }
 

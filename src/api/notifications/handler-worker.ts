@@ -207,8 +207,12 @@ export class HandlerWorker {
     const unkeyed = isOpen ? this.#assignKey(one, opened) : opened
     if (!this.#isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
+    const onError = (error: unknown) =>
+      context.engine.emit('handlerFailed', {
+        ...{ handler: registered.name, evento: registered.evento, notification: idOfStream(stream), error },
+      })
     const call = (found: Notification) =>
-      context.followers.scope.within(() => callHandler(context.clock, registered, found))
+      context.followers.scope.within(() => callHandler(context.clock, registered, found, onError))
     const reason = destroyed ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     const called = { version, key: one.key }
     if (reason === undefined)
@@ -354,14 +358,16 @@ async function callHandler(
   clock: Clock,
   { schema, handle, timeoutMs }: RegisteredHandler,
   notification: Notification,
+  onError: (error: unknown) => void,
 ): Promise<string | undefined> {
   let { body } = notification
   try {
     if (schema) body = schema.parse(body) as Json // The host's schema returns what the host's handler expects.
   } catch (error) {
+    onError(error)
     return schemaFailure(error)
   }
-  return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call))
+  return callInTime(clock, timeoutMs, call => handle({ ...notification, body }, call), onError)
 }
 
 /** The issue codes of zod. Other texts of its errors, paths included, may quote the value. */

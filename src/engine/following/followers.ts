@@ -14,6 +14,7 @@ import {
   checkHandlerTime,
   failureLine,
   type HandlerCall,
+  type HandlerError,
   HandlerScope,
   type HandlerTime,
 } from './handler-call.ts'
@@ -57,6 +58,7 @@ export class Followers<E extends EventMap = EventMap> {
   readonly #store: Store<E>
   readonly #clock: Clock
   readonly #log: (line: LogLine) => void
+  readonly #onError: (failed: HandlerError) => void
   readonly #registered = new Map<string, FollowerWork>()
   readonly #inProgress = new Map<string, Promise<WorkDone>>()
   readonly #claimed = new Set<string>()
@@ -65,10 +67,11 @@ export class Followers<E extends EventMap = EventMap> {
   readonly #work = new WorkInProgress()
   readonly #closing = new AbortController()
 
-  constructor(store: Store<E>, clock: Clock, log: (line: LogLine) => void) {
+  constructor(store: Store<E>, clock: Clock, log: (line: LogLine) => void, onError: (failed: HandlerError) => void) {
     this.#store = store
     this.#clock = clock
     this.#log = log
+    this.#onError = onError
   }
 
   /**
@@ -90,7 +93,10 @@ export class Followers<E extends EventMap = EventMap> {
     }
     const own = [...new Set(types)].sort()
     const call = (event: RecordedIn<E, T>) =>
-      this.scope.within(() => callInTime(this.#clock, timeoutMs, given => handler(event, given)))
+      this.scope.within(() => {
+        const onError = (error: unknown) => this.#onError({ handler: name, position: event.position, error })
+        return callInTime(this.#clock, timeoutMs, given => handler(event, given), onError)
+      })
     this.attach(name, closing => this.#deliverEvents(name, own, call, closing))
   }
 

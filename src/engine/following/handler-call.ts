@@ -33,18 +33,35 @@ export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime =
   })
 }
 
-/** Calls a handler within its time. Returns why it failed, never with the message of its error. */
+/**
+ * Calls a handler within its time. Returns why it failed, never with the message of its error: only `onError` gets the
+ * error itself.
+ */
 export async function callInTime(
   clock: Clock,
   timeoutMs: number,
   call: (given: HandlerCall) => Promise<void>,
+  onError: (error: unknown) => void,
 ): Promise<string | undefined> {
   try {
     await withinTime(clock, timeoutMs, ({ signal }) => call({ signal }))
     return undefined
   } catch (error) {
+    onError(error)
     return errorName(error)
   }
+}
+
+/** A call of a host's handler that threw. The error may quote what was handled: it reaches no log. */
+export interface HandlerError {
+  /** The name of the handler or follower. */
+  readonly handler: string
+  /** The notification that it was called for, and its event; absent for a follower. */
+  readonly notification?: string
+  readonly evento?: string
+  /** The position of the event that a follower was called for. */
+  readonly position?: number
+  readonly error: unknown
 }
 
 /** A failed call of a host's handler. */

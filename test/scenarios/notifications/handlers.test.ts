@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Averba, Clock, LogLine, Notification } from '../../../src/index.ts'
+import type { Averba, Clock, HandlerError, LogLine, Notification } from '../../../src/index.ts'
 import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { inboxOf } from '../../support/portal.ts'
@@ -134,6 +134,29 @@ test('a failed notification is retried with growing waits, then parked, without 
   await notify(averba, { n: 4 })
   await averba.settle()
   expect(seen).toEqual([1, 3, 4])
+})
+
+test('the host gets the error of a handler, and the log does not', async () => {
+  const { averba, said } = await given()
+  const failed: HandlerError[] = []
+  averba.on('handlerFailed', each => void failed.push(each))
+  const error = new RangeError('12ABC34501DE35')
+  averba.notifications.handle(evento, 'crm', async () => Promise.reject(error))
+  averba.notifications.handle(evento, 'strict', async () => undefined, { schema: z.object({ n: z.string() }) })
+  averba.log.follow('copy', ['notification.received'], async () => Promise.reject(error))
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  const [{ id: notification } = { id: '' }] = await inboxOf(averba)
+  const [{ position } = { position: 0 }] = await Array.fromAsync(averba.log.read({ types: ['notification.received'] }))
+  expect(failed).toHaveLength(3)
+  expect(failed).toEqual(
+    expect.arrayContaining([
+      { handler: 'crm', evento, notification, error },
+      { handler: 'strict', evento, notification, error: expect.any(z.ZodError) },
+      { handler: 'copy', position, error },
+    ]),
+  )
+  expect(JSON.stringify(said)).not.toContain('12ABC34501DE35')
 })
 
 test.each(['the same process', 'the next one'])(
