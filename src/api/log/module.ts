@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
+import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
@@ -89,6 +90,11 @@ async function readLogFigures({ store, engine, followers }: ApiContext): Promise
   const position = await store.reader.read(endOfLog)
   const followed = await followers.list()
   const behind = (at: number) => Math.max(0, position - at)
+  // A saved position may lag behind events of other types: what counts is the next one of its own.
+  const behindOf = async ({ position: at, types }: Follower) => {
+    const next = await store.followers.next(at, types ?? undefined)
+    return next === undefined ? 0 : behind(next - 1)
+  }
   return {
     position,
     effects: sumFigures(
@@ -106,7 +112,7 @@ async function readLogFigures({ store, engine, followers }: ApiContext): Promise
     followers: {
       count: followed.length,
       parked: followed.filter(each => each.isParked).length,
-      behindMax: Math.max(0, ...followed.map(each => behind(each.position))),
+      behindMax: Math.max(0, ...(await Promise.all(followed.map(behindOf)))),
     },
   }
 }

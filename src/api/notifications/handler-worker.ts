@@ -44,6 +44,7 @@ interface WorkerState {
   damage?: AverbaError
 }
 
+/** In order: the follower keeps them so. */
 const followedTypes = [...arrivals, 'notification.replayed'] as const
 const attemptsMax = 12
 const backoffBaseMs = 1_000
@@ -98,6 +99,7 @@ export class HandlerWorker {
     if (follower?.position !== this.#state?.follower.position) this.#state = undefined
     if (!follower) this.#unrecorded.clear()
     if (!follower || !followers.isDue(follower)) return followers.lookAgain()
+    await this.#context.store.followers.keepTypes(follower, followedTypes)
     this.#state ??= { follower, cursor: follower.position, pending: new Map() }
     const state = this.#state
     return followers.keepLease(this.#name, () => this.#processPages(state, closing))

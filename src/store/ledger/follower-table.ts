@@ -9,7 +9,7 @@ import { isLeaseOver, type Lease } from './secrets.ts'
 /** How far a follower of the log has come, and how its last attempts went. */
 export interface Follower {
   readonly name: string
-  /** The sorted types of events that it follows; null for a handler of notifications, whose name has its `evento`. */
+  /** The sorted types of events that it follows; null until it has run. */
   readonly types: readonly string[] | null
   /** Its handler has processed all events of its types up to here. */
   readonly position: number

@@ -88,6 +88,7 @@ test('metrics count what was done and show the current state', async () => {
     expect(value(`under_way{what="${what}"}`)).toBe(0)
     expect(value(`under_way_max{what="${what}"}`)).toBe(10_000)
   }
+  // The handler has failed for the notification, and its copy followed.
   expect(value('followers_lag_events')).toBeGreaterThan(0)
   expect(value('view_lag_events{view="consents"}')).toBe(0)
   expect(value('reading_age_seconds')).toBe(60)
@@ -115,6 +116,20 @@ test('parked, deferred and uncertain calls are shown by service and class, ended
   await averba.effects.park(effect)
   expect(await of(read('parked'))).toBe(1)
   expect(await of(read('deferred'))).toBeUndefined()
+})
+
+test('a follower that has handled what is its own is not behind, whatever else follows', async () => {
+  const { world, samplesOf } = await given()
+  const { averba } = world
+  averba.log.follow('enrolments', ['subject.enrolled'], async () => undefined)
+  averba.notifications.handle(canaries.evento, 'crm', async () => undefined)
+  const lag = async () => (await samplesOf()).get('averba_followers_lag_events')
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.settle()
+  await averba.consents.sync({ subject })
+  expect(await lag()).toBe(0)
+  await averba.consents.enrol({ cpf: '52998224725' })
+  expect(await lag()).toBe(1)
 })
 
 test('notifications that failed in a handler are shown, with retries and parked ones apart', async () => {
