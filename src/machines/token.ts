@@ -15,7 +15,7 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 export type TokenEvent =
   | Event<'token.requested', { need: TokenNeed } & Holder>
   /** The log does not hold the token itself, only its generation and the digests of its credentials. */
-  | Event<'token.renewed', TokenRequestRef & Lifetime>
+  | Event<'token.renewed', TokenRequestRef & Lifetime & { scope?: string }>
   /** The `times`-th token in a row that was rejected soon after its issue: no request before `until`. */
   | Event<'token.rejected', RejectionCounts>
   /** The gateway returned the rejected token again: no request before `until`. */
@@ -46,7 +46,7 @@ interface TokenRequestRef extends Holder {
 type TokenMessage =
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', TokenRejected>
-  | Message<'tokenService.issued', TokenRequestRef & Lifetime>
+  | Message<'tokenService.issued', TokenRequestRef & Lifetime & { scope?: string }>
   | Message<'tokenService.repeated', TokenRequestRef & { until: Instant }>
   | Message<'tokenService.credentialsRefused', TokenRequestRef & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>

@@ -9,6 +9,8 @@ const columns = {
   generation: integer(),
   requests: integer(),
   expires_at: text<Instant | null>(),
+  /** The scopes of the last token, as the gateway named them. */
+  scope: text<string | null>(),
   /** No token is requested before this, because the gateway would refuse its use. */
   waits_until: text<Instant | null>(),
   changed_at: text<Instant>(),
@@ -25,7 +27,7 @@ export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   key: event => (event.type.startsWith('token.') ? event.stream : undefined),
   fold(row, event) {
     if (event.type === 'token.unexpected') return row
-    const before = row ?? { generation: 0, requests: 0, expires_at: null, state: 'absent' }
+    const before = row ?? { generation: 0, requests: 0, expires_at: null, scope: null, state: 'absent' }
     const at = { token: event.stream, changed_at: event.at, waits_until: null }
     return { ...before, ...at, ...changedColumns(before.requests, event) }
   },
@@ -38,7 +40,10 @@ function changedColumns(requests: number, event: TokenChange): Pick<TokenRow, 's
     case 'token.requested':
       return { state: 'requesting', requests: requests + 1 }
     case 'token.renewed':
-      return { state: 'valid', generation: event.data.generation, expires_at: event.data.expiresAt }
+      return {
+        ...{ state: 'valid', generation: event.data.generation, expires_at: event.data.expiresAt },
+        scope: event.data.scope ?? null,
+      }
     case 'token.rejected':
       return { state: 'rejected', waits_until: event.data.until ?? null }
     case 'token.repeated':

@@ -6,10 +6,11 @@ import { readList } from '../../src/adapters/portal/protocol.ts'
 import { limits, sourceRanges } from '../../src/adapters/portal/wire.ts'
 import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
 import { readToken } from '../../src/adapters/token/protocol.ts'
-import { VirtualClock } from '../../src/simulation/index.ts'
+import { samples, VirtualClock } from '../../src/simulation/index.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import { storableCode } from '../../src/vocabulary/outcome.ts'
 import { createPerformers, performOnce } from '../support/performers.ts'
+import { openWorld } from '../support/world.ts'
 
 /** Parts of the contracts that no simulated service produces: the client alone, with a given answer. */
 
@@ -67,10 +68,22 @@ test('a token of any length is read, with a lifetime in seconds or without one',
   const read = (body: object) => readToken(JSON.stringify(body))
   expect(read({ access_token: 'x'.repeat(40), expires_in: 60 })?.lifetimeMs).toBe(60_000)
   expect(read({ access_token: 'x'.repeat(1_500), expires_in: 60 })?.value).toHaveLength(1_500)
-  expect(read({ access_token: 'x' })).toEqual({ value: 'x', lifetimeMs: null })
+  expect(read({ access_token: 'x' })).toEqual({ value: 'x', lifetimeMs: null, scope: null })
   expect(read({ expires_in: 60 })).toBeUndefined()
   for (const access_token of ['', 'a b', 'ab\ncd', 'ab\r\nx: y', 'ação', '\0'])
     expect(read({ access_token }), JSON.stringify(access_token)).toBeUndefined()
+})
+
+test('a token of another type than Bearer is no token, and its scope is kept', async () => {
+  const read = (body: object) => readToken(JSON.stringify({ access_token: 'x', ...body }))
+  for (const token_type of ['Bearer', 'bearer', 'BEARER', null]) expect(read({ token_type })?.value).toBe('x')
+  for (const token_type of ['mac', 'Bearer x', '', 7]) expect(read({ token_type })).toBeUndefined()
+  expect(read({ scope: 'a b' })?.scope).toBe('a b')
+  for (const scope of [7, 'ação', 'a\nb', 'x'.repeat(1_001)]) expect(read({ scope })?.scope).toBeNull()
+  const world = await openWorld()
+  await world.averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'A' } })
+  const rows = await world.averba.views.selectFrom('tokens').selectAll().execute()
+  expect(rows).toMatchObject([{ state: 'valid', scope: 'default' }])
 })
 
 test('a refusal of a token request is declined only if it is about the credentials', async () => {

@@ -26,7 +26,7 @@ export function tokenContract(open: Open): void {
         scope: expect.stringMatching(/^\S+( \S+)*$/),
         expires_in: 3_600,
       })
-      expect(readToken(text)).toEqual({ value: JSON.parse(text).access_token, lifetimeMs: hourMs })
+      expect(readToken(text)).toEqual({ value: JSON.parse(text).access_token, lifetimeMs: hourMs, scope: 'default' })
     })
 
     test('the key and the secret are sent as HTTP Basic, and grant_type in a form', async () => {

@@ -48,7 +48,10 @@ interface TokenRequest {
 type NamedRequest = ReturnType<TokenKeeper['nameCredential']> & { readonly generation: number }
 
 type TokenFact =
-  | Fact<'tokenService.issued', NamedRequest & { readonly issuedAt: Instant; readonly expiresAt: Instant }>
+  | Fact<
+      'tokenService.issued',
+      NamedRequest & { readonly issuedAt: Instant; readonly expiresAt: Instant; readonly scope?: string }
+    >
   | Fact<'tokenService.repeated', NamedRequest & { readonly until: Instant }>
   | Fact<'tokenService.credentialsRefused', NamedRequest & { readonly httpStatus: number }>
   | Fact<'tokenService.requestLost', { readonly generation: number }>
@@ -105,11 +108,12 @@ async function requestToken(options: CredentialOptions, effectClass: EffectClass
   return { key, secret, result }
 }
 
-function issuedFact(asked: NamedRequest, { lifetimeMs: ms }: Bearer, { clock }: TokenClientOptions): TokenFact {
+function issuedFact(asked: NamedRequest, { lifetimeMs: ms, scope }: Bearer, { clock }: TokenClientOptions): TokenFact {
   // A token whose lifetime is 0 is still tried.
   const lastsMs = Math.min(Math.max(ms ?? defaultLifetimeMs, 1_000), defaultLifetimeMs)
   const now = clock.now()
-  const data = { ...asked, issuedAt: toInstant(now), expiresAt: toInstant(now + lastsMs) }
+  const times = { issuedAt: toInstant(now), expiresAt: toInstant(now + lastsMs) }
+  const data = { ...asked, ...times, ...(scope !== null && { scope }) }
   return { type: 'tokenService.issued', data }
 }
 
@@ -143,7 +147,7 @@ export async function tryCredentials(
   const { status, text } = result.answer
   if (status === 200) {
     const isToken = readToken(text) !== undefined
-    return { ok: isToken, detail: isToken ? 'the gateway issued a token' : 'its answer cannot be read' }
+    return { ok: isToken, detail: isToken ? 'the gateway issued a token' : 'its answer has no bearer token' }
   }
   return { ok: false, detail: `the gateway answered ${status}: ${credentialAdvice(result.answer, options)}` }
 }

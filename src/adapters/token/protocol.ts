@@ -8,6 +8,8 @@ export interface Bearer {
   readonly value: string
   /** Null when the gateway did not say. */
   readonly lifetimeMs: number | null
+  /** The names of its scopes, with spaces between them; null when the gateway did not say. */
+  readonly scope: string | null
 }
 
 /** Writes the token request. Key and secret are joined unescaped: the contract has no escaping. */
@@ -27,16 +29,27 @@ const tokenSchema = z.object({
     .string()
     .max(10_000)
     .regex(/^[\x21-\x7e]+$/),
+  // Another type is sent in another way: it would fail at every call. Case does not count (RFC 6749, section 5.1).
+  token_type: z
+    .string()
+    .regex(/^bearer$/i)
+    .nullish(),
+  scope: z
+    .string()
+    .max(1_000)
+    .regex(/^[\x20-\x7e]*$/)
+    .nullish()
+    .catch(null),
   // The unit is not documented: seconds by our policy, as in OAuth 2.0. Digits as text are accepted too.
   expires_in: z.coerce.number().int().nonnegative().max(31_536_000).nullish().catch(null),
 })
 
-/** Reads a token; `undefined` when the answer has no token. */
+/** Reads a token; `undefined` when the answer has no bearer token. */
 export function readToken(text: string): Bearer | undefined {
   const { data } = tokenSchema.safeParse(parseJson(text))
   if (!data) return undefined
-  const { access_token, expires_in } = data
-  return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null }
+  const { access_token, expires_in, scope = null } = data
+  return { value: access_token, lifetimeMs: typeof expires_in === 'number' ? expires_in * 1_000 : null, scope }
 }
 
 /** OAuth 2.0 (RFC 6749, sections 4.1.2.1 and 5.2): these are about the client, the others about the request. */
