@@ -1,9 +1,10 @@
 #!/usr/bin/env node
 import { fstatSync } from 'node:fs'
+import { oldNode } from '../vocabulary/node-version.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The entry of the command line: all that touches the process. It checks Node before it loads any other module. */
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+/** The entry of the command line: all that touches the process. It checks Node before it loads the program. */
+const problem = oldNode(process.versions.node)
 
 /** The exit codes when a second signal ends the process: the same as a shell reports for a killed process. */
 const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
@@ -35,8 +36,8 @@ const terminal: Terminal = {
   },
 }
 
-if (major < 22 || (major === 22 && minor < 19)) {
-  console.error(`averba needs Node 22.19 or newer; this is Node ${process.versions.node}`)
+if (problem !== undefined) {
+  console.error(problem)
   process.exitCode = 1
 } else {
   const { runProgram } = await import('./program.ts')
