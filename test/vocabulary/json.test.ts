@@ -35,7 +35,7 @@ test('the ambiguous records of a list are found, and hide no others', () => {
 })
 
 test('neither a token nor a code is read from an ambiguous answer', () => {
-  expect(readToken('{"access_token":"a","expires_in":1}')).toEqual({ value: 'a', lifetimeMs: 1_000 })
+  expect(readToken('{"access_token":"a","expires_in":1}')).toEqual({ value: 'a', lifetimeMs: 1_000, scope: null })
   expect(readToken('{"access_token":"a","access_token":"b"}')).toBeUndefined()
   expect(readProblem(422, '{"code":"A","code":"B"}')).toEqual({ status: 422 })
 })

@@ -130,7 +130,9 @@ function writeAddresses(services: RunningServices, controlUrl: string, folder: s
     AVERBA_SERVER_CERT: receiver.cert,
     AVERBA_SERVER_KEY: receiver.key,
   }
-  const lines = Object.entries(variables).map(([name, value]) => `${name}='${value}'\n`)
+  // Docker takes a value as it stands, with its quotes: only a shell needs them, and only for other characters.
+  const quote = (value: string) => (/^[\w@%+=:,./-]*$/.test(value) ? value : `'${value}'`)
+  const lines = Object.entries(variables).map(([name, value]) => `${name}=${quote(value)}\n`)
   const env = write('averba.env', lines.join(''))
   return { ...addresses, control: { baseUrl: controlUrl }, receiver, ca, samples, env }
 }
