@@ -61,10 +61,10 @@ test('the first line has all addresses, a host works with them, and the variable
     samples: { cpf: '25774435016', cnpj: '12ABC34501DE35' },
     env: expect.stringMatching(/averba\.env$/),
   })
-  const text = readFileSync(addresses.env, 'utf8')
-  const env = parseEnv(text)
+  const written = readFileSync(addresses.env, 'utf8')
+  const env = parseEnv(written)
   // What Docker reads: everything after the first =, quotes included.
-  const raw = Object.fromEntries(text.split('\n').flatMap(line => (line ? [line.split(/=(.*)/s, 2)] : [])))
+  const raw = Object.fromEntries(written.split('\n').flatMap(line => (line ? [line.split(/=(.*)/s, 2)] : [])))
   expect(raw).toEqual(env)
   expect(requiredVariables(configTemplate()).filter(name => !env[name])).toEqual([])
   const { consentService, tokenService, validationService, portal } = addresses
