@@ -98,7 +98,7 @@ export type { RebuildAll, RebuildResult } from './store/views/rebuilder.ts'
 export type { ViewsHandle } from './store/views/views-handle.ts'
 export { environmentKeys, type Keys } from './vault/keys.ts'
 export type { Views } from './views/views.ts'
-export { AverbaError, type ErrorCode } from './vocabulary/errors.ts'
+export { AverbaError, type ErrorCode, httpStatuses } from './vocabulary/errors.ts'
 export type { Fetch } from './vocabulary/fetch.ts'
 export { type LogLine, onlyAllowed } from './vocabulary/log-line.ts'
 export type {

@@ -60,6 +60,40 @@ export type ErrorCode =
   | 'ENDLESS'
   | 'NOTHING_DUE'
 
+/** The HTTP status that suits each error, for a host that answers requests with it. */
+export const httpStatuses: Readonly<Record<ErrorCode, 400 | 403 | 404 | 409 | 410 | 429 | 500 | 502 | 503>> = {
+  INVALID_INPUT: 400,
+  INVALID_CPF: 400,
+  INVALID_CNPJ: 400,
+  PERSONAL_ID: 400,
+  CONSENT_NOT_EFFECTIVE: 403,
+  NOT_FOUND: 404,
+  REFUSED: 409,
+  CONFLICT: 409,
+  COMMAND_REUSED: 409,
+  STALE_PLAN: 409,
+  PLAN_DELETES: 409,
+  SUBJECT_ERASED: 410,
+  PART_DESTROYED: 410,
+  BUDGET_SPENT: 429,
+  OUTCOME: 502,
+  STORE_UNSAFE: 503,
+  STORE_BUSY: 503,
+  VIEW_STOPPED: 503,
+  CLOSED: 503,
+  MISCONFIGURED: 500,
+  SERVICE_NOT_CONFIGURED: 500,
+  BODY_CONSUMED: 500,
+  REMOTE_ADDRESS_MISSING: 500,
+  KEYS_MISSING: 500,
+  KEYS_MISMATCH: 500,
+  NOT_OURS: 500,
+  CORRUPT: 500,
+  ROLLED_BACK: 500,
+  ENDLESS: 500,
+  NOTHING_DUE: 500,
+}
+
 /**
  * A mistake of the caller or the operator, or damage. A remote service's answer is returned as an outcome, not thrown.
  * Messages hold no personal data and no secret.

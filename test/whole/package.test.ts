@@ -8,6 +8,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
+/** The oldest compiler that the types are promised to. */
+const oldestTypescript = '5.7.3'
+
 const folder = temporaryFolder()
 let tarball = ''
 
@@ -42,7 +45,8 @@ test('everything that the pages of the package link to is in the package', async
 
 test('the installed package runs its commands and the code of the README, and its types compile', async () => {
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
-  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${tarball}`]
+  const packages = [`./${tarball}`, `typescript@${oldestTypescript}`]
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages]
   const { stderr } = await run('npm', install, { cwd: folder })
   // npm warns of scripts that an installation would run: the package has none.
   expect(stderr).not.toContain('averba')
@@ -62,6 +66,8 @@ test('the installed package runs its commands and the code of the README, and it
   const ofPages = writeCodeOfPages(folder)
   expect(ofPages.length).toBeGreaterThan(15)
   expect(await compile(['first-steps.ts', ...ofPages])).toBe('')
+  const oldest = join(folder, 'node_modules/typescript/bin/tsc')
+  expect(await compile(['first-steps.ts'], {}, [process.execPath, oldest])).toBe('')
   const variants = writeConfigurations(readFileSync(join(folder, 'averba.config.ts'), 'utf8'))
   const stricter = {
     skipLibCheck: true,
@@ -73,7 +79,8 @@ test('the installed package runs its commands and the code of the README, and it
 })
 
 /** Compiles files of the folder, and returns what the compiler prints. */
-async function compile(files: readonly string[], stricter = {}): Promise<string> {
+async function compile(files: readonly string[], stricter = {}, compiler?: readonly string[]): Promise<string> {
+  const [tsc = '', ...more] = compiler ?? [toolPath('tsc')]
   const compilerOptions = {
     ...{ module: 'nodenext', target: 'es2024', lib: ['esnext'], noEmit: true, allowImportingTsExtensions: true },
     ...{ strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false },
@@ -81,7 +88,7 @@ async function compile(files: readonly string[], stricter = {}): Promise<string>
   }
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files }))
   // tsc prints its errors to stdout, which a rejected promise would hide.
-  const { stdout } = await run(toolPath('tsc'), ['-p', '.'], { cwd: folder }).catch(error => error)
+  const { stdout } = await run(tsc, [...more, '-p', '.'], { cwd: folder }).catch(error => error)
   return stdout
 }
 
