@@ -234,6 +234,8 @@ class ReceiverOptions {
     checked<readonly string[] | 'any'>(sources => sources === 'any' || parseRanges(sources)),
     "['127.0.0.0/8']",
   )
+  /** The largest body of a notification, in bytes: 1 MiB by default. `health` says what was answered 413 for it. */
+  readonly bodyBytesMax? = optional(wholeNumber(1, 64 * 1_048_576), '1_048_576')
   /**
    * How many bytes an hour this process stores of notifications that anybody in the ranges can send: of events that you
    * do not declare, or declare without secrets. 256 MiB by default, each counted with 4 KiB more; over it they are

@@ -49,13 +49,22 @@ function loadError(cause: unknown, path: string): AverbaError {
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) {
     const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
-    return make(`it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}`, module + toSee)
+    const place = placeIn(path, cause)
+    return make(`it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}${place}`, module + toSee)
   }
   // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
   const hint = 'Set what is missing, or delete the services that you do not use from the configuration'
   return make(names.length === 1 ? cause.message : `The environment variables ${names.join(', ')} are not set`, hint)
+}
+
+/** Where in a file an error was thrown, from its stack: ` at line 3`. */
+function placeIn(path: string, { stack = '' }: Error): string {
+  const names = [pathToFileURL(path).href, path]
+  const at = stack.split('\n').find(line => names.some(name => line.includes(`${name}:`))) ?? ''
+  const [, line] = /:(\d+):\d+\)?$/.exec(at) ?? []
+  return line === undefined ? '' : ` at line ${line}`
 }
 
 /** Lists the environment variables that a configuration from the template of `averba init` requires. */

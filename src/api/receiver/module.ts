@@ -75,7 +75,11 @@ const reasons: Readonly<Record<number | string, RefusalReason>> = {
     advice: 'check receiver.trustedProxies and receiver.sources, and see the log lines',
   },
   405: { name: 'METHOD_REFUSED', advice: 'check what is in front of the receiver' },
-  413: { name: 'BODY_TOO_LARGE', advice: 'check what the portal sends', isPerEvent: true },
+  413: {
+    name: 'BODY_TOO_LARGE',
+    advice: 'check what the portal sends, or raise receiver.bodyBytesMax',
+    isPerEvent: true,
+  },
   QUOTA_SPENT: {
     name: 'QUOTA_SPENT',
     advice: 'give the subscription a chaveSecreta, or raise receiver.unprovenBytesPerHourMax',

@@ -39,3 +39,20 @@ test('what shows no secret is stored up to a quota an hour, beside which proven 
   await clock.advance(10 * hourMs)
   expect(await statuses(['', 'open'], ['', 'open'], ['', 'open'], ['', 'open'])).toEqual([200, 200, 200, 503])
 })
+
+test('the largest body of a notification is an option, and health says what was refused for it', async () => {
+  const { averba } = await openWorld({
+    averba: { receiver: { publicUrl, sources: 'any', bodyBytesMax: 100 }, subscriptions: [{ evento: 'open' }] },
+  })
+  const headers = { 'event-type': 'open', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const send = async (bytes: number) => {
+    const request = new Request(publicUrl, { method: 'POST', headers, body: 'x'.repeat(bytes) })
+    return (await averba.receiver.fetch(request, { remoteAddress: '203.0.113.7' })).status
+  }
+  const check = async () => (await averba.health({ only: ['receiver'] })).checks[0]
+  expect(await send(101)).toBe(413)
+  const detail = expect.stringMatching(/open 1 BODY_TOO_LARGE: .*raise receiver\.bodyBytesMax/)
+  expect(await check()).toMatchObject({ ok: false, detail })
+  expect(await send(100)).toBe(200)
+  expect(await check()).toMatchObject({ ok: true })
+})
