@@ -16,6 +16,7 @@ import { benchGrowth } from './growth.ts'
 import type { Figures, Say } from './measure.ts'
 import { benchRebuild, benchRebuildPeer, benchScan } from './reads.ts'
 import { benchReceiver } from './receiver.ts'
+import { benchSimulation } from './simulation.ts'
 import { benchTokens } from './tokens.ts'
 
 type Bench = (folder: string, say: Say) => Promise<Figures>
@@ -32,6 +33,7 @@ const benches: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
     growth: benchGrowth,
   },
   engine: { tokens: benchTokens, receiver: benchReceiver },
+  simulation: { world: benchSimulation },
   audit: { verify: benchVerify, 'append-cost': benchAppendCost, erasure: benchErasure },
 }
 const parts: Readonly<Record<string, Bench>> = Object.assign({}, ...Object.values(benches))

@@ -38,7 +38,7 @@ const [firstTime, lastTime] = [fromInstant('0000-01-01T00:00:00.000Z'), fromInst
  * outside work, such as reading a file or a socket, with `hold`: the clock then waits for it.
  *
  * Time without a due sleeper passes at once. `averba.run` on a store in memory looks every ten minutes when nothing
- * happens; on a file it looks every second for other processes, so an idle day takes long.
+ * happens; on a file it looks every second for other processes, so an idle day takes seconds.
  */
 export class VirtualClock implements Clock {
   #now: number
