@@ -25,9 +25,15 @@ export const simulateCommand = defineCommand({
     '--fault <json>': { text: 'a fault from the start; may be repeated', read: addFault, fallback: [] },
     '--policies <json>': { text: 'the behaviour that the contracts leave open', read: readPolicies },
     '--deliver-from <address>': 'the address in 127.0.0.0/8 that notifications come from',
+    '--port <number>': {
+      text: 'the first of five ports, the last for the control server; by default free ones',
+      read: readPort,
+    },
+    '--host <address>': 'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback',
+    '--name <name>': 'the name in addresses and certificates; by default localhost',
   },
   /** Deletes a temporary folder at the end. A given one stays, unless the services did not start. */
-  async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom }) {
+  async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name }) {
     const folder = createFolder(dir)
     const deleteFolder = () => rmSync(folder, { recursive: true, force: true })
     // Loaded here, since it is slow to load and few commands need it.
@@ -35,8 +41,8 @@ export const simulateCommand = defineCommand({
     const clock = new ShiftedClock()
     try {
       const entropy = seed === undefined ? undefined : seededEntropy(seed)
-      const services = await startServices({ clock, faults, policies, deliverFrom, entropy })
-      const control = await startControl(services, clock)
+      const services = await startServices({ ...{ clock, faults, policies, deliverFrom, entropy }, port, host, name })
+      const control = await startControl(services, clock, { port: port && port + 4, host, name })
       const stopped = waitForStop(terminal)
       const addresses = writeAddresses(services, control.baseUrl, folder)
       printResult(terminal, json, addresses, formatAddresses(addresses))
@@ -64,6 +70,12 @@ function* formatAddresses(addresses: SimulationAddresses): Iterable<string> {
   yield `environment         ${env}, for the configuration of averba init`
   yield `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`
   yield 'Stop with Ctrl-C. --json prints all of this for programs.'
+}
+
+function readPort(text: string): number {
+  const port = Number(text)
+  if (/^\d{1,5}$/.test(text) && port > 0 && port + 4 <= 65_535) return port
+  throw new AverbaError('INVALID_INPUT', 'Cannot use the port: it has to be a number from 1 to 65531')
 }
 
 function readSeed(text: string): number {

@@ -15,7 +15,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import { isCpf } from '../../vocabulary/tax-numbers.ts'
 import { centuryMs, describeIssues, faultSchema } from '../faults/fault.ts'
 import type { Simulators } from '../services/create-simulators.ts'
-import { serveControl } from './serve.ts'
+import { type ListenOptions, serveControl } from './serve.ts'
 import type { ShiftedClock } from './shifted-clock.ts'
 import type { RunningServices } from './start-services.ts'
 
@@ -75,10 +75,14 @@ export interface RunningControl {
   close(): Promise<void>
 }
 
-/** Starts the control server of simulated services: JSON over plain HTTP, on loopback. */
-export async function startControl(services: RunningServices, clock: ShiftedClock): Promise<RunningControl> {
-  const server = await serveControl(createControl(services, clock))
-  return { baseUrl: `http://127.0.0.1:${server.port}`, close: server.close }
+/** Starts the control server of simulated services: JSON over plain HTTP, on loopback unless asked otherwise. */
+export async function startControl(
+  services: RunningServices,
+  clock: ShiftedClock,
+  listen: ListenOptions & { readonly name?: string | undefined } = {},
+): Promise<RunningControl> {
+  const server = await serveControl(createControl(services, clock), listen)
+  return { baseUrl: `http://${listen.name ?? '127.0.0.1'}:${server.port}`, close: server.close }
 }
 
 /** Creates the handler of the control server: JSON in, JSON out. */

@@ -4,6 +4,7 @@ import { createServer, type Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
+import { AverbaError } from '../../vocabulary/errors.ts'
 import type { IssuedCertificate } from './authority.ts'
 
 /** The client at the other end of a request. */
@@ -13,15 +14,23 @@ export interface Peer {
   readonly clientName?: string
 }
 
+/** Where a server listens. */
+export interface ListenOptions {
+  /** The port; a free one when absent. */
+  readonly port?: number | undefined
+  /** The address; that of loopback when absent. */
+  readonly host?: string | undefined
+}
+
 /** The server's certificate and address, and the clients that it identifies. */
-export interface ServeOptions extends IssuedCertificate {
+export interface ServeOptions extends IssuedCertificate, ListenOptions {
   /** Called for each new connection: the certificate to present instead of the server's own. */
   readonly replaceCertificate?: () => IssuedCertificate | undefined
   /** Asks the client for a certificate of this authority. Requests without one are still handled. */
   readonly clientCa?: string | undefined
 }
 
-/** A running server on loopback. */
+/** A running server. */
 export interface Server {
   readonly port: number
   close(): Promise<void>
@@ -59,7 +68,7 @@ export async function serveHttps(
   if (replaceCertificate) {
     chooseCertificatePerConnection(server, replaceCertificate, { cert, key, ...clientCertificate })
   }
-  return listenOnLoopback(server)
+  return listenOn(server, options)
 }
 
 function chooseCertificatePerConnection(
@@ -80,27 +89,41 @@ function chooseCertificatePerConnection(
 /** How long the head of a request to the control server and the whole of it may take. */
 const controlTimes = { headersTimeout: 5_000, requestTimeout: 10_000, connectionsCheckingInterval: 1_000 }
 
-/** Serves the control server of the simulated services over plain HTTP, on loopback only. */
-export async function serveControl(handle: (request: Request) => Promise<Response>): Promise<Server> {
+/** Serves the control server of the simulated services over plain HTTP, to this machine, or to those who use `name`. */
+export async function serveControl(
+  handle: (request: Request) => Promise<Response>,
+  { name = 'localhost', ...listen }: ListenOptions & { readonly name?: string | undefined } = {},
+): Promise<Server> {
   const listener = getRequestListener(handle, { overrideGlobalObjects: false })
   const server = createHttpServer(controlTimes, (incoming, outgoing) => {
-    if (isFromOutside(incoming)) outgoing.writeHead(403, { connection: 'close' }).end(fromOutside)
+    if (isFromOutside(incoming, name)) outgoing.writeHead(403, { connection: 'close' }).end(fromOutside)
     else void listener(incoming, outgoing)
   })
-  return listenOnLoopback(server)
+  return listenOn(server, listen)
 }
 
 const fromOutside = JSON.stringify({ error: 'the request is a page’s, or for another host than this machine' })
 
 /** A page in a browser of this machine can send requests here too, under a name that leads to this machine. */
-function isFromOutside({ headers: { host = '', origin = `http://${host}` }, socket }: IncomingMessage): boolean {
-  const hosts = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
+function isFromOutside(
+  { headers: { host = '', origin = `http://${host}` }, socket }: IncomingMessage,
+  name: string,
+): boolean {
+  const hosts = ['127.0.0.1', 'localhost', name].map(each => `${each}:${socket.localPort}`)
   return !hosts.includes(host) || origin !== `http://${host}`
 }
 
-async function listenOnLoopback(server: HttpServer | HttpsServer): Promise<Server> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+async function listenOn(
+  server: HttpServer | HttpsServer,
+  { port = 0, host = '127.0.0.1' }: ListenOptions,
+): Promise<Server> {
+  server.listen(port, host)
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    throw new AverbaError('INVALID_INPUT', `Cannot listen on ${host}:${port} (${cause.code})`, {
+      cause,
+      hint: 'Give another host or port',
+    })
+  })
   return {
     port: (server.address() as AddressInfo).port, // It listens on a port, not on a pipe.
     close: () => new Promise(done => void server.close(() => done()).closeAllConnections()),

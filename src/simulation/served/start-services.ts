@@ -12,7 +12,7 @@ import { createSimulators, credentials, samples } from '../services/create-simul
 import type { Policies } from '../services/policies.ts'
 import type { Deliver } from '../services/portal/deliveries.ts'
 import { createAuthority } from './authority.ts'
-import { type Peer, serveHttps } from './serve.ts'
+import { type Peer, type Server, serveHttps } from './serve.ts'
 
 /** The simulated services, running behind real TLS on loopback. */
 export type RunningServices = Readonly<Awaited<ReturnType<typeof startServices>>>
@@ -27,9 +27,24 @@ export interface ServicesOptions {
   readonly faults?: readonly Fault[]
   /** The source address of deliveries: one of this machine, in 127.0.0.0/8. */
   readonly deliverFrom?: string | undefined
+  /** The first of four ports, for consents, tokens, validations and the portal; free ones when absent. */
+  readonly port?: number | undefined
+  /** The address that they listen on; that of loopback when absent. Anybody who reaches it can use them. */
+  readonly host?: string | undefined
+  /** The name in their addresses and certificates; `localhost` when absent. */
+  readonly name?: string | undefined
 }
 
-const optionNames: readonly (keyof ServicesOptions)[] = ['clock', 'entropy', 'policies', 'faults', 'deliverFrom']
+const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
+  clock: true,
+  entropy: true,
+  policies: true,
+  faults: true,
+  deliverFrom: true,
+  port: true,
+  host: true,
+  name: true,
+}
 
 /**
  * Starts the four services as HTTPS servers, with certificates created for this run.
@@ -38,11 +53,18 @@ const optionNames: readonly (keyof ServicesOptions)[] = ['clock', 'entropy', 'po
  * invalid; `MISCONFIGURED` for an unknown option
  */
 export async function startServices(options: ServicesOptions = {}) {
-  checkKnownNames(options, optionNames, { noun: 'option', code: 'MISCONFIGURED' })
-  const { clock = systemClock, entropy = systemEntropy, deliverFrom } = options
+  checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
+  const {
+    clock = systemClock,
+    entropy = systemEntropy,
+    deliverFrom,
+    port: firstPort,
+    host,
+    name = 'localhost',
+  } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   // TLS checks certificates against the system time.
-  const { ca, server, client, receiver } = await createCertificates(Math.min(clock.now(), systemClock.now()))
+  const { ca, server, client, receiver } = await createCertificates(Math.min(clock.now(), systemClock.now()), name)
   const routes = new Map<string, { host: string; port: number }>()
   const outgoing = openSocket({
     clock,
@@ -53,15 +75,16 @@ export async function startServices(options: ServicesOptions = {}) {
   const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), overTls: true }
   const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, policies: options.policies, faults })
   const simulators = create(options.faults)
-  const start = (name: ServiceName, clientCa?: string) =>
-    serveHttps(async (request: Request, peer: Peer) => simulators.reach[name](await bufferRequest(request), peer), {
-      ...server.own,
-      replaceCertificate: () => server[simulators.faults.nextCertificate(name)],
-      clientCa,
+  const start = (service: ServiceName, i: number) =>
+    serveHttps(async (request: Request, peer: Peer) => simulators.reach[service](await bufferRequest(request), peer), {
+      ...{ ...server.own, host, port: firstPort && firstPort + i },
+      replaceCertificate: () => server[simulators.faults.nextCertificate(service)],
+      clientCa: service === 'consentService' ? ca : undefined,
     })
-  const starting = [start('consentService', ca), start('tokenService'), start('validationService'), start('portal')]
-  const servers = await Promise.all(starting)
-  const urls = servers.map(each => `https://localhost:${each.port}`)
+  const servers = await allOrNone(
+    (['consentService', 'tokenService', 'validationService', 'portal'] as const).map(start),
+  )
+  const urls = servers.map(each => `https://${name}:${each.port}`)
   const [consentUrl = '', tokenUrl = '', validationUrl = '', portalUrl = ''] = urls
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   return Object.assign(simulators, {
@@ -98,10 +121,20 @@ export async function startServices(options: ServicesOptions = {}) {
   })
 }
 
-async function createCertificates(now: number) {
+/** Waits for all servers. When one cannot listen, the others do not stay behind. */
+async function allOrNone(starting: readonly Promise<Server>[]): Promise<readonly Server[]> {
+  const ended = await Promise.allSettled(starting)
+  const servers = ended.flatMap(each => (each.status === 'fulfilled' ? [each.value] : []))
+  const failed = ended.find(each => each.status === 'rejected')
+  if (!failed) return servers
+  await Promise.all(servers.map(each => each.close()))
+  throw failed.reason
+}
+
+async function createCertificates(now: number, name: string) {
   const authority = await createAuthority(now)
   const unknownAuthority = await createAuthority(now, 'averba unknown authority')
-  const names = ['localhost', '127.0.0.1']
+  const names = [...new Set([name, 'localhost', '127.0.0.1'])]
   const server = {
     own: await authority.issueServer(names),
     expired: await authority.issueExpiredServer(names),

@@ -82,6 +82,32 @@ test('the first line has all addresses, a host works with them, and the variable
   expect((await averba.subscriptions.plan()).changes).toEqual([])
 })
 
+test('fixed ports and another name are used for all services, the control server and the certificates', async () => {
+  const free = createServer()
+  const port = await listenUntilEnd(free)
+  await new Promise(done => free.close(done))
+  const { addresses, control, get } = await start('--port', `${port}`, '--host', '127.0.0.2', '--name', '127.0.0.2')
+  const { consentService, tokenService, validationService, portal } = addresses
+  const used = [
+    consentService.baseUrl,
+    tokenService.url,
+    validationService.baseUrl,
+    portal.baseUrl,
+    addresses.control.baseUrl,
+  ]
+  expect(used.map(each => new URL(each).host)).toEqual([0, 1, 2, 3, 4].map(i => `127.0.0.2:${port + i}`))
+  const { cpf } = addresses.samples
+  const list = `https://127.0.0.2:${port}/consentimento/v1/consentimentos/${cpf}`
+  expect((await get(list)).status).toBe(200)
+  expect((await control('/faults', { kind: 'status', times: 1 })).status).toBe(200)
+  expect((await get(list)).status).toBe(500)
+  const again = await averba('simulate', '--port', `${port}`, '--host', '127.0.0.2')
+  expect(again).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/),
+  })
+})
+
 test('the control server advances the clock, adds records and faults, and lists requests', async () => {
   const { addresses, control, get } = await start()
   const { cpf, cnpj } = addresses.samples
