@@ -24,6 +24,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/http/transport.ts': 'the time limit of a real socket is in real time',
       'adapters/http/outbound-proxy.ts': 'the time limit of a tunnel over real sockets',
       'cli/commands/dev.ts': 'waits for another process in real time',
+      'cli/main.ts': 'notices the end of npx',
     },
   },
   'the clock of the machine, taken and not passed in': {
@@ -86,6 +87,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     pattern: /\bprocess\.(pid|ppid|memoryUsage|cpuUsage)\b|\bhostname\(|\bnetworkInterfaces\(/,
     allowed: {
       'store/checkpoints/high-water-mark.ts': 'keeps the temporary files of two processes apart',
+      'cli/main.ts': 'notices the end of npx',
     },
   },
 }

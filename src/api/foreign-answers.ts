@@ -30,6 +30,6 @@ export function logForeignAnswers({ engine, log }: Pick<ApiContext, 'engine' | '
     if (unread === undefined || unread === 'other' || told.get(operation) === unread) return
     told.set(operation, unread)
     const message = `somebody else answers for the ${serviceOf(operation)}: ${foreignAdvice[unread]}`
-    log({ message, error: unread, detail: operation })
+    log({ level: 'error', message, error: unread, detail: operation })
   })
 }

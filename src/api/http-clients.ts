@@ -46,9 +46,11 @@ export function createHttpClients(
   const openTracked = (service: ServiceName): Fetch => {
     const socket = openSocket({
       clock,
-      onExpiring: daysLeft => log({ message: 'the client certificate expires soon: renew it', daysLeft }),
+      onExpiring: daysLeft =>
+        log({ level: 'warn', message: 'the client certificate expires soon: renew it', daysLeft }),
       onTrouble: ({ code }) =>
         log({
+          level: 'error',
           message: 'a client certificate could not be renewed: the previous one stays in use',
           error: code,
         }),

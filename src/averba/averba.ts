@@ -35,7 +35,7 @@ import { type Views, views } from '../views/views.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { foreignCodeIn } from '../vocabulary/foreign-answer.ts'
-import { type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
+import { type LogLevel, type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
@@ -202,11 +202,11 @@ async function openContext(
   })
   const engine = new Engine({
     ...{ store, clock, entropy, createId, machines, tracing },
-    onTrouble: (what, error) => log({ message: what, error: errorName(error) }),
+    onTrouble: (what, error) => log({ level: 'error', message: what, error: errorName(error) }),
     onGivenUp: ({ id, type }, after, reason) => {
       const code = foreignCodeIn(reason)
       const message = 'a call is parked: effects.retry releases it'
-      log({ message, detail: `${type} ${id}: ${after}`, ...(code && { error: code }) })
+      log({ level: 'error', message, detail: `${type} ${id}: ${after}`, ...(code && { error: code }) })
     },
   })
   const defaults = { ...(actor && { actor }), ...(basis && { basis }) }
@@ -222,14 +222,14 @@ async function openContext(
 }
 
 function logStoreTroubles(log: (line: LogLine) => void) {
-  const ofView = (message: string) => (view: string) => log({ message, view })
+  const ofView = (level: LogLevel, message: string) => (view: string) => log({ level, message, view })
   return {
-    onTrouble: (what: string, error: unknown) => log({ message: what, error: errorName(error) }),
-    onViewStopped: ofView('a view failed and is stopped; it is tried again'),
-    onViewTaken: ofView('another process has stopped a view, or has another version of it: see health'),
-    onViewBack: ofView('a stopped view has caught up and is running again'),
+    onTrouble: (what: string, error: unknown) => log({ level: 'error', message: what, error: errorName(error) }),
+    onViewStopped: ofView('error', 'a view failed and is stopped; it is tried again'),
+    onViewTaken: ofView('warn', 'another process has stopped a view, or has another version of it: see health'),
+    onViewBack: ofView('info', 'a stopped view has caught up and is running again'),
     onKeyringCreated: (path: string) =>
-      log({ message: 'a keyring was created: back it up, apart from the store', path }),
+      log({ level: 'info', message: 'a keyring was created: back it up, apart from the store', path }),
   }
 }
 

@@ -84,7 +84,13 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
     // Work that outlives the store ends as if its process had died.
     if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
     limiter.log(`${what} ${errorName(error)}`, times =>
-      log({ message: 'part of run failed; it continues', detail: what, error: errorName(error), times }),
+      log({
+        level: 'error',
+        message: 'part of run failed; it continues',
+        detail: what,
+        error: errorName(error),
+        times,
+      }),
     )
   }
   /**

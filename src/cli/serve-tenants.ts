@@ -25,6 +25,7 @@ interface ServedTenant extends Tenant {
 }
 
 const unservedLine: LogLine = {
+  level: 'warn',
   message: 'the receiver is not served by this process: run.receiver is not set',
   detail: 'set run.receiver, unless averba.receiver is served elsewhere',
 }
@@ -48,7 +49,7 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
     for (const group of groups.values()) {
       const server = await serveGroup(group)
       servers.push(server)
-      for (const { logger } of group) logger({ message: 'receiving', port: server.port })
+      for (const { logger } of group) logger({ message: 'receiving', level: 'info', port: server.port })
     }
     return servers
   } catch (error) {
@@ -67,7 +68,11 @@ async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServe
     receivers: receiversByPath(group),
     certificates: certificatesByName(group),
     onTrouble: error =>
-      first.logger({ message: 'the certificate of the receiver could not be renewed', error: errorName(error) }),
+      first.logger({
+        level: 'error',
+        message: 'the certificate of the receiver could not be renewed',
+        error: errorName(error),
+      }),
     ...(clock && { clock }),
   })
 }

@@ -1,6 +1,5 @@
 /** The fields of a line and their types. None can hold personal data or a secret. */
 const fields = {
-  message: 'string',
   /** The code or the name of an error, never its message. */
   error: 'string',
   /** Details in averba's own words. */
@@ -29,9 +28,12 @@ const fields = {
  * A line for the host's logger. It has these fields only: none can hold personal data or a secret. It is a type and not
  * an interface, so that a logger for any record accepts it.
  */
-export type LogLine = { readonly message: string } & {
+export type LogLine = { readonly level: LogLevel; readonly message: string } & {
   readonly [F in keyof typeof fields]?: (typeof fields)[F] extends 'string' ? string : number
 }
+
+/** `error`: averba does not do its work; `warn`: it goes on, and somebody has to look; `info`: for the record. */
+export type LogLevel = 'info' | 'warn' | 'error'
 
 const textMax = 500
 
@@ -43,5 +45,5 @@ export function onlyAllowed(line: LogLine): LogLine {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
     if (typeof value === kind) allowed[name] = typeof value === 'string' ? value.slice(0, textMax) : value
   }
-  return { ...allowed, message: String(line.message).slice(0, textMax) }
+  return { message: String(line.message).slice(0, textMax), level: line.level, ...allowed }
 }

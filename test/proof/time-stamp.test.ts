@@ -178,7 +178,11 @@ test.each<[string, (note: string) => string]>([
   const bundle = join(store, '..', 'bundle')
   await again.audit.export(bundle)
   await again.close()
-  expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
+  expect(lines).toContainEqual({
+    level: 'error',
+    message: 'a checkpoint could not be anchored',
+    error: 'MISCONFIGURED',
+  })
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [], stamped: undefined })
   for (const each of [store, bundle]) {
     const { level, faults, uncounted, stamped } = await verifyLog({ store: each })

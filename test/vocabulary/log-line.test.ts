@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type LogLine, onlyAllowed } from '../../src/index.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 import { openEngine } from '../support/world.ts'
 
 test('unknown fields and fields of a wrong type are removed', () => {
@@ -17,13 +18,13 @@ test('unknown fields and fields of a wrong type are removed', () => {
 })
 
 test('a long text is shortened', () => {
-  expect(onlyAllowed({ message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
+  expect(onlyAllowed({ level: 'info', message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
 })
 
 test('the type allows only the known fields', () => {
   // @ts-expect-error: no such field
-  const line: LogLine = { message: 'm', cpf: '25774435016' }
-  expect(onlyAllowed(line)).toEqual({ message: 'm' })
+  const line: LogLine = { level: 'info', message: 'm', cpf: '25774435016' }
+  expect(onlyAllowed(line)).toEqual({ level: 'info', message: 'm' })
 })
 
 test('the logger of a host gets only known fields', async () => {
@@ -34,7 +35,7 @@ test('the logger of a host gets only known fields', async () => {
   })
   await averba.consents.enrol({ cpf: '25774435016' })
   await averba.close()
-  expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
+  expect(lines).toEqual([{ level: 'error', message: 'a listener failed', error: 'Error' }])
 })
 
 test('an error name that contains other text is not logged', async () => {
@@ -46,7 +47,7 @@ test('an error name that contains other text is not logged', async () => {
     throw error
   })
   await averba.consents.enrol({ cpf: '25774435016' })
-  expect(lines).toEqual([{ message: 'a listener failed', error: 'Error' }])
+  expect(lines).toEqual([{ level: 'error', message: 'a listener failed', error: 'Error' }])
 })
 
 test('a logger that throws or rejects has no effect', async () => {
@@ -62,4 +63,21 @@ test('a logger that throws or rejects has no effect', async () => {
   // An unhandled rejection fails this test.
   await averba.consents.enrol({ cpf: '25774435016' })
   expect(told).toBe(1)
+})
+
+test('a line says how grave it is', async () => {
+  const lines: LogLine[] = []
+  const averba = await openEngine({ store: temporaryStore(), logger: line => void lines.push(line) })
+  averba.notifications.handle('undeclared', 'crm', async () => undefined)
+  averba.on('subject.enrolled', () => {
+    throw new Error('it failed')
+  })
+  await averba.consents.enrol({ cpf: '25774435016' })
+  expect(lines.map(({ level }) => level)).toEqual(['info', 'error'])
+  const declared = await openEngine({
+    ...{ store: ':memory:', logger: (line: LogLine) => void lines.push(line) },
+    subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br/' }],
+  })
+  declared.notifications.handle('undeclared', 'crm', async () => undefined)
+  expect(lines.at(-1)).toMatchObject({ level: 'warn', evento: 'undeclared' })
 })

@@ -130,7 +130,11 @@ export function logUnmadeChanges({ engine, log }: Pick<ApiContext, 'engine' | 'l
     for (const type of ['consent.changeNotMade', 'consent.changeDeclined'] as const)
       if (isOfType(event, type)) {
         const isGivenUp = 'isGivenUp' in event.data && event.data.isGivenUp
-        log({ message: isGivenUp ? givenUp : logMessages[type], detail: `${event.stream}: ${event.data.asked}` })
+        log({
+          level: 'warn',
+          message: isGivenUp ? givenUp : logMessages[type],
+          detail: `${event.stream}: ${event.data.asked}`,
+        })
       }
   })
 }

@@ -100,7 +100,7 @@ export async function planSync(context: ApiContext): Promise<SyncPlan> {
 
 /** Logs a plan that cannot be kept. */
 export function logLatePlan({ log }: Pick<ApiContext, 'log'>, { ok, detail }: SyncPlan): void {
-  if (!ok) log({ message: 'consents cannot be read as often as configured', detail })
+  if (!ok) log({ level: 'warn', message: 'consents cannot be read as often as configured', detail })
 }
 
 /** Counts data subjects whose reading is overdue, by one index look-up. */

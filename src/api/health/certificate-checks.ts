@@ -72,6 +72,6 @@ export async function watchCertificate(
     await engine.record(async () => ({ targets: [{ stream: streamOf('certificate', service), message }] }))
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    log({ message: error.message, error: errorName(error) })
+    log({ level: 'error', message: error.message, error: errorName(error) })
   }
 }

@@ -87,7 +87,7 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
       throw new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
     }
     store.changes.wake()
-    log({ message: logMessage, follower: name, position: found.position + 1 })
+    log({ level: 'info', message: logMessage, follower: name, position: found.position + 1 })
     return found.position + 1
   }
 
@@ -101,7 +101,12 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
       followers.follow(name, types, handler, time)
       for (const type of types.filter(each => !knownTypes.has(each))) {
         const named = typeof type === 'string' && eventType.test(type) && { detail: type }
-        log({ message: 'a follower has an event type that this version does not record', follower: name, ...named })
+        log({
+          level: 'warn',
+          message: 'a follower has an event type that this version does not record',
+          follower: name,
+          ...named,
+        })
       }
     },
     followers: () => followers.list(),

@@ -115,6 +115,7 @@ export function createNotifications(context: ApiContext): Notifications {
       const { subscriptions = [] } = context.options
       if (subscriptions.length > 0 && !subscriptions.some(each => each.evento === evento))
         context.log({
+          level: 'warn',
           message: 'a handler is for an event that no subscription declares',
           evento,
           handler: name,

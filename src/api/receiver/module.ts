@@ -29,7 +29,7 @@ export function createReceiverModule(
     onQuotaSpent(evento) {
       refused.noteRefused(evento, 'QUOTA_SPENT')
       const message = 'a notification was not stored: too much was received that shows no secret'
-      logLimited({ message, error: 'QUOTA_SPENT', ...eventoIfDeclared(evento) })
+      logLimited({ level: 'warn', message, error: 'QUOTA_SPENT', ...eventoIfDeclared(evento) })
     },
     async store(incoming) {
       // The portal keeps a failure record of a notification that was answered 503, and we read it.
@@ -41,16 +41,16 @@ export function createReceiverModule(
     onRefused(status, reason, evento, detail) {
       refused.noteRefused(evento, status)
       const more = { ...(detail !== undefined && { detail }), ...eventoIfDeclared(evento) }
-      logLimited({ message: `a notification was refused: ${reason}`, status, ...more })
+      logLimited({ level: 'warn', message: `a notification was refused: ${reason}`, status, ...more })
     },
     onStoreError: error =>
-      logLimited({ message: 'a notification was not stored: answered 503', error: errorName(error) }),
+      logLimited({ level: 'error', message: 'a notification was not stored: answered 503', error: errorName(error) }),
     // The portal keeps a failure record: recover it soon.
     onMissed: reason => void methods.subscriptions.recoverSoon(reason),
     onMiswired(error, evento) {
       refused.noteRefused(evento, error.code)
       const more = { error: error.code, detail: describeError(error), ...eventoIfDeclared(evento) }
-      logLimited({ message: 'a notification reached the receiver incomplete', ...more })
+      logLimited({ level: 'error', message: 'a notification reached the receiver incomplete', ...more })
     },
   })
   const isExpected = options.receiver !== undefined || (options.subscriptions ?? []).length > 0

@@ -35,6 +35,7 @@ export function logIdleRetention({ options, log }: ApiContext): void {
   const { retention = {}, schedules = true } = options
   if (schedules || Object.keys(retention).length === 0) return
   log({
+    level: 'warn',
     message: 'retention is set but schedules are off: this process does not apply the rules',
     detail: 'remove schedules: false here or in another process on this log',
   })

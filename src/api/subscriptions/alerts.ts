@@ -115,18 +115,18 @@ function deletionAlerts({ evento, failing_since: failingSince }: SubscriptionRow
   const { percent, daysLeft } = found
   const message = 'the portal will soon delete a subscription, since no delivery succeeds'
   const detail = `${evento}: the portal deletes it in ${daysLeft} days unless a delivery succeeds: fix the receiver`
-  return [{ key: `threat ${evento} ${percent}`, line: { message, evento, daysLeft }, detail }]
+  return [{ key: `threat ${evento} ${percent}`, line: { level: 'error', message, evento, daysLeft }, detail }]
 }
 
 function absenceAlerts(evento: string, row: SubscriptionRow | undefined): SubscriptionAlert[] {
   if (row?.state === 'deleted' && row.deleted_by === 'portal') {
     const message = 'the portal has deleted a declared subscription'
     const detail = `${evento}: the portal has deleted it: fix the cause, then plan and apply, or stop declaring it`
-    return [{ key: `deleted ${evento}`, line: { message, evento }, detail }]
+    return [{ key: `deleted ${evento}`, line: { level: 'error', message, evento }, detail }]
   }
   const message = 'a declared subscription is not at the portal'
   const detail = `${evento}: it is declared but not at the portal as ours: plan and apply`
-  return [{ key: `absent ${evento}`, line: { message, evento }, detail }]
+  return [{ key: `absent ${evento}`, line: { level: 'warn', message, evento }, detail }]
 }
 
 /** Where the portal differs from the declaration. Secrets that changed at their source are reported separately. */
@@ -141,7 +141,9 @@ function differences(row: SubscriptionRow, endpoint: string, areSecretsReported:
 function driftAlerts(evento: string, what: string): SubscriptionAlert[] {
   const message = 'a subscription at the portal differs from its declaration'
   const detail = `${evento}: the portal has another ${what} than declared: plan and apply`
-  return [{ key: `drift ${evento} ${what}`, line: { message, evento, detail: `another ${what}` }, detail }]
+  return [
+    { key: `drift ${evento} ${what}`, line: { level: 'warn', message, evento, detail: `another ${what}` }, detail },
+  ]
 }
 
 function stalenessAlerts(what: 'subscriptions' | 'failure records', last: Recorded, now: number): SubscriptionAlert[] {
@@ -150,7 +152,7 @@ function stalenessAlerts(what: 'subscriptions' | 'failure records', last: Record
   const message = 'the portal was not read for over two days: the state of the subscriptions is unknown'
   const days = Math.floor(ageMs / dayMs)
   const detail = `the portal's ${what} were not read for ${days} days: see effects.list() for why`
-  return [{ key: `unread ${what}`, line: { message, detail: what }, detail }]
+  return [{ key: `unread ${what}`, line: { level: 'error', message, detail: what }, detail }]
 }
 
 /** The events with unreadable records, by the newest reading of each day: a later reading may be complete. */
@@ -165,6 +167,10 @@ function unreadableRecordAlerts(readings: readonly Recorded<'portal.failuresList
   const todo = 'their notifications are not recovered: look at them in the portal'
   return [...new Set(unread)].map(evento => {
     const detail = `${evento ?? 'an unknown event'}: failure records cannot be read or have no content: ${todo}`
-    return { key: `unreadable ${evento}`, line: { message, ...(evento !== null && { evento }) }, detail }
+    return {
+      key: `unreadable ${evento}`,
+      line: { level: 'error', message, ...(evento !== null && { evento }) },
+      detail,
+    }
   })
 }

@@ -37,6 +37,7 @@ function createPerformers(
   const { bearer } = validationService
   const onForeign = (effect: string) =>
     log({
+      level: 'warn',
       message: 'a pending validation belongs to another service and is not sent: check validationService',
       detail: `the call ${effect} waits for a process with the baseUrl and service of its request`,
     })

@@ -39,7 +39,7 @@ export const runCommand = defineCommand({
     } finally {
       await Promise.all(running.map(({ averba }) => averba.close()))
     }
-    for (const { logger } of running) logger({ message: 'stopped' })
+    for (const { logger } of running) logger({ message: 'stopped', level: 'info' })
     return exitCodes.done
   },
 })
@@ -72,12 +72,12 @@ async function serveAndRun(running: readonly RunningTenant[], stopping: AbortSig
       const { host = '127.0.0.1', port = defaultPort } = options.run ?? {}
       const status = await serveStatus({ host, port }, createProbes(averba, metrics, stopping))
       statusServers.push(status)
-      logger({ message: 'listening', host, port: status.port })
+      logger({ message: 'listening', level: 'info', host, port: status.port })
     }
     servers.push(...(await serveTenants(running)))
     const drain = async () => {
       if (!stopping.aborted) await once(stopping, 'abort')
-      for (const { logger } of running) logger({ message: 'stopping', signal: String(stopping.reason) })
+      for (const { logger } of running) logger({ message: 'stopping', level: 'info', signal: String(stopping.reason) })
       await closeAll()
     }
     await Promise.all([...running.map(({ averba }) => averba.run({ signal: stopping })), drain()])

@@ -83,7 +83,8 @@ export function failureLine(
   const isDoubled = Number.isInteger(Math.log2(attempt))
   if (!isParked && !isDoubled) return undefined
   const why = /^\w+$/.test(reason) ? { error: reason } : { detail: reason }
-  return { message: isParked ? parked : failed, ...names, attempt, ...why }
+  const said = isParked ? ({ level: 'error', message: parked } as const) : ({ level: 'warn', message: failed } as const)
+  return { ...said, ...names, attempt, ...why }
 }
 
 /** Detects whether code runs inside a handler call of a log: such code must not wait for all handlers to end. */

@@ -151,7 +151,7 @@ test('the log says that the client certificate ends soon', async () => {
   })
   const subject = await averba.consents.enrol({ cpf: '25774435016' })
   expect((await averba.consents.sync({ subject })).status).toBe('deferred')
-  expect(lines).toEqual([{ message: 'the client certificate expires soon: renew it', daysLeft: 20 }])
+  expect(lines).toMatchObject([{ message: 'the client certificate expires soon: renew it', daysLeft: 20 }])
 })
 
 test('the certificate of a legacy PKCS#12 file is presented over TLS', async () => {

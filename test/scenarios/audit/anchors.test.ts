@@ -96,7 +96,11 @@ test('an anchor of up to 64 kB is stored, a longer one is refused', async () => 
   size = 65_536
   await averba.consents.enrol({ cpf: '52998224725' })
   await averba.close()
-  expect(lines).toContainEqual({ message: 'a checkpoint could not be anchored', error: 'MISCONFIGURED' })
+  expect(lines).toContainEqual({
+    level: 'error',
+    message: 'a checkpoint could not be anchored',
+    error: 'MISCONFIGURED',
+  })
   const again = await openEngine({ store })
   const bundle = join(store, '..', 'bundle')
   await again.audit.export(bundle)

@@ -112,7 +112,7 @@ test('followers, logger and health report a lost revocation until it is made', a
   expect(called).toEqual([[which.id, 'the change to REVOGADO, whose answer was lost, was not made']])
   const [{ stream } = { stream: '' }] = await eventsOf(world, 'consent.changeNotMade')
   const message = 'a change of a consent was not made: see whether it is asked for again'
-  expect(lines).toEqual([{ message, detail: `${stream}: REVOGADO` }])
+  expect(lines).toMatchObject([{ message, detail: `${stream}: REVOGADO` }])
   expect((await averba.health({ only: ['consents'] })).checks[0]?.detail).toMatch(
     /^1 denial or revocation has not been made yet, and nothing is used meanwhile: see effects.list\(\); /,
   )

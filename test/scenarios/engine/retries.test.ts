@@ -55,7 +55,7 @@ test('a call that fails for a day is parked and reported, and an operator releas
   expect(announced).toMatchObject(Array(2).fill({ effect, type: 'consentService.changeStatus', by: 'policy' }))
   // The service’s own words are not logged.
   const detail = `consentService.changeStatus ${effect}: given up after 24 hours`
-  expect(lines).toEqual(Array(2).fill({ message: 'a call is parked: effects.retry releases it', detail }))
+  expect(lines).toMatchObject(Array(2).fill({ message: 'a call is parked: effects.retry releases it', detail }))
   expect(await averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await approve()).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
   const moves = await eventsOf(world, 'effect.parked', 'effect.resumed')

@@ -199,7 +199,7 @@ test.each([500, 403])(
     })
     expect((await averba.health()).ready).toBe(true)
     expect(await consents.syncPlan()).toMatchObject({ ok: false, overdue: 2, detail })
-    expect(lines).toContainEqual({ message: 'consents cannot be read as often as configured', detail })
+    expect(lines).toContainEqual({ level: 'warn', message: 'consents cannot be read as often as configured', detail })
     isBroken = false
     await after(2)
     expect(await troubles(averba)).toEqual({})

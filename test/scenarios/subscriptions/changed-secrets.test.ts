@@ -201,7 +201,7 @@ test('while a source fails, an unknown secret is answered 503, not 401', async (
   for (let times = 0; times < 3; times++) expect(await statusOf(averba, second)).toBe(503)
   const message = 'a notification was not stored: answered 503'
   // One log line a minute has the count.
-  expect(lines.filter(line => line.message === message)).toEqual([{ message, error: 'MISCONFIGURED' }])
+  expect(lines.filter(line => line.message === message)).toMatchObject([{ message, error: 'MISCONFIGURED' }])
   await expect.poll(() => earlyReadingReason(averba)).toBe('unstored')
   expect(await statusOf(averba, first)).toBe(200)
   source.isDown = false

@@ -77,6 +77,7 @@ test('an unreadable day is requested hourly until the portal drops it, then it i
   expect(lines).toHaveLength(2)
   for (const { id } of parked)
     expect(lines).toContainEqual({
+      level: 'error',
       message: 'a call is parked: effects.retry releases it',
       detail: expect.stringMatching(`^portal.listFailures ${id}: given up after 72\\d hours$`),
     })

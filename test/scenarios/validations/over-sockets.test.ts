@@ -88,6 +88,7 @@ test('notifications consumed by a body parser are recovered once and handled', a
     ])
   }
   expect(lines).toContainEqual({
+    level: 'error',
     message: 'a notification reached the receiver incomplete',
     error: 'BODY_CONSUMED',
     detail: 'Cannot read the notification: its body was consumed before: Put the receiver before any body parser',

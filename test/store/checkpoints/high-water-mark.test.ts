@@ -175,7 +175,7 @@ test('a mark that cannot be written is logged, and the log works', async () => {
   })
   expect((await notify(averba, 1)).status).toBe(200)
   await averba.close()
-  expect(lines).toContainEqual({ message: 'the high-water mark could not be written', error: 'Error' })
+  expect(lines).toContainEqual({ level: 'error', message: 'the high-water mark could not be written', error: 'Error' })
 })
 
 test('a failed checkpoint is made with the next event', async () => {

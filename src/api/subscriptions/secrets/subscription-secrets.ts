@@ -126,7 +126,7 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
       return true
     } catch (error) {
       const message = 'a secret of a subscription could not be read again: the known one stays in use'
-      if (!reading) log({ message, error: errorName(error) })
+      if (!reading) log({ level: 'error', message, error: errorName(error) })
       return false
     }
   }
