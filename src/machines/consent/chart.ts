@@ -66,10 +66,10 @@ export const chart = setup({
       event.type === 'consent.appeared' ? afterAppearing(context, event) : afterMove(context, event.data),
     ),
     keepHistory: keep('consent.described', (event, context) => afterDescription(context, event)),
-    keepShown: keep('consent.changeSeen', ({ data: { status, askedAt = null } }) => ({
-      ...{ shown: status ?? 'unreadable', shownAt: askedAt },
+    keepShown: keep('consent.changeSeen', ({ data: { status, askedAt = null, isOld = false } }) => ({
+      ...{ shown: status ?? 'unreadable', shownAt: askedAt, isShownOld: isOld },
     })),
-    forgetShown: assign({ shown: null, shownAt: null }),
+    forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
     noteReading: assign({
       isReadingPending: ({ context, event }) => context.isReadingPending || requestsReading(event),
     }),

@@ -28,6 +28,8 @@ export interface StatusMove {
   readonly since?: Instant
   /** When the request was sent whose answer shows it. */
   readonly askedAt?: Instant
+  /** The answer is old: a request of ours may be later, and is not ended by it. */
+  readonly isOld?: true
 }
 
 /**
@@ -90,7 +92,7 @@ export type ConsentEvent =
    * A reading, sent at `askedAt`, shows another status or other dates, and is old or a list. Null: it is unreadable, or
    * lacks the consent. Nothing is used until a full reading has shown what happened and when.
    */
-  | Event<'consent.changeSeen', { status: ConsentStatus | null; askedAt?: Instant }>
+  | Event<'consent.changeSeen', { status: ConsentStatus | null; askedAt?: Instant; isOld?: true }>
   /**
    * A full reading, sent at `askedAt`: its part `detail` holds the whole answer. `isOld`: something that tells what the
    * service holds, or a request of ours, came between, it undoes what was just learned, or our lost change may still be

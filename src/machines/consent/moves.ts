@@ -39,6 +39,8 @@ export interface ConsentContext extends History {
   /** The differing status of a reading, until a full reading has shown what happened. */
   readonly shown: ListedStatus | null
   readonly shownAt: Instant | null
+  /** That reading was old. */
+  readonly isShownOld: boolean
   /** A full reading is requested and has not ended. */
   readonly isReadingPending: boolean
   /** How many full readings in a row were old, up to `oldReadingsMax`. */
@@ -62,7 +64,7 @@ export const initialContext: ConsentContext = {
   ...{ statusAt: null, since: null },
   ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
   ...{ endWantedAt: null, refusedEnd: null, repeats: 0 },
-  ...{ shown: null, shownAt: null, isReadingPending: false },
+  ...{ shown: null, shownAt: null, isShownOld: false, isReadingPending: false },
   ...unread,
   lapsed: null,
 }
@@ -127,21 +129,24 @@ export interface ConsentView extends ConsentContext {
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
 }
 
-/** The events from the recorded status to the shown one: those of the history, or else one without a time. */
+/**
+ * The events from the recorded status to the shown one: those of the history, or else one without a time. What an old
+ * reading shows ends no request of ours, which may be later.
+ */
 export function movesOf(
   held: ConsentView,
   shown: ConsentStatus,
   history: readonly HistoryEntry[],
-  askedAt?: Instant,
+  { askedAt, isOld = false }: { readonly askedAt?: Instant | undefined; readonly isOld?: boolean },
 ): readonly StatusEvent[] {
   const { reading, asked, change } = held
   const steps = newSteps(held, shown, history)
   // The status shown now ends the change, whenever it began.
-  const isLate = askedAt === undefined || hasLeftSince(held, askedAt)
   const isEnding = (step: StatusStep) =>
+    !isOld &&
     asked !== null &&
     endsChange(asked, step.status) &&
-    ((isLate && step === steps.at(-1)) || isAfterAsking(held, step.since))
+    (step === steps.at(-1) || isAfterAsking(held, step.since))
   const isDone = steps.some(step => step.status === asked && isEnding(step))
   let from = reading.status
   let isUnresolved = change === 'lost'
@@ -151,7 +156,8 @@ export function movesOf(
     // A deferred or pending change cannot be distinguished from somebody else's.
     const by = isResolving && isDone && mayBeOurs(held, step) ? 'us' : 'service'
     const isLast = step === steps.at(-1) && askedAt !== undefined
-    const made = move(from, { status, by, ...(since !== null && { since }), ...(isLast && { askedAt }) })
+    const told = { ...(since !== null && { since }), ...(isLast && { askedAt }), ...(isOld && { isOld }) }
+    const made = move(from, { status, by, ...told })
     from = status
     if (!isResolving) return made
     isUnresolved = false
@@ -176,18 +182,12 @@ function isAfterAsking({ asked, askedAt, change }: OpenChange, since: Instant | 
 export type OpenChange = Pick<ConsentView, 'asked' | 'askedAt' | 'change'>
 
 /**
- * Checks that a recorded status ends our change: it is not from a history's entry before our request, nor from a
- * reading that left before it. The newest status of a later reading ends it whenever it began.
+ * Checks that a recorded status ends our change: it is not of an old reading, nor from a history's entry before our
+ * request. The newest status of a reading, which names the reading, ends it whenever it began.
  */
-export function endsOpenChange(open: OpenChange, { status, since, askedAt }: Omit<StatusMove, 'by'>): boolean {
-  if (open.asked === null || !endsChange(open.asked, status)) return false
-  if (askedAt !== undefined) return hasLeftSince(open, askedAt)
-  return since === undefined || isAfterAsking(open, since)
-}
-
-/** Checks that a reading left after our request: what an earlier one shows, the service may have changed since. */
-function hasLeftSince({ askedAt: requestedAt }: OpenChange, askedAt: Instant): boolean {
-  return requestedAt === null || askedAt >= requestedAt
+export function endsOpenChange(open: OpenChange, { status, since, askedAt, isOld }: Omit<StatusMove, 'by'>): boolean {
+  if (isOld || open.asked === null || !endsChange(open.asked, status)) return false
+  return since === undefined || askedAt !== undefined || isAfterAsking(open, since)
 }
 
 /** Checks that a recorded status is the end that is wanted, whoever made it. */

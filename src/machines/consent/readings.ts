@@ -66,7 +66,7 @@ export function listed(held: ConsentView, given: ListedConsent, isOld: boolean):
   if (held.isUnknown) return held.isVanished && isOld ? [] : appeared(held, given)
   const amended = isOld ? [] : amendment(held, given)
   const differs = given.status !== held.reading.status || (isOld && amendment(held, given).length > 0)
-  if (differs) return [...amended, ...doubt(held, given.status, given.askedAt)]
+  if (differs) return [...amended, ...doubt(held, given.status, given.askedAt, isOld)]
   // What could not be read can be read again, and has not changed.
   if (held.shown === 'unreadable' && !isOld) return [...amended, confirmed(given.status)]
   return [...amended, ...readAgain(held, given.askedAt)]
@@ -86,7 +86,10 @@ export function readInFull(held: ConsentView, given: FullReading, isOld: boolean
     const isOpenQuestion = differs || held.isUncertain || isOutcomeUnknown(held) || undone !== undefined
     const next = undone === undefined ? nextReading(held, given.askedAt) : laterReading(held, undone)
     const isNews = differs && !held.isUncertain
-    return [described({ ...given, isOld: true }, isOpenQuestion ? [next] : []), ...(isNews ? [seen(given)] : [])]
+    return [
+      described({ ...given, isOld: true }, isOpenQuestion ? [next] : []),
+      ...(isNews ? [seen({ ...given, isOld: true })] : []),
+    ]
   }
   if (mayStillBeMade(held, given))
     return [described({ ...given, isOld: true }, [laterReading(held, held.lostAt)]), ...amendment(held, given)]
@@ -95,10 +98,10 @@ export function readInFull(held: ConsentView, given: FullReading, isOld: boolean
 
 /** The events when a full reading cannot be had: the more cautious of the two statuses counts. */
 export function unavailable(held: ConsentView): readonly ConsentEvent[] {
-  const { shown, shownAt, reading } = held
+  const { shown, shownAt, isShownOld, reading } = held
   if (!held.isUncertain || held.isUnknown || shown === 'unreadable') return []
   if (shown === null || caution(shown) <= caution(reading.status)) return [confirmed(reading.status)]
-  return movesOf(held, shown, [], shownAt ?? undefined)
+  return movesOf(held, shown, [], { askedAt: shownAt ?? undefined, isOld: isShownOld })
 }
 
 /** The event when an open consent has expired, recorded once. */
@@ -117,13 +120,15 @@ function amendment({ reading }: ConsentView, given: ConsentReading): readonly Co
 }
 
 /** The event of a status that differs and that only a full reading explains. */
-function doubt(held: ConsentView, status: ConsentStatus | null, askedAt?: Instant): readonly ConsentEvent[] {
+function doubt(
+  held: ConsentView,
+  status: ConsentStatus | null,
+  askedAt?: Instant,
+  isOld = false,
+): readonly ConsentEvent[] {
   const isKnown = held.isUncertain && caution(status) <= caution(held.shown === 'unreadable' ? null : held.shown)
   if (isKnown) return readAgain(held)
-  const event: ConsentEvent = {
-    type: 'consent.changeSeen',
-    data: { status, ...(askedAt !== undefined && { askedAt }) },
-  }
+  const event = seen({ status, askedAt, isOld })
   return [held.isReadingPending ? event : { ...event, effects: [readConsent(held)] }]
 }
 
@@ -142,7 +147,7 @@ function caution(status: ConsentStatus | null): number {
 
 function believed(held: ConsentView, given: FullReading): readonly ConsentEvent[] {
   const { status, history, askedAt } = given
-  const moves = movesOf(held, status, history, askedAt)
+  const moves = movesOf(held, status, history, { askedAt })
   const unmade = moves.some(({ data }) => endsOpenChange(held, data)) ? [] : notMade(held, status)
   const isWanted =
     held.isEndWanted && !moves.some(({ data }) => isWantedEnd({ ...held, isLost: held.lostAt !== null }, data))
@@ -303,8 +308,18 @@ function described(
   return { ...event, anomaly: 'its history shows a status that the contract does not have' }
 }
 
-function seen({ status, askedAt }: { status: ConsentStatus | null; askedAt?: Instant | undefined }): ConsentEvent {
-  return { type: 'consent.changeSeen', data: { status, ...(askedAt !== undefined && { askedAt }) } }
+/** The event of a status that a reading shows, and that only a full reading explains. */
+function seen({
+  status,
+  askedAt,
+  isOld = false,
+}: {
+  readonly status: ConsentStatus | null
+  readonly askedAt?: Instant | undefined
+  readonly isOld?: boolean
+}): ConsentEvent {
+  const data = { status, ...(askedAt !== undefined && { askedAt }), ...(isOld && { isOld }) }
+  return { type: 'consent.changeSeen', data }
 }
 
 function confirmed(status: ConsentStatus): ConsentEvent {
@@ -395,10 +410,9 @@ function late(asked: RequestableStatus | undefined, status: ConsentStatus | null
 
 /** What a reading showed while the change was open is not explained by the answer, unless it shows the same. */
 function stillShown(held: ConsentView, status: ConsentStatus): readonly ConsentEvent[] {
-  const { shown, shownAt, isUncertain } = held
+  const { shown, shownAt, isShownOld, isUncertain } = held
   if (!isUncertain || shown === null || shown === status) return []
-  const data = { status: shown === 'unreadable' ? null : shown, ...(shownAt !== null && { askedAt: shownAt }) }
-  return [{ type: 'consent.changeSeen', data }]
+  return [seen({ status: shown === 'unreadable' ? null : shown, askedAt: shownAt ?? undefined, isOld: isShownOld })]
 }
 
 /** The effect that requests another status. */

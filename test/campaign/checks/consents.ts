@@ -63,8 +63,7 @@ const givenUp = ['consent.endWithdrawn', 'consent.erased']
  */
 export const noUseAfterTheEnd: CreateCheck = (simulated, report) => {
   const endedAt = new Map<string, number>()
-  /** Since when an end is wanted. */
-  const wanted = new Map<string, string>()
+  const wanted = new Set<string>()
   const validations = new Map<string, ValidationUnderConsent>()
   return {
     rolledBack() {
@@ -72,14 +71,14 @@ export const noUseAfterTheEnd: CreateCheck = (simulated, report) => {
       wanted.clear()
       validations.clear()
     },
-    recorded({ type, stream, data, position, at }: RecordedEvent) {
-      const { status, consent, effect, askedAt } = data as Partial<Record<string, string>> // Of the types below.
+    recorded({ type, stream, data, position }: RecordedEvent) {
+      // Of the types below.
+      const { status, consent, effect, isOld } = data as Partial<Record<string, string>> & { isOld?: true }
       const isEnd = status === 'NEGADO' || status === 'REVOGADO' || status === 'EXPIRADO'
-      // What a reading shows that left before the request says nothing of it.
-      const isLater = askedAt === undefined || askedAt >= (wanted.get(stream) ?? '')
-      if (type === 'consent.changeRequested' && isEnd) wanted.set(stream, askedAt ?? at)
+      if (type === 'consent.changeRequested' && isEnd) wanted.add(stream)
       else if (givenUp.includes(type)) wanted.delete(stream)
-      else if (isEnd && isLater && showing.includes(type)) wanted.delete(stream)
+      // What a reading shows that left before the request says nothing of it.
+      else if (isEnd && !isOld && showing.includes(type)) wanted.delete(stream)
       if (endTypes.includes(type)) endedAt.set(stream, position)
       else if (status === 'ATIVO' && type !== 'consent.changeRequested') endedAt.delete(stream)
       if (type === 'consent.used' && (endedAt.has(stream) || wanted.has(stream)))
