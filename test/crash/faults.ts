@@ -70,18 +70,22 @@ export async function injectFaults({ seed, faults }: FaultOptions): Promise<Row[
     appends: 80,
   }).ended
   const pathsByPhase = new Map<Phase, string[]>()
-  const matrix: Fault[] = []
+  const chosen: Fault[] = []
+  const random = new Random(seed)
   for (const phase of phases) {
     const { paths, counts } = await surveyCalls(scratch, template, phase)
     pathsByPhase.set(phase, paths)
+    const matrix: Fault[] = []
     for (const [call, count] of counts) {
       for (let n = 1; n <= count + 1; n++) {
         for (const kind of phase.kinds) matrix.push({ phase, call, n, kind, isBeyond: n > count })
       }
     }
+    // A share for each: over all of them, the one fault of the smallest phase may be one that must not happen.
+    chosen.push(...random.spread(matrix, Math.ceil(faults / phases.length)))
   }
   const rows = new Map(phases.map(phase => [phase, emptyRow(`faults while ${phase.name}`)]))
-  await inParallel(new Random(seed).spread(matrix, faults), async fault => {
+  await inParallel(chosen, async fault => {
     const row = rows.get(fault.phase)
     if (row) await tryFault(scratch, template, fault, pathsByPhase.get(fault.phase) ?? [], row)
   })
