@@ -9,6 +9,21 @@ export const rootKeyOption = {
   },
 } as const
 
+/**
+ * Rejects options that have no use here: the user would believe that they were used.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for the first that was given
+ */
+export function rejectOptions(
+  options: Readonly<Record<`--${string}`, unknown>>,
+  describe: (option: string) => { readonly cannot: string; readonly hint: string },
+): void {
+  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
+  if (given === undefined) return
+  const { cannot, hint } = describe(given)
+  throw new AverbaError('INVALID_INPUT', cannot, { hint })
+}
+
 /** Reads a root key from the variable of this name. What is no name may be the key itself: it is not repeated. */
 export function readRootKey(variable: string): Keys {
   if (/^[A-Za-z_]\w*$/.test(variable)) return environmentKeys({ variable })

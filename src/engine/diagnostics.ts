@@ -10,7 +10,7 @@ export interface EngineEvents {
   /** A transaction that this process committed. It blocked the event loop for this long. */
   committed: { readonly ms: number }
   attempted: AttemptReport
-  /** A handler of the host threw, in this process. */
+  /** A handler of the host threw or took too long, in this process. */
   handlerFailed: HandlerError
   /** A request to the receiver was answered with this HTTP status. */
   answered: { readonly status: number; readonly ms: number }

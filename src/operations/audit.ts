@@ -55,17 +55,12 @@ function readMarkText(mark: string): string | undefined {
 function checkGivenMark(mark: string | undefined): void {
   if (mark === undefined) return
   const isText = mark.includes('\n')
-  const text = isText ? mark : existsSync(mark) ? readMark(mark) : undefined
+  const text = isText ? mark : readMark(mark)
   if (text !== undefined && parseCheckpoint(text)) return
-  const wrong = text === undefined ? 'the file does not exist' : 'it is not a signed checkpoint'
-  const which = isText ? 'the given text' : `"${mark}"`
-  throw new AverbaError(
-    text === undefined ? 'NOT_FOUND' : 'INVALID_INPUT',
-    `Cannot compare the log with ${which}: ${wrong}`,
-    {
-      hint: 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle',
-    },
-  )
+  const cannot = `Cannot compare the log with ${isText ? 'the given text' : `"${mark}"`}`
+  const hint = 'Name the file of a checkpoint that was kept, such as <store>.mark or the file "checkpoint" of a bundle'
+  if (text === undefined) throw new AverbaError('NOT_FOUND', `${cannot}: the file does not exist`, { hint })
+  throw new AverbaError('INVALID_INPUT', `${cannot}: it is not a signed checkpoint`, { hint })
 }
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */

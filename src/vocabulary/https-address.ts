@@ -2,7 +2,7 @@
 const secureUrl = /^https:\/\/[\w[][\w.~:/?#[\]@!$&'()*+,;=%-]*$/i
 
 /**
- * Parses an https address; `undefined` when the text is none. `URL` alone reads blanks, line breaks, backslashes and a
+ * Parses an https address; `undefined` for another text. `URL` alone reads blanks, line breaks, backslashes and a
  * missing `//` as another address than the text shows.
  */
 export function parseHttpsAddress(text: string): URL | undefined {

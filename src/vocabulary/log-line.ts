@@ -33,7 +33,9 @@ export type LogLine = { readonly level: LogLevel; readonly message: string } & {
 }
 
 /** `error`: averba does not do its work; `warn`: it goes on, and somebody has to look; `info`: for the record. */
-export type LogLevel = 'info' | 'warn' | 'error'
+export type LogLevel = (typeof levels)[number]
+
+const levels = ['info', 'warn', 'error'] as const
 
 const textMax = 500
 
@@ -45,5 +47,7 @@ export function onlyAllowed(line: LogLine): LogLine {
     const value = Object.hasOwn(given, name) ? given[name] : undefined
     if (typeof value === kind) allowed[name] = typeof value === 'string' ? value.slice(0, textMax) : value
   }
-  return { message: String(line.message).slice(0, textMax), level: line.level, ...allowed }
+  // A line from outside the types may have none of these levels, and then gets no level.
+  const level = levels.find(each => each === line.level) as LogLevel
+  return { message: String(line.message).slice(0, textMax), level, ...allowed }
 }

@@ -17,6 +17,11 @@ test('unknown fields and fields of a wrong type are removed', () => {
   expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm', status: 503 })
 })
 
+test('a level that is none of the three is left out', () => {
+  const line = { level: '25774435016', message: 'm' }
+  expect(onlyAllowed(line as unknown as LogLine)).toEqual({ message: 'm' })
+})
+
 test('a long text is shortened', () => {
   expect(onlyAllowed({ level: 'info', message: 'm', detail: 'x'.repeat(10_000) }).detail).toHaveLength(500)
 })

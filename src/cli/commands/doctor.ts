@@ -1,7 +1,7 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { rootKeyOption } from '../options.ts'
+import { rejectOptions, rootKeyOption } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -25,7 +25,10 @@ export const doctorCommand = defineCommand({
     'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
   async run(terminal, { config, keys, rootKeyFrom: rootKey, deep: isDeep, token }, store) {
     if (store !== undefined) {
-      rejectOptions('with a store', 'averba doctor', { '--token': token || undefined, '--config': config })
+      const unused = { '--token': token || undefined, '--config': config }
+      rejectOptions(unused, option => ({
+        ...{ cannot: `Cannot use ${option} with a store`, hint: `It is for: averba doctor ${option}` },
+      }))
       const onProgress = createProgress(terminal)
       const given = { ...(keys !== undefined && { keys }), ...(rootKey && { rootKey }) }
       const result = await diagnoseStore({ store, ...given, isDeep, onProgress })
@@ -35,7 +38,10 @@ export const doctorCommand = defineCommand({
         code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
       }
     }
-    rejectOptions('without a store', 'averba doctor <store>', { '--keys': keys, '--root-key-from': rootKey })
+    const unused = { '--keys': keys, '--root-key-from': rootKey }
+    rejectOptions(unused, option => ({
+      ...{ cannot: `Cannot use ${option} without a store`, hint: `It is for: averba doctor <store> ${option}` },
+    }))
     const examining = loadConfig(config ?? defaultConfig).then(
       options => examine(options, { token, isDeep }),
       toFailedExamination,
@@ -45,13 +51,6 @@ export const doctorCommand = defineCommand({
     return { result, lines: formatExamination(result), code: ok ? exitCodes.done : exitCodes.error }
   },
 })
-
-/** Rejects options that have no use here: the user would believe that they were used. */
-function rejectOptions(here: string, usage: string, options: Readonly<Record<`--${string}`, unknown>>): void {
-  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
-  if (given === undefined) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use ${given} ${here}`, { hint: `It is for: ${usage} ${given}` })
-}
 
 function* formatExamination({ ok, checks }: Examination): Iterable<string> {
   for (const { name, ok: isOk, detail } of checks) yield `${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`

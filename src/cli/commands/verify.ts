@@ -10,7 +10,7 @@ import {
   verifyTlogProof,
 } from '../../verify.ts'
 import { type CommandEnd, defineCommand } from '../command.ts'
-import { rootKeyOption } from '../options.ts'
+import { rejectOptions, rootKeyOption } from '../options.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
 
@@ -50,7 +50,10 @@ export const verifyCommand = defineCommand({
   async run(terminal, { key, mark, witness, rootKeyFrom: rootKey }, store) {
     const proof = readProof(store)
     if (proof !== undefined) {
-      rejectLogOptions({ '--mark': mark, '--root-key-from': rootKey })
+      const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
+      rejectOptions({ '--mark': mark, '--root-key-from': rootKey }, option => ({
+        ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
+      }))
       return verifyProof(proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
     const result = await verifyLog({
@@ -70,14 +73,6 @@ function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')
   return text.startsWith('c2sp.org/tlog-proof@v1\n') || text.startsWith('{') ? text : undefined
-}
-
-/** Rejects options that a proof does not use: the user would believe that they were checked. */
-function rejectLogOptions(options: Readonly<Record<`--${string}`, unknown>>): void {
-  const [given] = Object.entries(options).find(([, value]) => value !== undefined) ?? []
-  if (given === undefined) return
-  const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-  throw new AverbaError('INVALID_INPUT', `Cannot verify a proof with ${given}: it is for a whole log`, { hint })
 }
 
 function parseKeyOptions(given: readonly string[] = []): VerifierKey[] {

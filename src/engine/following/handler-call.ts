@@ -52,7 +52,7 @@ export async function callInTime(
   }
 }
 
-/** A call of a host's handler that threw. The error may quote what was handled: it reaches no log. */
+/** A call of a host's handler that threw or took too long. The error may quote what was handled: it reaches no log. */
 export interface HandlerError {
   /** The name of the handler or follower. */
   readonly handler: string

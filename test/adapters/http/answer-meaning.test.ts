@@ -122,7 +122,7 @@ test('the page about answers shows the table', async () => {
     '',
     "An answer is the service's own when its body has one of these forms. `problem` is RFC 9457: JSON with two of the",
     'members `type`, `title`, `detail` and `status`, or with that content type. `json` is any other object, or a list that begins with one.',
-    "`fault` is a gateway's fault in XML.",
+    "`fault` is a gateway's fault in XML. A body above 65,536 characters has none of these forms.",
     '',
     ...['| service | own forms | from |', '| --- | --- | --- |', ...own],
     '',
