@@ -2,7 +2,7 @@ import { type ForeignCode, foreignAdvice } from '../vocabulary/foreign-answer.ts
 import { serviceOf } from '../vocabulary/names.ts'
 import type { ApiContext } from './api-context.ts'
 
-/** The number of open calls of a type, and why the last answer to them was not the service's own. */
+/** The number of open calls of a type, and why the last answer to them does not count. */
 export interface ForeignCount {
   readonly type: string
   readonly state: string
@@ -10,26 +10,27 @@ export interface ForeignCount {
   readonly foreign: ForeignCode | null
 }
 
-/** Says of each service whose open calls somebody else answered how many there are, and what to do. */
+/** Says of each service the answers of which do not count how many open calls got one, and what to do. */
 export function describeForeign(pending: readonly ForeignCount[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const { type, state, count, foreign } of pending) {
     // One in doubt waits for a person, long after who answered it has gone.
     if (foreign === null || state === 'unknown') continue
-    const words = `an answer that is not that of the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
+    const words = `an answer that does not count as that of the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
     counts.set(words, (counts.get(words) ?? 0) + count)
   }
   return [...counts].map(([words, count]) => `${count} ${count === 1 ? 'call' : 'calls'} got ${words}; see effects.get`)
 }
 
-/** Logs once when somebody else begins to answer an operation, and again after the service itself has answered it. */
+/** Logs once when the answers to an operation begin not to count, and again after the service has answered it. */
 export function logForeignAnswers({ engine, log }: Pick<ApiContext, 'engine' | 'log'>): void {
   const told = new Map<string, ForeignCode>()
   engine.on('attempted', ({ operation, outcome, unread }) => {
     if (unread === undefined && (outcome === 'settled' || outcome === 'declined')) told.delete(operation)
     if (unread === undefined || unread === 'other' || told.get(operation) === unread) return
     told.set(operation, unread)
-    const message = `somebody else answers for the ${serviceOf(operation)}: ${foreignAdvice[unread]}`
+    const what = unread === 'ANSWER_TOO_LARGE' ? 'an answer is too large' : 'somebody else answers'
+    const message = `${what} for the ${serviceOf(operation)}: ${foreignAdvice[unread]}`
     log({ level: 'error', message, error: unread, detail: operation })
   })
 }

@@ -14,6 +14,7 @@ import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Actor, Basis } from '../vocabulary/message.ts'
 import { checkKnownNames, serviceNames } from '../vocabulary/names.ts'
 import { recordKinds } from '../vocabulary/part-kinds.ts'
+import { isCnpj } from '../vocabulary/tax-numbers.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
 import { checkDeclarations } from './check-declarations.ts'
 import {
@@ -39,7 +40,7 @@ import {
 } from './option.ts'
 
 /** A larger answer does not fit into one string. */
-const failuresBytesCap = 256 * 1_048_576
+const answerBytesCap = 256 * 1_048_576
 
 /** Headers with a meaning for the gateway or the connection. */
 const reservedHeaders = new Set([
@@ -109,6 +110,11 @@ class ServiceOptions {
     ),
     "'environment'",
   )
+  /**
+   * The largest answer, such as a list, in bytes: 4 MiB by default. A larger one is not read: the call waits, a paid
+   * one is in doubt, and `health` says so. Parsing holds up the process for tens of milliseconds a megabyte.
+   */
+  readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
   readonly answers?: readonly AnswerDeclaration[] = optional(
     z.array(group(AnswerDeclaration), 'it is not a list'),
@@ -145,6 +151,17 @@ class ConsentServiceOptions extends LimitedServiceOptions {
   // pfx: readFileSync(env('AVERBA_CONSENT_PFX')), // a PKCS#12 file instead, such as an A1 certificate
   // passphrase: env('AVERBA_CONSENT_PASSPHRASE'), // when the key is encrypted
 })`,
+  )
+  /**
+   * The CNPJ of the only controller that you read for: lists of consents and awareness records are limited to its own,
+   * unless `sync` names another one. All controllers when absent.
+   */
+  readonly cnpj? = optional(
+    text.refine(
+      (cnpj): boolean => isCnpj(cnpj),
+      withHint('it is not a CNPJ', 'Give it without punctuation, such as 12ABC34501DE35'),
+    ),
+    "'12ABC34501DE35'",
   )
   /** The addresses that a login may return to, compared exactly. */
   readonly redirectUrls? = optional(
@@ -221,7 +238,7 @@ class PortalOptions extends LimitedServiceOptions {
    * The largest answer with the failure records of a day, 64 MiB by default. The reading of a larger day is parked
    * after three attempts; `effects.retry` repeats it.
    */
-  readonly failuresBytesMax? = optional(wholeNumber(1, failuresBytesCap), '64 * 1_048_576')
+  readonly failuresBytesMax? = optional(wholeNumber(1, answerBytesCap), '64 * 1_048_576')
 }
 
 class ReceiverOptions {

@@ -31,6 +31,7 @@ const origins = {
   validation: 'by a validation',
   notification: 'by a notification',
 } as const
+const ofController = (cnpj?: string) => (cnpj === undefined ? '' : ` of controller ${cnpj} only`)
 const countRecords = (count: number) => (count === 1 ? '1 record' : `${count} records`)
 
 /** Names of the kinds of data that retention can destroy. */
@@ -45,16 +46,18 @@ export const englishRetained: Readonly<Record<string, string>> = {
 /** The English texts of all events. */
 export const englishEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
-  'subject.syncRequested': () => 'Reading of the consents requested',
+  'subject.syncRequested': ({ controller }) => `Reading of the consents requested${ofController(controller)}`,
   'subject.awarenessRequested': () => 'Reading of the awareness records requested',
   'subject.loginRequested': () => 'Login state requested',
   'subject.scheduled': ({ everyMs }) => `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
   'subject.unscheduled': () => 'Consents are no longer read periodically',
-  'subject.synced': ({ read, changed }) => `List of consents read: ${countRecords(read)}, ${changed} changed`,
+  'subject.synced': ({ read, changed, controller }) =>
+    `List of consents read${ofController(controller)}: ${countRecords(read)}, ${changed} changed`,
   'subject.awarenessAppeared': () => 'An awareness record appeared',
   'subject.awarenessAmended': () => 'The service corrected date or controller of an awareness record',
   'subject.awarenessVanished': () => 'The service no longer lists an awareness record',
-  'subject.awarenessListed': ({ read }) => `List of awareness records read: ${countRecords(read)}`,
+  'subject.awarenessListed': ({ read, controller }) =>
+    `List of awareness records read${ofController(controller)}: ${countRecords(read)}`,
   'subject.awarenessDetailRequested': () => 'Full reading of an awareness record requested',
   'subject.awarenessDescribed': () => 'An awareness record was read in full',
   'subject.loginRead': ({ isAuthenticated }) => `Login state read: logged ${isAuthenticated ? 'in' : 'out'}`,

@@ -9,6 +9,7 @@ const origins = {
   validation: 'por uma validação',
   notification: 'por uma notificação',
 } as const
+const ofController = (cnpj?: string) => (cnpj === undefined ? '' : `, só do controlador ${cnpj}`)
 const countRecords = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
 /** Names of the kinds of data that retention can destroy. */
@@ -23,18 +24,19 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
 /** The Brazilian Portuguese texts of all events. */
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
-  'subject.syncRequested': () => 'Leitura dos consentimentos pedida',
+  'subject.syncRequested': ({ controller }) => `Leitura dos consentimentos pedida${ofController(controller)}`,
   'subject.awarenessRequested': () => 'Leitura das ciências de tratamento pedida',
   'subject.loginRequested': () => 'Consulta da situação de login pedida',
   'subject.scheduled': ({ everyMs }) =>
     `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,
   'subject.unscheduled': () => 'Leitura periódica dos consentimentos encerrada',
-  'subject.synced': ({ read, changed }) =>
-    `Lista de consentimentos lida: ${countRecords(read)}, ${changed} com mudança`,
+  'subject.synced': ({ read, changed, controller }) =>
+    `Lista de consentimentos lida${ofController(controller)}: ${countRecords(read)}, ${changed} com mudança`,
   'subject.awarenessAppeared': () => 'Uma ciência de tratamento passou a constar',
   'subject.awarenessAmended': () => 'Data ou controlador de uma ciência de tratamento corrigidos pelo serviço',
   'subject.awarenessVanished': () => 'Uma ciência de tratamento deixou de constar no serviço',
-  'subject.awarenessListed': ({ read }) => `Lista de ciências de tratamento lida: ${countRecords(read)}`,
+  'subject.awarenessListed': ({ read, controller }) =>
+    `Lista de ciências de tratamento lida${ofController(controller)}: ${countRecords(read)}`,
   'subject.awarenessDetailRequested': () => 'Leitura completa de uma ciência de tratamento pedida',
   'subject.awarenessDescribed': () => 'Ciência de tratamento lida por completo',
   'subject.loginRead': ({ isAuthenticated }) =>

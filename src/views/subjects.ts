@@ -11,9 +11,15 @@ const columns = {
   enrolled_at: text<Instant>(),
   /** The interval of scheduled readings of the consents; null without a schedule. */
   sync_every_ms: integer<number | null>(),
-  /** When the latest readings of the consents and of the awareness records were requested. */
+  /** When the latest list of consents was requested, and the controller that it was limited to; null for all. */
   synced_at: text<Instant | null>(),
+  synced_controller: text<string | null>(),
+  /** When the latest list of the consents of all controllers was requested. */
+  all_synced_at: text<Instant | null>(),
+  /** The same of the lists of awareness records. */
   awareness_read_at: text<Instant | null>(),
+  awareness_controller: text<string | null>(),
+  all_awareness_read_at: text<Instant | null>(),
   /** With a schedule: the time of the last reading, or of the enrolment. */
   awaiting_since: text<Instant | null>(),
   /** When the next reading is overdue: three intervals after the last one, or after the schedule began. */
@@ -54,8 +60,8 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
         origin: event.data.origin,
         enrolled_at: event.at,
         sync_every_ms: null,
-        synced_at: null,
-        awareness_read_at: null,
+        ...{ synced_at: null, synced_controller: null, all_synced_at: null },
+        ...{ awareness_read_at: null, awareness_controller: null, all_awareness_read_at: null },
         awaiting_since: null,
         overdue_at: null,
         erased_at: null,
@@ -80,11 +86,17 @@ function changedColumns(event: RecordedOf<SubjectEvent>): Partial<SubjectRow> {
       return { sync_every_ms: event.data.everyMs }
     case 'subject.unscheduled':
       return { sync_every_ms: null }
-    case 'subject.synced':
+    case 'subject.synced': {
+      const { askedAt: synced_at = event.at, controller: synced_controller = null, isPartial } = event.data
       // A partial list may lack what changed.
-      return event.data.isPartial ? {} : { synced_at: event.data.askedAt ?? event.at }
-    case 'subject.awarenessListed':
-      return { awareness_read_at: event.data.askedAt ?? event.at }
+      if (isPartial) return {}
+      return { synced_at, synced_controller, ...(synced_controller === null && { all_synced_at: synced_at }) }
+    }
+    case 'subject.awarenessListed': {
+      const { askedAt: awareness_read_at = event.at, controller: awareness_controller = null } = event.data
+      const all = awareness_controller === null && { all_awareness_read_at: awareness_read_at }
+      return { awareness_read_at, awareness_controller, ...all }
+    }
     default:
       return {}
   }

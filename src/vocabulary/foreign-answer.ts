@@ -1,7 +1,7 @@
-/** Why an answer is not the service's own. The reason of a call that got one begins with it. */
-export const foreignCodes = ['SERVICE_MISDIRECTED', 'PROXY_REFUSED', 'CERTIFICATE_REFUSED'] as const
+/** Why an answer does not count as the service's. The reason of a call that got one begins with it. */
+export const foreignCodes = ['SERVICE_MISDIRECTED', 'PROXY_REFUSED', 'CERTIFICATE_REFUSED', 'ANSWER_TOO_LARGE'] as const
 
-/** Why an answer is not the service's own: another server at its address, a proxy, or who ends the TLS. */
+/** Why an answer does not count: another server, a proxy, or who ends the TLS gave it, or it is larger than allowed. */
 export type ForeignCode = (typeof foreignCodes)[number]
 
 /** What to do about each. */
@@ -9,6 +9,7 @@ export const foreignAdvice: Readonly<Record<ForeignCode, string>> = {
   SERVICE_MISDIRECTED: 'correct its address, or ask who answers there',
   PROXY_REFUSED: 'check address, user name and password of the proxy, or ask who runs it',
   CERTIFICATE_REFUSED: 'check that our client certificate is the registered one and has not expired',
+  ANSWER_TOO_LARGE: 'raise its answerBytesMax, or portal.failuresBytesMax, or ask who answers there',
 }
 
 /** Returns the code with which the reason of a call begins when somebody else answered; `undefined` otherwise. */

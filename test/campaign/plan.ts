@@ -27,7 +27,7 @@ const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
       isActive: r.below(3) === 0,
     }),
   ],
-  [6, r => ({ do: 'sync', person: r.person })],
+  [6, r => ({ do: 'sync', person: r.person, company: r.of([null, null, 0, 1]) })],
   [
     10,
     r => ({

@@ -6,7 +6,7 @@ interface Deeds {
   enrol: { person: number; everyHours: number }
   /** The service gets a consent request for a person. */
   offer: { person: number; company: number; hours: number; isActive: boolean }
-  sync: { person: number }
+  sync: { person: number; company?: number | null }
   change: { person: number; consent: number; verb: 'approve' | 'deny' | 'revoke' | 'withdrawEnd' }
   /** The data subject changes a consent directly at the service. */
   changeThere: { person: number; consent: number; to: 'ATIVO' | 'NEGADO' | 'REVOGADO' }

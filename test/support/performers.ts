@@ -33,7 +33,7 @@ export function createPerformers(fetch: Fetch, { consentUrl, validation, portal 
   const authenticate = staticHeaders({ authorization: 'sessao' })
   const webhooks = { baseUrl: 'https://portal.exemplo.br', authenticate, secretsOf: async () => ({}) }
   return {
-    ...createConsentClient(consentUrl ?? 'https://consentimento.exemplo.br', common),
+    ...createConsentClient({ baseUrl: consentUrl ?? 'https://consentimento.exemplo.br', ...common }),
     ...createTokenClient({ ...common, ...token, keeper: noKeeper }),
     ...createValidationClient({ ...common, ...service, ...validation }),
     ...createPortalClient({ ...common, ...webhooks, ...portal }),

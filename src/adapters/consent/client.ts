@@ -24,6 +24,7 @@ import {
   readLoginAddress,
   type Summary,
   writeChangeStatus,
+  writeListing,
   writeReading,
   writeReadLoginAddress,
 } from './protocol.ts'
@@ -31,12 +32,16 @@ import {
 /** The effects of the consent service: their data, and the facts of their outcomes. */
 export type ConsentEffects = {
   'consentService.changeStatus': ConsentEffect<'statusChanged', Summary & { asked: string }, { status: string }>
-  'consentService.listConsents': ConsentEffect<'consentsListed', Listing<ListRecord<Summary>>, ScheduledReading>
+  'consentService.listConsents': ConsentEffect<
+    'consentsListed',
+    Listing<ListRecord<Summary>> & OfController,
+    ScheduledReading & OfController
+  >
   'consentService.readConsent': ConsentEffect<
     'consentRead',
     Summary & { readonly history: readonly ClearHistoryEntry[] }
   >
-  'consentService.listAwareness': ConsentEffect<'awarenessListed', Listing<ListRecord<AwarenessSummary>>>
+  'consentService.listAwareness': ConsentEffect<'awarenessListed', Listing<ListRecord<AwarenessSummary>> & OfController>
   'consentService.readAwareness': ConsentEffect<'awarenessRead', { record: string }, { record: string }>
   'consentService.readLogin': ConsentEffect<'loginRead', NonNullable<ReturnType<typeof readLogin>>>
   'consentService.readLoginAddress': ConsentEffect<'loginAddressRead', object>
@@ -54,6 +59,11 @@ interface ScheduledReading {
   readonly schedule?: number
 }
 
+/** The controller that a list is limited to, if any. */
+interface OfController {
+  readonly controller?: string
+}
+
 type Unanswered =
   | Fact<'consentService.changeDeclined', { readonly asked: string; readonly httpStatus: number }>
   | Fact<'consentService.readDeclined', { readonly operation?: string; readonly httpStatus: number }>
@@ -69,10 +79,16 @@ const openedSchema = z.object({
 })
 
 /** A call: whom and which record it is about, and the owner of what it reads. The id of a list is empty. */
-interface ConsentCall<D> extends ConsentQuery {
+interface ConsentCall<D> extends ConsentQuery, OfController {
   readonly data: D
   readonly owner: string
   readonly redirect: string | undefined
+}
+
+interface ConsentClientOptions extends ExchangeOptions {
+  readonly baseUrl: string
+  /** The controller that lists are limited to, unless a call names another one. */
+  readonly cnpj?: string | undefined
 }
 
 interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fact<string, object> }> {
@@ -99,8 +115,8 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   'consentService.listConsents': {
     effectClass: 'read',
     isRoutine: true,
-    write: (base, { cpf }) => writeReading(base, 'consentimentos', cpf),
-    read: text => consentFact('consentsListed', readConsents(text)),
+    write: (base, { cpf, ...call }) => writeListing(base, 'consentimentos', cpf, controllerOf(call)),
+    read: (text, call) => consentFact('consentsListed', limitedTo(controllerOf(call), readConsents(text))),
   },
   'consentService.readConsent': {
     effectClass: 'read',
@@ -116,8 +132,8 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   },
   'consentService.listAwareness': {
     effectClass: 'read',
-    write: (base, { cpf }) => writeReading(base, 'ciencias', cpf),
-    read: text => consentFact('awarenessListed', readAwarenessList(text)),
+    write: (base, { cpf, controller }) => writeListing(base, 'ciencias', cpf, controller),
+    read: (text, { controller }) => consentFact('awarenessListed', limitedTo(controller, readAwarenessList(text))),
   },
   'consentService.readAwareness': {
     effectClass: 'read',
@@ -145,19 +161,17 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
 }
 
 /** Creates the performers of the consent service (document 1). */
-export function createConsentClient(baseUrl: string, options: ExchangeOptions): PerformersOf<ConsentEffects> {
-  return makePerformers<ConsentEffects, Unanswered>(operations, type =>
-    toPerformer(type, operations[type], baseUrl, options),
-  )
+export function createConsentClient(options: ConsentClientOptions): PerformersOf<ConsentEffects> {
+  return makePerformers<ConsentEffects, Unanswered>(operations, type => toPerformer(type, operations[type], options))
 }
 
 function toPerformer<E extends ConsentEffect<string, object>>(
   type: string,
   operation: ConsentOperation<E>,
-  baseUrl: string,
-  options: ExchangeOptions,
+  options: ConsentClientOptions,
 ): Performer<E['data'], E['fact'] | Unanswered> {
   const { effectClass, isRoutine, givenUp } = operation
+  const { baseUrl, cnpj } = options
   const now = () => toInstant(options.clock.now())
   const lost = ({ data }: { readonly data: E['data'] }): Unanswered => {
     const status = operation.asked?.(data)
@@ -172,7 +186,8 @@ function toPerformer<E extends ConsentEffect<string, object>>(
       // The answer counts as of the time of the request: later changes may not be in it.
       const askedAt = now()
       const { record, id = record?.id ?? '', ...parts } = openedSchema.parse(opened)
-      const call = { cpf: parts.cpf, id, redirect: parts.redirect, data: pending.data, owner: effectOwner(pending) }
+      const query = { cpf: parts.cpf, id, redirect: parts.redirect, ...(cnpj !== undefined && { controller: cnpj }) }
+      const call = { ...query, data: pending.data, owner: effectOwner(pending) }
       const result = await sendRequest(options, effectClass, () => operation.write(baseUrl, call), maySend)
       const reader: AnswerReader<E['fact'] | Unanswered> = {
         service: 'consentService',
@@ -197,6 +212,18 @@ function declinedFact(type: string, answer: HttpAnswer, pending: PendingEffect, 
   if (asked !== undefined) return { type: 'consentService.changeDeclined', data: { asked, httpStatus }, parts }
   const named = type === 'consentService.readConsent' ? {} : { operation: type.slice('consentService.'.length) }
   return { type: 'consentService.readDeclined', data: { ...named, httpStatus }, parts }
+}
+
+/** A call's own controller comes before that of the client. */
+function controllerOf({ data, controller }: OfController & { readonly data: OfController }): string | undefined {
+  return data.controller ?? controller
+}
+
+function limitedTo<R extends object>(
+  controller: string | undefined,
+  list: R | undefined,
+): (R & OfController) | undefined {
+  return list && { ...list, ...(controller !== undefined && { controller }) }
 }
 
 function consentFact<T extends string, R extends object>(

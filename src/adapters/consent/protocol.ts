@@ -47,9 +47,16 @@ export function writeChangeStatus(base: string, cpf: string, id: string, status:
   return new Request(consentUrl(base, 'consentimentos', cpf, id, 'status', status), { method: 'PUT', ...init })
 }
 
-/** Writes one of the operations 2 to 6 by its path. The lists are those for all controllers. */
+/** Writes operation 3, 5 or 6 by its path. */
 export function writeReading(base: string, ...path: string[]): Request {
   return new Request(consentUrl(base, ...path), init)
+}
+
+/** Writes operation 2 or 4: the list for all controllers, or for one. */
+export function writeListing(base: string, name: 'consentimentos' | 'ciencias', cpf: string, cnpj?: string): Request {
+  const url = consentUrl(base, name, cpf)
+  if (cnpj !== undefined) url.searchParams.set('cnpj', cnpj)
+  return new Request(url, init)
 }
 
 /** Writes operation 7, with the address to return to if given. */

@@ -26,12 +26,14 @@ export type Exchange =
   | { readonly status: 'answered'; readonly answer: HttpAnswer }
   /** `isAnswered`: the call was answered before, and could not be repeated with another token. */
   | { readonly status: 'unsent'; readonly reason: string; readonly isAnswered?: true }
-  | { readonly status: 'lost'; readonly reason: string; readonly isOversized?: true }
+  | { readonly status: 'lost'; readonly reason: string }
 
 /** What every client needs to send requests. */
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
+  /** The largest answer, in bytes. */
+  readonly answerBytesMax?: number | undefined
   /** Limits of the answer, if not the usual ones. */
   readonly limits?: AnswerLimits
   /** Secrets and CPFs in the request body: they are removed from answers that quote them. */
@@ -53,16 +55,16 @@ export async function sendRequest(
   maySend: MaySend = alwaysSend,
 ): Promise<Exchange> {
   checkRequest(buildRequest)
+  const limits = { ...(options.answerBytesMax && { bodyBytesMax: options.answerBytesMax }), ...options.limits }
   let isOurs = true
   const attempt = async (): Promise<HttpAnswer> => {
     const mayLeave = await maySend()
     isOurs = mayLeave !== undefined
     if (!mayLeave) throw new UnsentError('another process has taken it over')
-    const request = withLimits(buildRequest(), { ...options.limits, mayLeave })
+    const request = withLimits(buildRequest(), { ...limits, mayLeave })
     const { status, headers, body } = await options.fetch(request)
     // A host's own `fetch` may have no limit.
-    const bytesMax = options.limits?.bodyBytesMax ?? answerBytesMax
-    const text = await readBoundedText(body ?? [], bytesMax, headers.get('content-type'))
+    const text = await readBoundedText(body ?? [], limits.bodyBytesMax ?? answerBytesMax, headers.get('content-type'))
     return {
       status,
       headers,
@@ -80,8 +82,7 @@ export async function sendRequest(
     return { status: 'answered', answer }
   } catch (error) {
     if (error instanceof AverbaError) throw error
-    if (error instanceof OversizedError)
-      return { status: 'lost', reason: describeConnectionError(error), isOversized: true }
+    if (error instanceof OversizedError) return { status: 'lost', reason: `ANSWER_TOO_LARGE: ${error.message}` }
     return {
       status: error instanceof UnsentError ? 'unsent' : 'lost',
       reason: describeConnectionError(error),

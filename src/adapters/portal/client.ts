@@ -1,3 +1,4 @@
+import { foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
@@ -92,7 +93,7 @@ const defaultFailuresBytesMax = 64 * 1_048_576
 /** Shorter than the lease of an attempt: two processes never query a slow portal at once. */
 const failuresBudgetMs = 45_000
 /** When to give up a day that is too large: the next answer would be no smaller. */
-const oversizedDay = { attemptsMax: 3, why: 'the answer is larger than portal.failuresBytesMax' }
+const oversizedDay = { attemptsMax: 3, why: 'ANSWER_TOO_LARGE: the answer is larger than portal.failuresBytesMax' }
 
 const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalEffects[T]> } = {
   'portal.subscribe': {
@@ -205,8 +206,10 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
       const refused = result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
       if (refused) return refused
       const outcome = toOutcome(result, effectClass, reader, options, pending)
-      const isOversized = isFailureList && result.status === 'lost' && result.isOversized
-      return outcome.status === 'deferred' && isOversized ? { ...outcome, ends: oversizedDay } : outcome
+      const isOversized = result.status === 'lost' && foreignCodeIn(result.reason) === 'ANSWER_TOO_LARGE'
+      return outcome.status === 'deferred' && isFailureList && isOversized
+        ? { ...outcome, ends: oversizedDay }
+        : outcome
     },
   }
 }

@@ -45,8 +45,8 @@ export function createAwareness(context: ApiContext): AwarenessArea {
     commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined),
   )
 
-  const refresh = (subject: SubjectRef, ageMaxMs: number | undefined) =>
-    readings.refresh(subject, 'awareness_read_at', ageMaxMs, Number.POSITIVE_INFINITY)
+  const refresh = (subject: SubjectRef, ageMaxMs: number | undefined, cnpj?: string) =>
+    readings.refresh(subject, ageMaxMs, cnpj, Number.POSITIVE_INFINITY)
 
   async function findRow(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
     const awareness = await store.lookUp('awareness', recordKey(subject, id))
@@ -79,14 +79,14 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       checkAge(filter.ageMaxMs)
       const subject = await subjects.find(filter)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
-      const readAt = await refresh(subject, filter.ageMaxMs)
+      const readAt = await refresh(subject, filter.ageMaxMs, cnpj)
       const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')
       const all = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
       const wanted = all.filter(row => {
         if (row.vanished_at !== null && !filter.vanished) return false
         return cnpj === undefined || row.controller === cnpj
       })
-      return Promise.all(wanted.map(row => toAwareness(row, readAt)))
+      return Promise.all(wanted.map(row => toAwareness(row, readAt(row.controller))))
     },
     async get(selector) {
       const { id, ageMaxMs } = selector
@@ -113,9 +113,9 @@ export async function routeAwareness(
   fact: OutcomeFact<'consentService.awarenessListed'>,
   since: number,
 ): Promise<DecisionRequest> {
-  const { items, unreadable, askedAt } = fact.data
+  const { items, unreadable, askedAt, controller } = fact.data
   const owner = pending.stream
-  const when = askedAt !== undefined && { askedAt }
+  const when = { ...(askedAt !== undefined && { askedAt }), ...(controller !== undefined && { controller }) }
   const listed: MessageWithParts = {
     type: 'consentService.awarenessListed',
     data: { read: items.length, unreadable: unreadable.length, ...when },
@@ -139,19 +139,19 @@ export async function routeAwareness(
     targets.push({ stream: owner, message: { type: 'subject.observeAwareness', data, parts }, since })
   }
   // An unreadable record may be any of the seemingly missing ones, so none of them counts as missing.
-  const listedBefore = unreadable.length > 0 ? [] : await readListedRecords(context, owner)
+  const listedBefore = unreadable.length > 0 ? [] : await readListedRecords(context, owner, controller)
   for (const record of listedBefore.filter(each => !seen.has(each)))
     targets.push({ stream: owner, message: { type: 'subject.missAwareness', data: { record } }, since })
   return { targets: [...targets, { stream: owner, message: listed }], indexEntries }
 }
 
-/** Our ids of the records in the last list. Reads the log, because a stopped view may be out of date. */
-async function readListedRecords({ store }: ApiContext, stream: string): Promise<readonly string[]> {
-  const listed = new Set<string>()
-  const types = ['subject.awarenessAppeared', 'subject.awarenessVanished'] as const
+/** Our ids of the records listed before, of one controller or all. Reads the log: a stopped view may be out of date. */
+async function readListedRecords({ store }: ApiContext, stream: string, of?: string): Promise<readonly string[]> {
+  const listed = new Map<string, string | null>()
+  const types = ['subject.awarenessAppeared', 'subject.awarenessAmended', 'subject.awarenessVanished'] as const
   for await (const { type, data } of readEvents(store, { stream, types })) {
-    if (type === 'subject.awarenessAppeared') listed.add(data.record)
-    else listed.delete(data.record)
+    if (type === 'subject.awarenessVanished') listed.delete(data.record)
+    else listed.set(data.record, data.controller)
   }
-  return [...listed]
+  return [...listed].flatMap(([record, controller]) => (of === undefined || of === controller ? [record] : []))
 }

@@ -39,7 +39,7 @@ export async function readConsentHistory(
     stream,
     events,
     last,
-    synced: first && (await readLastSynced(store, subject, first.position, options.until)),
+    synced: first && (await readLastSynced(store, subject, events, options.until)),
   }
 }
 
@@ -62,17 +62,21 @@ export async function readConsentEvents(
 const lastPosition = Number.MAX_SAFE_INTEGER - 1
 const useTypes: readonly ConsentRecorded['type'][] = ['consent.used', 'consent.useRefused']
 
-/** The last complete list after a position. A partial list may lack the consent. */
+/** The last list that covers a consent. A partial list may lack it, and so may one limited to another controller. */
 async function readLastSynced(
   store: Pick<LogStore, 'read'>,
   subject: SubjectRef,
-  since: number,
+  events: readonly ConsentRecorded[],
   until = lastPosition,
 ): Promise<ConsentHistory['synced']> {
+  const since = events[0]?.position ?? lastPosition
+  const shown = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
+  const covers = ({ isPartial, controller }: Recorded<'subject.synced'>['data']) =>
+    !isPartial && (controller === undefined || controller === shown?.data.controller)
   const lists = { stream: streamOf('subject', subject), types: ['subject.synced'], limit: 50 } as const
   for await (const synced of readEvents(store, { ...lists, after: until + 1, backward: true })) {
     if (synced.position <= since) break
-    if (!synced.data.isPartial) return synced
+    if (covers(synced.data)) return synced
   }
   return undefined
 }

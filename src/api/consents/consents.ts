@@ -15,7 +15,7 @@ import { requireAs } from '../events.ts'
 import { type RecordSelector, type SubjectRef, type SubjectSelector, toSubjectRef } from '../subject-directory.ts'
 import { checkEvidence, type DecisionEvidence } from './changes.ts'
 import { createEnrolments, type Enrolments } from './enrolments.ts'
-import { createConsentReadings, type FreshnessOptions, type SyncResult } from './readings.ts'
+import { createConsentReadings, type FreshnessOptions, type SyncResult, type SyncSelector } from './readings.ts'
 import { createStandings, type Standings } from './standings.ts'
 
 /** A consent request of a data subject, under the contract's own names (document 1, section 2). */
@@ -57,9 +57,12 @@ export interface OwnedConsent extends Consent {
 /** Consents of data subjects at the consent service (document 1, operations 1 to 3). */
 export interface Consents extends Enrolments, Standings {
   /**
-   * Reads all consents of a data subject from the service, those with a new status in full, and records the changes.
+   * Reads the consents of a data subject from the service, those with a new status in full, and records the changes:
+   * those of all controllers, or of one only, by `cnpj` here or in `consentService`.
+   *
+   * @throws {AverbaError} `INVALID_CNPJ`, `NOT_FOUND`
    */
-  sync(selector: SubjectSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
+  sync(selector: SyncSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
   /**
    * Lists the consents of a data subject; those that the service no longer lists only with `vanished`.
    *
@@ -214,13 +217,13 @@ export function createConsents(context: ApiContext): Consents {
       if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
       checkAge(filter.ageMaxMs)
       const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
-      const readAt = await refresh(subject, filter.ageMaxMs)
+      const readAt = await refresh(subject, filter.ageMaxMs, cnpj)
       const all = views.selectFrom('consents').selectAll().where('subject', '=', subject).orderBy('consent')
       const wanted = (await all.execute()).filter(row => {
         if (row.knowledge === 'vanished' && !filter.vanished) return false
         return (cnpj === undefined || row.controller === cnpj) && (status === undefined || row.status === status)
       })
-      return Promise.all(wanted.map(row => toConsent(row, readAt)))
+      return Promise.all(wanted.map(row => toConsent(row, readAt(row.controller))))
     },
     async get(selector) {
       const { ageMaxMs } = selector

@@ -31,11 +31,7 @@ export function createConsentModule(
     ...(consentService && {
       performers: guardChanges(
         context,
-        createConsentClient(consentService.baseUrl, {
-          clock,
-          fetch: http.open('consentService'),
-          answers: consentService.answers,
-        }),
+        createConsentClient({ ...consentService, clock, fetch: http.open('consentService') }),
       ),
       limits: { consentService },
       jobs: [

@@ -1,9 +1,11 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
+import type { SubjectRow } from '../../views/subjects.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
+import { parseCnpj } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { defaultWaitMs } from '../commands.ts'
 import { ofType } from '../events.ts'
@@ -23,6 +25,12 @@ export interface SyncResult {
   readonly unreadable: number
 }
 
+/** Whose consents are read. */
+export type SyncSelector = SubjectSelector & {
+  /** The CNPJ of the only controller whose consents are read. A list of them says nothing of the others. */
+  readonly cnpj?: string
+}
+
 /** The readings that the `consents` area shares. */
 export type ConsentReadings = ReturnType<typeof createConsentReadings>
 
@@ -38,7 +46,7 @@ export function createConsentReadings(context: ApiContext) {
 
   /** Reads the list, and then in full what it requires. */
   async function sync(
-    selector: SubjectSelector,
+    selector: SyncSelector,
     commandOptions: CommandOptions = {},
     createRequest?: () => Promise<DecisionRequest>,
     onAnswered?: () => void,
@@ -46,9 +54,10 @@ export function createConsentReadings(context: ApiContext) {
     context.require('consentService')
     const until = clock.now() + (commandOptions.waitMs ?? defaultWaitMs)
     const subject = await subjects.find(selector)
+    const controller = selector.cnpj !== undefined && { controller: parseCnpj(selector.cnpj) }
     return commands.send(
-      { method: 'consents.sync', subject },
-      createRequest ?? (async () => requestReading('subject.sync', subject)),
+      { method: 'consents.sync', subject, ...controller },
+      createRequest ?? (async () => requestReading('subject.sync', subject, { ...controller })),
       commandOptions,
       async ended => {
         onAnswered?.()
@@ -85,21 +94,26 @@ export function createConsentReadings(context: ApiContext) {
 
   return {
     readOnce,
-    sync: (selector: SubjectSelector, commandOptions?: CommandOptions) => sync(selector, commandOptions),
-    /** Reads unless the last reading is fresh enough, and returns when the last one was. */
-    refresh: (subject: SubjectRef, ageMaxMs: number | undefined) => refresh(subject, 'synced_at', ageMaxMs),
+    sync: (selector: SyncSelector, commandOptions?: CommandOptions) => sync(selector, commandOptions),
+    refresh,
   }
 }
+
+/** When the last list was requested that covers the records of a controller, or of all with null. */
+export type ReadAt = (controller: string | null) => Instant | null
 
 /** Beyond that many data subjects, one reading too many may be made. */
 const subjectsMax = 10_000
 
 type ReadingType = 'subject.sync' | 'subject.readAwareness' | 'subject.readLogin'
 
-/** The request of a reading, which replaces deferred ones. */
-function requestReading(type: ReadingType, subject: SubjectRef, effects: readonly string[] = []): DecisionRequest {
-  const message = { type, data: effects.length > 0 ? { effects } : {} }
-  return { targets: [{ stream: streamOf('subject', subject), message }] }
+/** The request of a reading. `effects` are deferred ones that it replaces. */
+function requestReading(
+  type: ReadingType,
+  subject: SubjectRef,
+  data: { readonly controller?: string; readonly effects?: readonly string[] },
+): DecisionRequest {
+  return { targets: [{ stream: streamOf('subject', subject), message: { type, data } }] }
 }
 
 /** A reading under way, and the one that follows it for callers who need a newer one. */
@@ -127,14 +141,17 @@ export function createSubjectReadings<T>(
     onAnswered: () => void,
   ) => Promise<Outcome<T>>,
 ) {
-  const { clock, isFresh, rows, store } = context
+  const { clock, isFresh, options, rows, store } = context
   const deferred = new GenerationalCache<SubjectRef, readonly string[]>(subjectsMax)
   const underWay = new Map<SubjectRef, SharedReading<T>>()
 
   /** Reads now. */
   async function read(subject: SubjectRef, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
     context.require('consentService')
-    const createRequest = async () => requestReading(type, subject, await findReplaced(subject))
+    const createRequest = async () => {
+      const effects = await findReplaced(subject)
+      return requestReading(type, subject, effects.length > 0 ? { effects } : {})
+    }
     const outcome = await send(subject, createRequest, onAnswered)
     if (outcome.status === 'deferred') deferred.set(subject, [...(deferred.get(subject) ?? []), outcome.effect])
     return outcome
@@ -174,18 +191,33 @@ export function createSubjectReadings<T>(
     return ended
   }
 
-  /** Reads unless the last reading is fresh enough, and returns when the last one was, by the view of data subjects. */
+  /**
+   * Reads unless the last reading of a controller's records, by default of those that are always read, is fresh enough.
+   * Returns when the last one of a controller's was.
+   */
   async function refresh(
     subject: SubjectRef,
-    column: 'synced_at' | 'awareness_read_at',
     ageMaxMs: number | undefined,
+    cnpj: string | undefined = options.consentService?.cnpj,
     sharedMaxMs = 0,
-  ): Promise<Instant | null> {
-    const readAt = async () => (await rows.find('subjects', subject, streamOf('subject', subject)))?.[column] ?? null
-    const last = await readAt()
-    if (isFresh(last, ageMaxMs)) return last
+  ): Promise<ReadAt> {
+    const find = async (): Promise<ReadAt> => {
+      const row = await rows.find('subjects', subject, streamOf('subject', subject))
+      return controller => (row ? lastListOf(row, controller) : null)
+    }
+    const last = await find()
+    if (isFresh(last(cnpj ?? null), ageMaxMs)) return last
     valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs))
-    return readAt()
+    return find()
+  }
+
+  /** When the latest list that covers a controller's records was requested. */
+  function lastListOf(row: SubjectRow, controller: string | null): Instant | null {
+    const [limit, last, lastOfAll] =
+      type === 'subject.readAwareness'
+        ? [row.awareness_controller, row.awareness_read_at, row.all_awareness_read_at]
+        : [row.synced_controller, row.synced_at, row.all_synced_at]
+    return limit === null || limit === controller ? last : lastOfAll
   }
 
   return { read, readOnce, refresh }

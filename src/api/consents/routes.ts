@@ -16,10 +16,11 @@ export async function routeConsents(
   fact: OutcomeFact<'consentService.consentsListed'>,
   since: number,
 ): Promise<DecisionRequest> {
-  const { items, unreadable, askedAt } = fact.data
+  const { items, unreadable, askedAt, controller } = fact.data
   const owner = pending.stream
   const when = askedAt !== undefined && { askedAt }
-  const count = { read: items.length, unreadable: unreadable.length, ...when, ...nextSync(context, pending) }
+  const of = controller !== undefined && { controller }
+  const count = { read: items.length, unreadable: unreadable.length, ...when, ...of, ...nextSync(context, pending) }
   const toListed = (more: { changed: number; isPartial?: true }): MessageWithParts => {
     return { type: 'consentService.consentsListed', data: { ...count, ...more } }
   }
@@ -49,7 +50,8 @@ export async function routeConsents(
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }
   // A record without an id may be any of the missing ones, and a stopped view does not know all consents.
-  const rows = context.views.selectFrom('consents').select('consent').where('subject', '=', subject)
+  const all = context.views.selectFrom('consents').select('consent').where('subject', '=', subject)
+  const rows = controller === undefined ? all : all.where('controller', '=', controller)
   const known = hasUnnamed ? undefined : await undefinedIfStopped(rows.execute())
   const missing = known?.filter(({ consent }) => !seen.has(consent)) ?? []
   for (const { consent: stream } of missing)

@@ -98,13 +98,14 @@ function createPortalPerformers(
   secrets: SubscriptionSecrets,
   portal: NonNullable<HostOptions['portal']>,
 ): PerformersOf<PortalEffects> {
-  const { baseUrl, authenticate, failuresBytesMax, answers } = portal
+  const { baseUrl, authenticate, failuresBytesMax, answerBytesMax, answers } = portal
   const client = createPortalClient({
     baseUrl,
     authenticate: typeof authenticate === 'object' ? shareLogin(context, baseUrl, authenticate) : authenticate,
     clock: context.clock,
     fetch: context.http.open('portal'),
     answers,
+    answerBytesMax,
     secretsOf: secrets.secretsOf.bind(secrets),
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),

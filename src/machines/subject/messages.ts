@@ -22,8 +22,13 @@ interface ReadingTime {
   readonly askedAt?: Instant
 }
 
+/** A list may be limited to the records of one controller, by its CNPJ. It says nothing of the others. */
+interface ListOf {
+  readonly controller?: string
+}
+
 /** What a list of consents showed. */
-interface SyncSummary extends ReadingTime {
+interface SyncSummary extends ReadingTime, ListOf {
   readonly read: number
   readonly changed: number
   readonly unreadable: number
@@ -79,7 +84,8 @@ export interface SyncAgain {
 export type SubjectEvent =
   /** The first event: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>
-  | Event<'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested', unknown>
+  | Event<'subject.syncRequested', ListOf>
+  | Event<'subject.awarenessRequested' | 'subject.loginRequested', unknown>
   | Event<'subject.scheduled', { everyMs: number }>
   | Event<'subject.unscheduled', unknown>
   | Event<'subject.synced', SyncSummary>
@@ -89,7 +95,7 @@ export type SubjectEvent =
   | Event<'subject.awarenessVanished', { record: string }>
   /** The service shows another date or controller. Its part `record` holds the new record. */
   | Event<'subject.awarenessAmended', AwarenessReading>
-  | Event<'subject.awarenessListed', { read: number; unreadable: number } & ReadingTime>
+  | Event<'subject.awarenessListed', { read: number; unreadable: number } & ReadingTime & ListOf>
   | Event<'subject.awarenessDetailRequested', { record: string }>
   /** Its part `detail` holds the whole answer. */
   | Event<'subject.awarenessDescribed', { record: string } & ReadingTime>
@@ -117,7 +123,8 @@ export type SubjectEvent =
 export type SubjectMessage =
   | Message<'subject.enrol', { subject: string; origin: SubjectOrigin }>
   /** `effects`: deferred readings of the same kind, which this one replaces. */
-  | Message<'subject.sync' | 'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
+  | Message<'subject.sync', { effects?: readonly string[] } & ListOf>
+  | Message<'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
   /** Has the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>
@@ -132,7 +139,7 @@ export type SubjectMessage =
   | Message<'subject.observeAwareness', AwarenessReading>
   | Message<'subject.missAwareness', { record: string }>
   | Message<'consentService.consentsListed', SyncSummary & { again?: SyncAgain }>
-  | Message<'consentService.awarenessListed', { read: number; unreadable: number } & ReadingTime>
+  | Message<'consentService.awarenessListed', { read: number; unreadable: number } & ReadingTime & ListOf>
   | Message<'consentService.awarenessRead', { record: string } & ReadingTime>
   | Message<'consentService.loginRead', LoginReading & ReadingTime>
   | Message<'consentService.loginAddressRead', unknown>

@@ -1,4 +1,4 @@
-import type { Effect, Event, MessageWithParts } from '../../vocabulary/message.ts'
+import type { Event, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Decision, Machine } from '../definition/machine.ts'
@@ -27,7 +27,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
     case 'subject.enrol':
       return state.matches('enrolled') ? record() : record({ type: 'subject.enrolled', data: message.data })
     case 'subject.sync':
-      return requestReading('subject.syncRequested', serviceCall(subject, 'listConsents'), message.data)
+      return requestReading('subject.syncRequested', 'listConsents', subject, message.data)
     case 'subject.refuseUse':
       return record({ type: 'subject.useRefused', data: { ...message.data, reason: 'never-read' } })
     case 'subject.schedule':
@@ -36,7 +36,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
       if (state.matches({ enrolled: 'unscheduled' }) || state.matches({ enrolled: 'ended' })) return record()
       return record({ type: 'subject.unscheduled', data: {}, ...cancelEffects(message.data.effects) })
     case 'subject.readAwareness':
-      return requestReading('subject.awarenessRequested', serviceCall(subject, 'listAwareness'), message.data)
+      return requestReading('subject.awarenessRequested', 'listAwareness', subject, message.data)
     case 'subject.readAwarenessDetail':
       return record({
         type: 'subject.awarenessDetailRequested',
@@ -44,7 +44,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
         effects: [serviceCall(subject, 'readAwareness', { id: './id' }, message.data)],
       })
     case 'subject.readLogin':
-      return requestReading('subject.loginRequested', serviceCall(subject, 'readLogin'), message.data)
+      return requestReading('subject.loginRequested', 'readLogin', subject, message.data)
     case 'subject.readLoginAddress': {
       const parts = message.data.hasRedirect ? { redirect: './redirect' } : {}
       const effects = [serviceCall(subject, 'readLoginAddress', parts)]
@@ -127,10 +127,11 @@ function awarenessChanges(
 /** Requests a reading, which replaces deferred ones. */
 function requestReading(
   type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
-  reading: Effect,
-  { effects }: { readonly effects?: readonly string[] },
+  verb: string,
+  subject: string,
+  { effects, ...data }: { readonly effects?: readonly string[]; readonly controller?: string },
 ): Decision<SubjectEvent> {
-  return record({ type, data: {}, effects: [reading], ...cancelEffects(effects) })
+  return record({ type, data, effects: [serviceCall(subject, verb, {}, data)], ...cancelEffects(effects) })
 }
 
 function cancelEffects(effects: readonly string[] = []): Pick<Event, 'cancels'> {

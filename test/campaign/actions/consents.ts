@@ -33,11 +33,13 @@ export const perform: Performers<
       expiresInMs: hours * hourMs,
     })
   },
-  async sync(simulated, { person }) {
+  async sync(simulated, { person, company = null }) {
     const { cpf } = personOf(person)
     const since = simulated.clock.now()
-    const outcome = await simulated.host.askFor(averba => averba.consents.sync({ cpf }), ['NOT_FOUND'])
-    if (outcome?.status === 'settled') simulated.runRecord.notify('read', cpf, since)
+    const cnpj = company === null ? undefined : companies[company]
+    const which = { cpf, ...(cnpj !== undefined && { cnpj }) }
+    const outcome = await simulated.host.askFor(averba => averba.consents.sync(which), ['NOT_FOUND'])
+    if (outcome?.status === 'settled' && cnpj === undefined) simulated.runRecord.notify('read', cpf, since)
   },
   async change(simulated, { id, person, consent, verb }) {
     const which = simulated.people.consentOf(person, consent)

@@ -63,15 +63,20 @@ test('a day over the limit is logged and recovered after a retry with a higher l
   await settle(5)
   const [parked, ...others] = await averba.effects.list({ state: 'parked' })
   expect(others).toEqual([])
-  const why = 'the answer is larger than portal.failuresBytesMax: given up after 3 attempts'
+  const why = 'ANSWER_TOO_LARGE: the answer is larger than portal.failuresBytesMax: given up after 3 attempts'
   expect(lines).toMatchObject([
+    { message: expect.stringMatching(/^an answer is too large for the portal: raise .*portal\.failuresBytesMax/) },
     {
       message: 'a call is parked: effects.retry releases it',
       detail: `portal.listFailures ${parked?.id}: ${why}`,
     },
   ])
   expect((await averba.health()).checks).toContainEqual(
-    expect.objectContaining({ name: 'effects', ok: false, detail: expect.stringContaining('effects.retry') }),
+    expect.objectContaining({
+      name: 'effects',
+      ok: false,
+      detail: expect.stringMatching(/ANSWER_TOO_LARGE.*effects\.retry/),
+    }),
   )
   expect(await inbox()).toBe(0)
   // Fewer records have the same effect as a higher limit, which would need another process.

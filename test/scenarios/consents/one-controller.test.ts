@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { isList } from '../../support/consent-requests.ts'
+import { hourMs, minuteMs } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
+import { basis } from './story.ts'
+
+const otherCnpj = '00000000000191'
+
+/** A person with a consent of ours and one of another controller, both read an hour ago. */
+async function given(option: { cnpj?: string } = {}) {
+  const queries: string[] = []
+  const lacking = new Set<string>()
+  const consentService = { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' }, ...option }
+  const world = await openWorld({
+    averba: { consentService },
+    async intercept(request, forward) {
+      const answer = await forward(request)
+      if (!isList(request)) return answer
+      queries.push(new URL(request.url).search)
+      const records = (await answer.json()) as { id: string }[] // The service lists records.
+      return Response.json(records.filter(({ id }) => !lacking.has(id)))
+    },
+  })
+  const { averba, clock, samples } = world
+  const { cnpj } = samples
+  const cpf = '11144477735'
+  const add = (cnpj: string) => world.consentService.addConsent({ cpf, cnpj, status: 'ATIVO' })
+  const ids = { ours: add(cnpj), theirs: add(otherCnpj) }
+  const subject = await averba.consents.enrol({ cpf })
+  const use = async (id: string, ageMaxMs?: number) => {
+    const using = averba.consents.use({ subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }, { basis })
+    return using.then(
+      ({ reason }) => reason,
+      error => error.standing.reason,
+    )
+  }
+  const sync = async (cnpj?: string) => valueOf(await averba.consents.sync({ subject, ...(cnpj && { cnpj }) }))
+  await sync()
+  await clock.advance(hourMs)
+  queries.length = 0
+  return { averba, clock, cnpj, cpf, ids, lacking, queries, subject, sync, use, world }
+}
+
+test('a list of one controller says nothing of the others', async () => {
+  const { averba, cnpj, ids, queries, subject, sync, use } = await given()
+  const [before] = await averba.consents.list({ subject, cnpj: otherCnpj })
+  expect(await sync(cnpj)).toMatchObject({ read: 1, changed: 0 })
+  expect(queries).toEqual([`?cnpj=${cnpj}`])
+  // What the list lacks is neither missing nor newly confirmed.
+  expect(await averba.consents.list({ subject, cnpj: otherCnpj })).toEqual([before])
+  const [ours] = await averba.consents.list({ subject, cnpj, ageMaxMs: minuteMs })
+  expect(Date.parse(ours?.readAt ?? '') - Date.parse(before?.readAt ?? '')).toBe(hourMs)
+  expect(queries).toHaveLength(1)
+  expect(await use(ids.ours, minuteMs)).toBe('active')
+  expect(queries).toHaveLength(1)
+  // Theirs is an hour old, so it is read first, for all controllers.
+  expect(await use(ids.theirs, minuteMs)).toBe('active')
+  expect(queries.slice(1)).toEqual([''])
+})
+
+test('what a list of one controller lacks is missing if that controller has it', async () => {
+  const { averba, cnpj, ids, lacking, subject, sync, use } = await given()
+  lacking.add(ids.ours).add(ids.theirs)
+  await sync(cnpj)
+  expect(await use(ids.ours)).toBe('vanished')
+  expect(await use(ids.theirs)).toBe('active')
+  await sync()
+  expect(await averba.consents.list({ subject })).toEqual([])
+})
+
+test('a host of one controller sends its CNPJ with every list, on a schedule and for awareness records too', async () => {
+  const { averba, clock, cnpj, cpf, ids, queries, subject, sync, use, world } = await given({ cnpj: '12ABC34501DE35' })
+  world.consentService.addAwareness({ cpf, cnpj })
+  world.consentService.addAwareness({ cpf, cnpj: otherCnpj })
+  expect(await averba.awareness.list({ subject })).toHaveLength(1)
+  await averba.consents.schedule({ subject }, { syncEveryMs: hourMs })
+  await clock.finish(averba.settle())
+  await clock.advance(2 * minuteMs)
+  expect(await use(ids.ours, minuteMs)).toBe('active')
+  expect(queries).toEqual([`?cnpj=${cnpj}`, `?cnpj=${cnpj}`])
+  expect(await averba.health()).toMatchObject({
+    checks: expect.arrayContaining([expect.objectContaining({ name: 'consents', ok: true })]),
+  })
+  await sync(otherCnpj)
+  expect(await use(ids.theirs)).toBe('active')
+  expect(queries.slice(2)).toEqual([`?cnpj=${otherCnpj}`])
+})
+
+describe('a CNPJ that is none is refused without a request', () => {
+  test('by sync', async () => {
+    const { queries, sync } = await given()
+    await expect(sync('12ABC34501DE36')).rejects.toMatchObject({ code: 'INVALID_CNPJ' })
+    expect(queries).toEqual([])
+  })
+
+  test('by the option', async () => {
+    await expect(given({ cnpj: '12.ABC.345/01DE-35' })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  })
+})

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { valueOf } from '../../../src/index.ts'
+import { openWorld } from '../../support/world.ts'
+
+const certificate = { cert: '', key: '' }
+const baseUrl = 'https://consentimento.exemplo.br'
+
+test('a list above answerBytesMax waits and is told', async () => {
+  const lines: string[] = []
+  const logger = (line: { message: string }) => lines.push(line.message)
+  const world = await openWorld({ averba: { logger, consentService: { baseUrl, certificate, answerBytesMax: 3_000 } } })
+  const { consentService, samples } = world
+  const { cpf } = samples
+  const subject = await world.averba.consents.enrol({ cpf })
+  expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4 })
+  for (let i = 0; i < 10; i++) consentService.addConsent({ cpf })
+  const reason = 'ANSWER_TOO_LARGE: the answer is larger than allowed'
+  for (let i = 0; i < 2; i++)
+    expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason })
+  const advice = 'raise its answerBytesMax, or portal.failuresBytesMax, or ask who answers there'
+  expect((await world.averba.health()).checks).toContainEqual({
+    name: 'effects',
+    ok: false,
+    detail:
+      `2 calls got an answer that does not count as that of the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
+      'see effects.get; 0 parked, 0 with an unknown outcome',
+  })
+  expect(lines.filter(line => line.includes(advice))).toEqual([
+    `an answer is too large for the consentService: ${advice}`,
+  ])
+})
