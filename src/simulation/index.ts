@@ -14,7 +14,12 @@ export { type ShownEvent, shows, type ViewCase } from './cases/shows.ts'
 export type { Fault, FaultKind } from './faults/fault.ts'
 export { type RunningControl, startControl } from './served/control.ts'
 export { ShiftedClock } from './served/shifted-clock.ts'
-export { type RunningServices, type ServicesOptions, startServices } from './served/start-services.ts'
+export {
+  type RunningServices,
+  type SavedServices,
+  type ServicesOptions,
+  startServices,
+} from './served/start-services.ts'
 export { type Simulators, samples } from './services/create-simulators.ts'
 export type { Policies } from './services/policies.ts'
 export { seededEntropy } from './world/seeded-entropy.ts'

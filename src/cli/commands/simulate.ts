@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AverbaError } from '../../index.ts'
-import type { Fault, Policies, RunningServices } from '../../simulation/index.ts'
+import type { Fault, Policies, RunningServices, SavedServices } from '../../simulation/index.ts'
 import { defineCommand } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printResult } from '../output.ts'
@@ -20,41 +20,52 @@ export const simulateCommand = defineCommand({
   description: 'Serve the simulated services over TLS on loopback, until stopped.',
   options: {
     '--json': 'print their addresses as one JSON object on the first line',
-    '--dir <folder>': 'a new folder for the certificates; by default a temporary folder',
+    '--dir <folder>':
+      'a new folder for the certificates, or that of an earlier run, which goes on; by default a temporary one',
     '--seed <number>': { text: 'make ids, tokens and random faults repeatable', read: readSeed },
     '--fault <json>': { text: 'a fault from the start; may be repeated', read: addFault, fallback: [] },
     '--policies <json>': { text: 'the behaviour that the contracts leave open', read: readPolicies },
     '--deliver-from <address>': 'the address in 127.0.0.0/8 that notifications come from',
     '--port <number>': {
-      text: 'the first of five ports, the last for the control server; by default free ones',
+      text: 'the first of five ports, the last for the control server; by default free ones, or the former',
       read: readPort,
     },
     '--host <address>': 'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback',
     '--name <name>': 'the name in addresses and certificates; by default localhost',
   },
-  /** Deletes a temporary folder at the end. A given one stays, unless the services did not start. */
+  /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
   async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name }) {
-    const folder = createFolder(dir)
-    const deleteFolder = () => rmSync(folder, { recursive: true, force: true })
+    const { folder, run } = openFolder(dir)
+    // A folder without a run would make the next one fail.
+    const isKept = () => dir !== undefined && existsSync(join(folder, runFile))
     // Loaded here, since it is slow to load and few commands need it.
     const { ShiftedClock, seededEntropy, startControl, startServices } = await import('../../simulation/index.ts')
-    const clock = new ShiftedClock()
+    const clock = new ShiftedClock(run?.aheadMs)
     try {
-      const entropy = seed === undefined ? undefined : seededEntropy(seed)
-      const services = await startServices({ ...{ clock, faults, policies, deliverFrom, entropy }, port, host, name })
-      const control = await startControl(services, clock, { port: port && port + 4, host, name })
+      const runs = (run?.runs ?? 0) + 1
+      // The ids of an earlier run are taken.
+      const entropy = seed === undefined ? undefined : seededEntropy(seed, runs === 1 ? '' : `run ${runs} `)
+      const given = { clock, faults, policies, deliverFrom, entropy, saved: run?.services }
+      const services = await startServices({ ...given, port, host, name })
+      const control = await startControl(services, clock, { port: port ? port + 4 : run?.controlPort, host, name })
+      const save = async () =>
+        writeRun(folder, {
+          runs,
+          aheadMs: clock.aheadMs,
+          controlPort: Number(new URL(control.baseUrl).port),
+          services: await services.save(),
+        })
+      if (dir !== undefined) await save()
       const stopped = waitForStop(terminal)
       const addresses = writeAddresses(services, control.baseUrl, folder)
       printResult(terminal, json, addresses, formatAddresses(addresses))
       await stopped
       await control.close()
       await services.close()
-    } catch (error) {
-      // An incomplete folder would make the next run fail.
-      deleteFolder()
-      throw error
+      if (dir !== undefined) await save()
+    } finally {
+      if (!isKept()) rmSync(folder, { recursive: true, force: true })
     }
-    if (dir === undefined) deleteFolder()
     return exitCodes.done
   },
 })
@@ -95,17 +106,45 @@ function readPolicies(text: string): Policies {
   return parseJson(text, 'Cannot set the policies: they are not JSON', hint)
 }
 
-function createFolder(dir?: string): string {
-  if (dir === undefined) return mkdtempSync(join(tmpdir(), 'averba-simulate-'))
+/** What the next run in a folder goes on with. */
+interface Run {
+  readonly format: typeof runFormat
+  readonly runs: number
+  /** How far the clock was ahead. */
+  readonly aheadMs: number
+  readonly controlPort: number
+  readonly services: SavedServices
+}
+
+const runFile = 'run.json'
+/** Raised when what is written changes. */
+const runFormat = 1
+
+/** Makes the folder, or opens that of an earlier run. Another one is refused: it may hold certificates of others. */
+function openFolder(dir?: string): { readonly folder: string; readonly run?: Run } {
+  if (dir === undefined) return { folder: mkdtempSync(join(tmpdir(), 'averba-simulate-')) }
   const folder = resolve(dir)
-  try {
-    mkdirSync(folder)
-  } catch (cause) {
-    // An existing folder is refused: overwriting certificates would break the programs that use them.
-    const hint = 'Name a new folder inside an existing one'
-    throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, { cause, hint })
+  const path = join(folder, runFile)
+  const hint = 'Name a new folder inside an existing one, or that of an earlier run'
+  if (!existsSync(path)) {
+    try {
+      mkdirSync(folder)
+      return { folder }
+    } catch (cause) {
+      throw new AverbaError('INVALID_INPUT', `Cannot make the folder "${folder}" for the certificates`, { cause, hint })
+    }
   }
-  return folder
+  const message = `Cannot go on in the folder "${folder}": its ${runFile} is of another version, or damaged`
+  const run = parseJson<Run>(readFileSync(path, 'utf8'), message, hint)
+  if (run?.format === runFormat) return { folder, run }
+  throw new AverbaError('INVALID_INPUT', message, { hint })
+}
+
+/** Replaces the file as a whole. It holds the key of the authority, which only trusts made-up services. */
+function writeRun(folder: string, run: Omit<Run, 'format'>): void {
+  const path = join(folder, runFile)
+  writeFileSync(`${path}.new`, JSON.stringify({ format: runFormat, ...run }), { mode: 0o600 })
+  renameSync(`${path}.new`, path)
 }
 
 function writeAddresses(services: RunningServices, controlUrl: string, folder: string) {

@@ -8,6 +8,7 @@ import {
   KeyUsagesExtension,
   PemConverter,
   SubjectAlternativeNameExtension,
+  X509Certificate,
   X509CertificateGenerator,
 } from '@peculiar/x509'
 
@@ -24,28 +25,47 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
-/** Creates an authority. Its certificates are valid from a day before `now` to a year after it. */
-export async function createAuthority(now: number, authorityName = 'averba simulated authority') {
+/**
+ * Creates an authority for ten years, or goes on with one that was `saved`. The certificates that it issues are valid
+ * from a day before `now` to a year after it.
+ */
+export async function createAuthority(
+  now: number,
+  authorityName = 'averba simulated authority',
+  saved?: IssuedCertificate,
+) {
   const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)
   const createKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const keys = await createKeys()
-  const name = `CN=${authorityName}`
-  const root = await X509CertificateGenerator.createSelfSigned(
-    {
-      name,
-      notBefore,
-      notAfter,
-      signingAlgorithm: algorithm,
-      keys,
-      extensions: [
-        new BasicConstraintsExtension(true, 0, true),
-        new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      ],
-    },
-    crypto,
-  )
+  const exportKey = async (key: CryptoKey) =>
+    `${PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
+  const createRoot = async () => {
+    const keys = await createKeys()
+    const root = await X509CertificateGenerator.createSelfSigned(
+      {
+        name: `CN=${authorityName}`,
+        notBefore,
+        notAfter: new Date(now + 3_650 * dayMs),
+        signingAlgorithm: algorithm,
+        keys,
+        extensions: [
+          new BasicConstraintsExtension(true, 0, true),
+          new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+        ],
+      },
+      crypto,
+    )
+    return { root, privateKey: keys.privateKey }
+  }
+  const readRoot = async ({ cert, key }: IssuedCertificate) => {
+    const pkcs8 = PemConverter.decodeFirst(key)
+    return {
+      root: new X509Certificate(cert),
+      privateKey: await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, true, ['sign']),
+    }
+  }
+  const { root, privateKey } = await (saved ? readRoot(saved) : createRoot())
 
   const issue = async (cn: string, usage: string, names: readonly string[], until = notAfter) => {
     const own = await createKeys()
@@ -57,7 +77,7 @@ export async function createAuthority(now: number, authorityName = 'averba simul
         notAfter: until,
         signingAlgorithm: algorithm,
         publicKey: own.publicKey,
-        signingKey: keys.privateKey,
+        signingKey: privateKey,
         extensions: [
           new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
           new ExtendedKeyUsageExtension([usage]),
@@ -66,13 +86,14 @@ export async function createAuthority(now: number, authorityName = 'averba simul
       },
       crypto,
     )
-    const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', own.privateKey), 'PRIVATE KEY')
-    return { cert: cert.toString('pem'), key: `${key}\n` }
+    return { cert: cert.toString('pem'), key: await exportKey(own.privateKey) }
   }
 
   return {
     /** Its certificate, as PEM text, for the trust store of the others. */
     ca: root.toString('pem'),
+    /** What another process goes on with. */
+    save: async (): Promise<IssuedCertificate> => ({ cert: root.toString('pem'), key: await exportKey(privateKey) }),
     /** Issues a server certificate for DNS names and IP addresses. */
     issueServer: (names: readonly string[]) => issue(names[0] ?? 'localhost', serverAuth, names),
     /** Issues a server certificate that expired an hour before the authority was created. */

@@ -9,8 +9,17 @@ interface RealSleeper {
 
 /** A clock that moves with the system clock, and can be moved ahead of it. */
 export class ShiftedClock implements Clock {
-  #aheadMs = 0
+  #aheadMs: number
   readonly #sleepers = new Set<RealSleeper>()
+
+  constructor(aheadMs = 0) {
+    this.#aheadMs = aheadMs
+  }
+
+  /** How far it is ahead of the system clock. */
+  get aheadMs(): number {
+    return this.#aheadMs
+  }
 
   now(): number {
     return systemClock.now() + this.#aheadMs

@@ -9,13 +9,21 @@ import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, samples } from '../services/create-simulators.ts'
+import { Memory, type SavedMemory } from '../services/memory.ts'
 import type { Policies } from '../services/policies.ts'
 import type { Deliver } from '../services/portal/deliveries.ts'
-import { createAuthority } from './authority.ts'
+import { createAuthority, type IssuedCertificate } from './authority.ts'
 import { type Peer, type Server, serveHttps } from './serve.ts'
 
 /** The simulated services, running behind real TLS on loopback. */
 export type RunningServices = Readonly<Awaited<ReturnType<typeof startServices>>>
+
+/** What services leave to those that go on: their ports and authority, and what they knew. */
+export interface SavedServices {
+  readonly ports: readonly number[]
+  readonly authority: IssuedCertificate
+  readonly memory: SavedMemory
+}
 
 /** The options of `startServices`. */
 export interface ServicesOptions {
@@ -29,6 +37,8 @@ export interface ServicesOptions {
   readonly deliverFrom?: string | undefined
   /** The first of four ports, for consents, tokens, validations and the portal; free ones when absent. */
   readonly port?: number | undefined
+  /** What earlier services saved: these go on with their ports, their authority and all that they knew. */
+  readonly saved?: SavedServices | undefined
   /** The address that they listen on; that of loopback when absent. Anybody who reaches it can use them. */
   readonly host?: string | undefined
   /** The name in their addresses and certificates; `localhost` when absent. */
@@ -42,6 +52,7 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
   faults: true,
   deliverFrom: true,
   port: true,
+  saved: true,
   host: true,
   name: true,
 }
@@ -59,25 +70,29 @@ export async function startServices(options: ServicesOptions = {}) {
     entropy = systemEntropy,
     deliverFrom,
     port: firstPort,
+    saved,
     host,
     name = 'localhost',
   } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
   // TLS checks certificates against the system time.
-  const { ca, server, client, receiver } = await createCertificates(Math.min(clock.now(), systemClock.now()), name)
-  const routes = new Map<string, { host: string; port: number }>()
+  const issuedAt = Math.min(clock.now(), systemClock.now())
+  const { authority, ca, server, client, receiver } = await createCertificates(issuedAt, name, saved?.authority)
+  let memory = new Memory(saved?.memory)
+  const routes = () => memory.keep('routes', new Map<string, { host: string; port: number }>())
   const outgoing = openSocket({
     clock,
     ca,
     ...(deliverFrom !== undefined && { localAddress: deliverFrom }),
-    connectTo: target => routes.get(target),
+    connectTo: target => routes().get(target),
   })
   const common = { clock, entropy, deliver: deliverOverSockets(outgoing.stream), overTls: true }
-  const create = (faults: readonly Fault[] = []) => createSimulators({ ...common, policies: options.policies, faults })
+  const create = (faults: readonly Fault[] = []) =>
+    createSimulators({ ...common, memory, policies: options.policies, faults })
   const simulators = create(options.faults)
   const start = (service: ServiceName, i: number) =>
     serveHttps(async (request: Request, peer: Peer) => simulators.reach[service](await bufferRequest(request), peer), {
-      ...{ ...server.own, host, port: firstPort && firstPort + i },
+      ...{ ...server.own, host, port: firstPort ? firstPort + i : saved?.ports[i] },
       replaceCertificate: () => server[simulators.faults.nextCertificate(service)],
       clientCa: service === 'consentService' ? ca : undefined,
     })
@@ -108,12 +123,18 @@ export async function startServices(options: ServicesOptions = {}) {
     } satisfies Pick<Required<AverbaOptions>, ServiceName>,
     /** Sends deliveries for a host, on port 443 or as in `host:8443`, to a port of this machine. */
     connect: (host: string, port: number, address = '127.0.0.1') =>
-      void routes.set(host.includes(':') ? host : `${host}:443`, { host: address, port }),
+      void routes().set(host.includes(':') ? host : `${host}:443`, { host: address, port }),
     /** Starts over with only the samples: no faults, no requests, no `connect` routes. */
     reset(): void {
+      memory = new Memory()
       Object.assign(simulators, create())
-      routes.clear()
     },
+    /** What services that start later can go on with, as JSON: for `saved`. */
+    save: async (): Promise<SavedServices> => ({
+      ports: servers.map(each => each.port),
+      authority: await authority.save(),
+      memory: memory.save(),
+    }),
     async close(): Promise<void> {
       await outgoing.close()
       await Promise.all(servers.map(each => each.close()))
@@ -131,8 +152,8 @@ async function allOrNone(starting: readonly Promise<Server>[]): Promise<readonly
   throw failed.reason
 }
 
-async function createCertificates(now: number, name: string) {
-  const authority = await createAuthority(now)
+async function createCertificates(now: number, name: string, saved?: IssuedCertificate) {
+  const authority = await createAuthority(now, undefined, saved)
   const unknownAuthority = await createAuthority(now, 'averba unknown authority')
   const names = [...new Set([name, 'localhost', '127.0.0.1'])]
   const server = {
@@ -142,7 +163,7 @@ async function createCertificates(now: number, name: string) {
   }
   const client = await authority.issueClient('gestora-de-exemplo')
   const receiver = await authority.issueServer(['localhost', '*.exemplo.br'])
-  return { ca: authority.ca, server, client, receiver }
+  return { authority, ca: authority.ca, server, client, receiver }
 }
 
 /** Reads the whole body first, so that a service never waits for a socket. */

@@ -81,9 +81,9 @@ export type ConsentSimulator = ReturnType<typeof simulateConsentService>
 
 /** Creates an empty consent service. What document 1 does not show is a policy, listed in docs/unspecified.md. */
 export function simulateConsentService(options: ConsentServiceOptions) {
-  const { clock, policies = {} } = options
+  const { clock, memory, policies = {} } = options
   const records = new ConsentRecords(options)
-  const logins = new Map<string, number>()
+  const logins = memory.keep('logins', new Map<string, number>())
   const counts = new Map<string, number>()
   const requests: ReadonlyMap<string, number> = counts
   const app: ConsentApp = new Hono()
@@ -198,11 +198,13 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
 /** The consents and awareness records, by CPF and id. */
 class ConsentRecords {
   readonly #options: ConsentServiceOptions
-  readonly #consents = new Map<string, Map<string, ConsentimentoDetalhado>>()
-  readonly #awareness = new Map<string, Map<string, CienciaDetalhada>>()
+  readonly #consents: Map<string, Map<string, ConsentimentoDetalhado>>
+  readonly #awareness: Map<string, Map<string, CienciaDetalhada>>
 
   constructor(options: ConsentServiceOptions) {
     this.#options = options
+    this.#consents = options.memory.keep('consents', new Map())
+    this.#awareness = options.memory.keep('awareness', new Map())
   }
 
   /** The consents of a person, of which the overdue ones have expired. */

@@ -8,6 +8,7 @@ import type { Fault } from '../faults/fault.ts'
 import { FaultQueue } from '../faults/fault-queue.ts'
 import type { Peer } from '../served/serve.ts'
 import { type ConsentSimulator, simulateConsentService } from './consent-service.ts'
+import { Memory } from './memory.ts'
 import { type Policies, parsePolicies } from './policies.ts'
 import type { Deliver } from './portal/deliveries.ts'
 import { type PortalSimulator, simulatePortal } from './portal/portal.ts'
@@ -57,6 +58,8 @@ export function createSimulators(options: {
   clock: Clock
   entropy: Entropy
   deliver: Deliver
+  /** What the services know already; they begin with the samples when absent. */
+  memory?: Memory
   policies?: Policies | undefined
   faults?: readonly Fault[] | undefined
   /** Whether servers present the certificates, so that a bad one fails the connection. */
@@ -66,11 +69,12 @@ export function createSimulators(options: {
   /** Called with every answer of a service, before a fault changes or loses it. */
   onServed?: (service: ServiceName, request: Request, response: Response) => void
 }): Simulators {
-  const { clock, entropy, deliver } = options
+  const { clock, entropy, deliver, memory = new Memory() } = options
+  const { isNew } = memory
   const policies = parsePolicies(options.policies)
   const faults = new FaultQueue(options)
   for (const fault of options.faults ?? []) faults.add(fault)
-  const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy })
+  const common = (service: ServiceName) => ({ clock: faults.clockOf(service), entropy, memory })
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
   const consentService = simulateConsentService({ ...common('consentService'), policies: policies.consentService })
   const own = { policies: policies.tokenService, consumerKey, consumerSecret }
@@ -83,6 +87,7 @@ export function createSimulators(options: {
   }
   const validationService = simulateValidationService({
     service,
+    memory,
     isTokenValid: token => tokenService.isValid(token) && !isTokenRejected(),
     policies: policies.validationService,
   })
@@ -93,7 +98,7 @@ export function createSimulators(options: {
     headers: portalHeaders,
     policies: policies.portal,
   })
-  addSamples(consentService, validationService)
+  if (isNew) addSamples(consentService, validationService)
   const requests: ReceivedRequest[] = []
   const through =
     (service: ServiceName, forward: SimulatedServer): SimulatedServer =>

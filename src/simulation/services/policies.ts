@@ -4,6 +4,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { describeIssues } from '../faults/fault.ts'
+import type { Memory } from './memory.ts'
 
 /**
  * What the simulated services do where the contracts are silent. docs/unspecified.md describes every policy. The first
@@ -124,10 +125,11 @@ export type ValidationPolicies = z.infer<typeof validationPolicies>
 /** The policies of the portal, where document 3 is silent. */
 export type PortalPolicies = z.infer<typeof portalPolicies>
 
-/** What every simulated service with a clock needs: time, randomness, and its policies. */
+/** What every simulated service with a clock needs: time, randomness, a memory, and its policies. */
 export interface ServiceOptions<P> {
   readonly clock: Clock
   readonly entropy: Entropy
+  readonly memory: Memory
   readonly policies?: P | undefined
 }
 

@@ -15,11 +15,10 @@ export type TokenSimulator = Readonly<ReturnType<typeof simulateTokenService>>
 
 /** Creates a token endpoint for one contract. What document 2 does not show is a policy of docs/unspecified.md. */
 export function simulateTokenService(options: TokenServiceOptions) {
-  const { clock, entropy, consumerKey, consumerSecret } = options
+  const { clock, entropy, memory, consumerKey, consumerSecret } = options
   const { reissue = 'same', characters = 40, errors = 'json' } = options.policies ?? {}
   const expected = Buffer.from(`${consumerKey}:${consumerSecret}`).toString('base64')
-  let token = ''
-  let endsAt = 0
+  const current = memory.keep('token', { token: '', endsAt: 0 })
   const refuse = (status: number, error: string) => {
     const response = errors === 'json' ? Response.json({ error }, { status }) : xmlFault(status, { code: error })
     if (status === 401) response.headers.set('www-authenticate', 'Basic realm="token"')
@@ -33,11 +32,12 @@ export function simulateTokenService(options: TokenServiceOptions) {
     if (credentialsOf(context.req.raw, 'basic') !== expected) return refuse(401, 'invalid_client')
     const form = Object.fromEntries(new URLSearchParams(await context.req.text()))
     if (!tokenRequestSchema.safeParse(form).success) return refuse(400, 'unsupported_grant_type')
-    if (endsAt <= clock.now() || reissue === 'revoke') {
-      token = Buffer.from(entropy.bytes(20)).toString('hex').slice(0, characters)
-      endsAt = clock.now() + lifetimeMs
+    if (current.endsAt <= clock.now() || reissue === 'revoke') {
+      current.token = Buffer.from(entropy.bytes(20)).toString('hex').slice(0, characters)
+      current.endsAt = clock.now() + lifetimeMs
     }
     simulator.issued += 1
+    const { token, endsAt } = current
     const expires_in = Math.ceil((endsAt - clock.now()) / 1_000)
     const answer = { access_token: token, token_type: 'Bearer', scope: 'default', expires_in }
     return context.json(tokenResponseSchema.parse(answer))
@@ -47,10 +47,10 @@ export function simulateTokenService(options: TokenServiceOptions) {
   const simulator = {
     fetch: async (request: Request) => app.fetch(request),
     /** Reports whether a bearer token is valid now. */
-    isValid: (candidate: string) => candidate !== '' && candidate === token && endsAt > clock.now(),
+    isValid: (candidate: string) => candidate !== '' && candidate === current.token && current.endsAt > clock.now(),
     /** Ends the current token early. */
     expire(): void {
-      endsAt = 0
+      current.endsAt = 0
     },
     /** The number of requests that were answered with a token. */
     issued: 0,

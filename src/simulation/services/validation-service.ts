@@ -1,6 +1,7 @@
 import { Hono } from 'hono'
 import { type Claims, type ValidationResponse, validationRequestSchema } from '../../adapters/validation/wire.ts'
 import { parseCpf } from '../../vocabulary/tax-numbers.ts'
+import type { Memory } from './memory.ts'
 import { refuseOtherMethods } from './other-methods.ts'
 import type { ValidationPolicies } from './policies.ts'
 import { contentType, credentialsOf, xmlFault } from './token-service.ts'
@@ -8,6 +9,7 @@ import { contentType, credentialsOf, xmlFault } from './token-service.ts'
 interface ValidationServiceOptions {
   readonly service: string
   readonly isTokenValid: (token: string) => boolean
+  readonly memory: Memory
   readonly policies?: ValidationPolicies | undefined
 }
 
@@ -23,10 +25,10 @@ export type ValidationSimulator = Readonly<ReturnType<typeof simulateValidationS
 
 /** Creates a validation service with an empty registry. What document 2 does not show is a policy. */
 export function simulateValidationService(options: ValidationServiceOptions) {
-  const { service, isTokenValid, policies = {} } = options
+  const { service, isTokenValid, memory, policies = {} } = options
   const { errors = 'json', otherHeaders = 'accept', required = 'nothing' } = policies
   const { unknownPerson = 'unavailable', licenceName = 'compared' } = policies
-  const persons = new Map<string, Claims>()
+  const persons = memory.keep('persons', new Map<string, Claims>())
 
   const app = new Hono()
   app.post(`/${service}/v2/validate/pf`, async context => {

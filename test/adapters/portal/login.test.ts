@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { serveHttps } from '../../../src/simulation/served/serve.ts'
+import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -15,6 +16,7 @@ test('the certificate is presented over TLS, and the login sends its headers', a
   let laterMs = 0
   const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
   const portal = simulatePortal({
+    memory: new Memory(),
     clock,
     entropy: systemEntropy,
     policies: { authentication: 'session' },

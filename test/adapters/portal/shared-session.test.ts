@@ -6,6 +6,7 @@ import { type SharedText, shareInMemory } from '../../../src/adapters/portal/sha
 import { portalAccessKeys, portalSession, staticHeaders } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
+import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Performers } from '../../../src/vocabulary/performer.ts'
@@ -22,6 +23,7 @@ function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
 
 test('a call that the portal did is settled even if the session cannot be stored', async () => {
   const portal = simulatePortal({
+    memory: new Memory(),
     clock: systemClock,
     entropy: systemEntropy,
     policies: { authentication: 'session' },

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
+import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { type HttpSocket, openSocket } from '../../../src/adapters/http/transport.ts'
@@ -105,6 +106,54 @@ test('fixed ports and another name are used for all services, the control server
   expect(again).toMatchObject({
     code: 1,
     err: expect.stringMatching(/^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/),
+  })
+})
+
+test('a folder goes on where it was: ports, authority, clock, portal, and all that the services know', async () => {
+  const folder = join(temporaryFolder(), 'services')
+  const first = await start('--dir', folder, '--seed', '3')
+  const { cpf, cnpj } = first.addresses.samples
+  const list = `${first.addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${cpf}`
+  const webhooks = `${first.addresses.portal.baseUrl}/portal/api/ext/webhook`
+  const { headers } = first.addresses.portal
+  const ask = async (url: string, method: string, more: Record<string, string>, body: string) =>
+    (await running?.socket.fetch(new Request(url, { method, body, headers: more })))?.json()
+  const basic = { authorization: `Basic ${Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')}` }
+  const form = { ...basic, 'content-type': 'application/x-www-form-urlencoded' }
+  const askToken = () => ask(first.addresses.tokenService.url, 'POST', form, 'grant_type=client_credentials')
+  await first.control('/consents', { cpf, cnpj, status: 'ATIVO' })
+  await first.control('/clock/advance', { ms: 86_400_000 })
+  const subscription = { evento: 'e', endpoint: 'https://receptor.exemplo.br/' }
+  await ask(webhooks, 'POST', { ...headers, 'content-type': 'application/json' }, JSON.stringify(subscription))
+  const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: {} }
+  await first.control('/notifications', notice)
+  const seen = async (get: typeof first.get) => ({
+    consents: (await get(list)).body,
+    subscriptions: (await get(webhooks, headers)).body,
+    failures: (await get(`${webhooks}/falhas`, headers)).body,
+    token: (await askToken()).access_token,
+  })
+  const before = await seen(first.get)
+  expect(before).toMatchObject({ consents: { length: 5 }, subscriptions: { length: 1 }, failures: { length: 1 } })
+  await stop()
+  const second = await start('--dir', folder, '--seed', '3')
+  expect(second.addresses).toEqual(first.addresses)
+  expect(second.ca).toBe(first.ca)
+  expect(await seen(second.get)).toEqual(before)
+  // A program that runs on has the former client certificate.
+  const former = openSocket({ clock: systemClock, ca: first.ca, certificate: first.certificate })
+  expect((await former.fetch(new Request(list))).status).toBe(200)
+  await former.close()
+  const added = [await second.control('/consents', { cpf }), await second.control('/consents', { cpf })]
+  expect(new Set([...before.consents, ...added.map(({ body }) => body)].map(({ id }) => id)).size).toBe(7)
+  await second.control('/reset', {})
+  await stop()
+  expect((await (await start('--dir', folder)).get(list)).body).toHaveLength(4)
+  await stop()
+  writeFileSync(join(folder, 'run.json'), '{"format":0}')
+  expect(await averba('simulate', '--dir', folder)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/^INVALID_INPUT: Cannot go on in the folder .* its run\.json is of another version/),
   })
 })
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
 import { type Policies, samples, seededEntropy, type World } from '../../../src/simulation/index.ts'
+import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { hourMs } from '../../support/pass-time.ts'
@@ -110,6 +111,7 @@ test.each([
       },
     })
     const portal = simulatePortal({
+      memory: new Memory(),
       clock: world.clock,
       entropy: seededEntropy(1),
       policies: { processingTime },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { openAverba, valueOf } from '../../../src/index.ts'
 import { seededEntropy, type simulate } from '../../../src/simulation/index.ts'
+import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -155,7 +156,7 @@ test('a secret of over 100 characters is refused before anything is sent', async
 test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
   const stuck = () => new Promise<never>(() => undefined)
   const world = await openWorld()
-  const portal = simulatePortal({ clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
+  const portal = simulatePortal({ memory: new Memory(), clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
   await portal.fetch(
     new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
       method: 'POST',

@@ -6,6 +6,7 @@ import { isUntrusted, nodeErrorCode } from '../../../vocabulary/connection-error
 import { LateError } from '../../../vocabulary/errors.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
 import { drain } from '../../faults/apply-fault.ts'
+import type { Memory } from '../memory.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { applyLifeInput, type SimulatedSubscription } from './subscription.ts'
 
@@ -36,6 +37,7 @@ interface DeliveriesOptions {
   /** Measures the 3500 ms, unless `deliver` names another clock with `countBy`. */
   readonly timer: Clock
   readonly deliver: Deliver
+  readonly memory: Memory
   readonly nextId: () => number
   readonly policies: Pick<PortalPolicies, 'success' | 'silence' | 'processingTime' | 'tries' | 'redirects'>
 }
@@ -46,11 +48,12 @@ const redirectsMax = 5
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
 export class SimulatedDeliveries {
   readonly #options: DeliveriesOptions
-  readonly #failures: { record: Falha; at: number; day: string; user: number }[] = []
+  readonly #failures: { record: Falha; at: number; day: string; user: number }[]
   readonly counts = { succeeded: 0, failed: 0 }
 
   constructor(options: DeliveriesOptions) {
     this.#options = options
+    this.#failures = options.memory.keep('failures', [])
   }
 
   /** The failure records of a user on a day in Brasilia, `yyyy-MM-dd`, within their retention. */

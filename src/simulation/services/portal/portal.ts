@@ -9,6 +9,7 @@ import {
 import type { Clock } from '../../../runtime/clock.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
+import type { Memory } from '../memory.ts'
 import { refuseOtherMethods } from '../other-methods.ts'
 import type { PortalPolicies, ServiceOptions } from '../policies.ts'
 import { type Deliver, type DeliveryResult, type PortalNotice, SimulatedDeliveries } from './deliveries.ts'
@@ -41,12 +42,12 @@ export type PortalSimulator = ReturnType<typeof simulatePortal>
 
 /** Creates a portal without subscriptions. What document 3 does not show is a policy of docs/unspecified.md. */
 export function simulatePortal(options: PortalServiceOptions) {
-  const { clock, entropy, deliver, timer = clock, headers = {}, policies = {} } = options
+  const { clock, memory, deliver, timer = clock, headers = {}, policies = {} } = options
   const { authentication = 'headers', represents = 'everyone', users: otherUsers = [] } = policies
-  const session = createSession(clock, entropy, policies.olderTokens ?? 'accept')
+  const session = createSession(options, policies.olderTokens ?? 'accept')
   const users = [{ headers, represents }, ...otherUsers]
-  const subscriptions = createSubscriptions(clock, policies)
-  const deliveries = new SimulatedDeliveries({ clock, timer, deliver, nextId: subscriptions.nextId, policies })
+  const subscriptions = createSubscriptions(clock, memory, policies)
+  const deliveries = new SimulatedDeliveries({ clock, timer, memory, deliver, nextId: subscriptions.nextId, policies })
   /** The number of the user who makes a call, or -1 for an unknown caller. */
   const findUser = ({ headers: given }: Request) => {
     if (authentication === 'none') return 0
@@ -168,10 +169,10 @@ function addChangeAndDeleteRoutes(
 type PortalSubscriptions = ReturnType<typeof createSubscriptions>
 
 /** The subscriptions of all users. A user sees only that user's (section 4, rule 2). */
-function createSubscriptions(clock: Clock, { silence }: PortalPolicies) {
-  const all: SimulatedSubscription[] = []
-  let lastId = 1_000
-  const nextId = () => ++lastId
+function createSubscriptions(clock: Clock, memory: Memory, { silence }: PortalPolicies) {
+  const all = memory.keep<SimulatedSubscription[]>('subscriptions', [])
+  const ids = memory.keep('portalIds', { last: 1_000 })
+  const nextId = () => ++ids.last
   const apply = (subscription: SimulatedSubscription, type: LifeInput['type']) => {
     subscription.life = applyLifeInput(subscription.life, { type, at: clock.now() }, silence)
   }

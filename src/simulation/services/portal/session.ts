@@ -1,5 +1,4 @@
-import type { Clock } from '../../../runtime/clock.ts'
-import type { Entropy } from '../../../runtime/entropy.ts'
+import type { ServiceOptions } from '../policies.ts'
 
 const lifetimeMs = 60 * 60_000
 const loginPauseMs = 60_000
@@ -9,11 +8,13 @@ const loginPauseMs = 60_000
  * second token that changes with every answer and is valid for an hour. A second login within a minute is refused.
  * Whether an older second token of that hour is still valid is unknown, so it is a policy.
  */
-export function createSession(clock: Clock, entropy: Entropy, olderTokens: 'accept' | 'refuse') {
-  let token = ''
-  let loggedInAt = Number.NEGATIVE_INFINITY
+export function createSession(
+  { clock, entropy, memory }: Pick<ServiceOptions<never>, 'clock' | 'entropy' | 'memory'>,
+  olderTokens: 'accept' | 'refuse',
+) {
+  const known = memory.keep('session', { token: '', loggedInAt: 0 })
   /** Second tokens with the end of their validity. */
-  const csrf = new Map<string, number>()
+  const csrf = memory.keep('secondTokens', new Map<string, number>())
   const random = () => Buffer.from(entropy.bytes(16)).toString('hex')
   const renew = () => {
     const fresh = random()
@@ -26,12 +27,12 @@ export function createSession(clock: Clock, entropy: Entropy, olderTokens: 'acce
     /** Answers `POST /portal/api/autenticar`. */
     logIn({ headers: given }: Request): Response {
       if (!given.has('role-type')) return loginError('PUCX-ER0101', 'Perfil não informado')
-      if (clock.now() - loggedInAt < loginPauseMs)
+      if (clock.now() - known.loggedInAt < loginPauseMs)
         return loginError('PLAT-ER2033', 'Usuário autenticado com sucesso nos últimos 60 segundos')
       session.logins += 1
-      loggedInAt = clock.now()
-      token = `Bearer ${random()}`
-      const headers = { 'set-token': token, ...renew() }
+      known.loggedInAt = clock.now()
+      known.token = `Bearer ${random()}`
+      const headers = { 'set-token': known.token, ...renew() }
       return Response.json({ token: headers['x-csrf-token'] }, { headers })
     },
     /** Answers `POST /portal/api/autenticar/chave-acesso`: any key is accepted. */
@@ -41,12 +42,12 @@ export function createSession(clock: Clock, entropy: Entropy, olderTokens: 'acce
     },
     /** Ends the session, as a restart of the portal would. */
     end() {
-      token = ''
+      known.token = ''
       csrf.clear()
     },
     isKnown(headers: Headers): boolean {
       const endsAt = csrf.get(headers.get('x-csrf-token') ?? '') ?? 0
-      return token !== '' && headers.get('authorization') === token && endsAt > clock.now()
+      return known.token !== '' && headers.get('authorization') === known.token && endsAt > clock.now()
     },
     /** Copies a response, with the headers of a new second token. */
     withFreshToken(response: Response): Response {
