@@ -19,8 +19,9 @@ import type { TokenEvent } from '../machines/token.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { ResumeRecord } from '../store/checkpoints/high-water-mark.ts'
 import type { Store } from '../store/store.ts'
+import { parseJson } from '../vocabulary/json.ts'
 import type { DataOf, RecordedIn } from '../vocabulary/log-types.ts'
-import type { PartAddress, Problem, RecordedEvent } from '../vocabulary/message.ts'
+import type { Json, PartAddress, Problem, RecordedEvent } from '../vocabulary/message.ts'
 
 type AnyEvent =
   | CertificateEvent
@@ -99,6 +100,13 @@ export type SealedBody = {
   readonly bytes: string
   /** The recipient as the portal named it, and the event, whose clear copy is redacted if it contains a CPF. */
   readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
+}
+
+/** The body of a notification as JSON, or as text if it is none. */
+export function readBody({ bytes }: Pick<SealedBody, 'bytes'>): Json {
+  const text = Buffer.from(bytes, 'base64').toString()
+  const value = parseJson(text)
+  return value === undefined ? text : value
 }
 
 /** A subscription as listed by the portal, with a keyed digest instead of its secrets. */

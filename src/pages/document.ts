@@ -10,6 +10,8 @@ interface Page {
   readonly language: Language
   readonly title: string
   readonly lead: string
+  /** Who answers to the reader. */
+  readonly sender?: Html | undefined
   readonly facts: Html
   readonly log: ReportedLog
   readonly main: Html
@@ -23,7 +25,7 @@ interface Page {
  * script, and forbids to load or send anything.
  */
 export function writeDocument(
-  { language, title, lead, facts, log, main, isWide, script }: Page,
+  { language, title, lead, sender, facts, log, main, isWide, script }: Page,
   labels: Labels,
 ): string {
   const policy = [
@@ -45,19 +47,18 @@ export function writeDocument(
 <style>${trustedHtml(style)}</style>
 </head>
 <body>
-<header>
+<header>${sender}
 <h1>${title}</h1>
 <p class="lead">${lead}</p>
 <dl>
 ${facts}
-<dt>${labels.log}</dt><dd><code>${log.origin}</code></dd>
-<dt>${labels.upTo}</dt><dd>${log.position} <span class="soft">·</span> ${showInstant(log.at, labels)}</dd>
+<dt>${labels.asOf}</dt><dd>${showInstant(log.at, labels)}</dd>
 </dl>
 </header>
 <main${isWide && html` class="wide"`}>
 ${main}
 </main>
-<footer><p>${labels.footer}</p></footer>${script?.data}
+<footer><p>${labels.log} <code>${log.origin}</code>, ${labels.upTo.toLowerCase()} ${log.position}. ${labels.footer}</p></footer>${script?.data}
 ${script && html`<script>${trustedHtml(script.source)}</script>`}
 </body>
 </html>
@@ -72,20 +73,20 @@ function cspHash(text: string): string {
 /** The columns of a table: for each heading, what a row shows below it. */
 export type Columns<Row> = readonly (readonly [heading: string, cell: (row: Row) => Html | string | number | null])[]
 
-/** Writes a headed table, or a short text when there are no rows. */
+/** Writes a headed table, or a short text when there are no rows. A heading is of level 2 unless said otherwise. */
 export function showTable<Row>(
   title: string,
   rows: readonly Row[],
   labels: Labels,
   columns: Columns<Row>,
-  note?: string,
+  { note, level = 2 }: { readonly note?: string | undefined; readonly level?: 2 | 3 } = {},
 ): Html {
-  const heading = html`<h2>${title}</h2>\n${note !== undefined && html`<p class="soft">${note}</p>\n`}`
+  const heading = html`${level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`}\n${note !== undefined && html`<p class="soft">${note}</p>\n`}`
   if (rows.length === 0) return html`${heading}<p class="none">${labels.nothing}</p>`
   return html`${heading}<div class="scroll" role="region" aria-label="${title}" tabindex="0"><table>
 <thead><tr>${columns.map(([text]) => html`<th scope="col">${text}</th>`)}</tr></thead>
 <tbody>
-${rows.map(row => html`<tr>${columns.map(([, cell]) => html`<td>${cell(row) ?? labels.none}</td>`)}</tr>\n`)}</tbody></table></div>`
+${rows.map(row => html`<tr>${columns.map(([text, cell]) => html`<td data-label="${text}"><div>${cell(row) ?? labels.none}</div></td>`)}</tr>\n`)}</tbody></table></div>`
 }
 
 /** Counts the items whose listed members are equal, with the first and the last of them. */
@@ -116,13 +117,13 @@ body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.55 system-ui,
 main,header,footer{max-width:60rem;margin:0 auto;padding:0 1.25rem}
 header{padding-top:2rem}h1{font-size:1.75rem;line-height:1.25;margin:.25rem 0 .5rem}h2{font-size:1.2rem;margin:2.5rem 0 .75rem;padding-bottom:.3rem;border-bottom:2px solid var(--line)}
 h3{font-size:1rem;margin:1.5rem 0 .5rem}p{margin:.4rem 0;max-width:46rem}
-.lead{color:var(--soft)}.utc,.soft{color:var(--soft);font-size:.85em}.utc{white-space:nowrap}.local{white-space:nowrap;font-variant-numeric:tabular-nums}.none{color:var(--soft)}
+.lead{color:var(--soft)}.soft{color:var(--soft);font-size:.85em}time{white-space:nowrap;font-variant-numeric:tabular-nums}.none{color:var(--soft)}.sender{font-weight:600}
 code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;font-size:.82em;overflow-wrap:anywhere}
 pre{background:var(--tint);border:1px solid var(--line);border-radius:.4rem;padding:.6rem;white-space:pre-wrap;margin:.4rem 0;direction:ltr;unicode-bidi:bidi-override}
 dl{display:grid;grid-template-columns:minmax(9rem,max-content) 1fr;gap:.3rem 1.25rem;margin:1rem 0}dt{color:var(--soft)}dd{margin:0;overflow-wrap:anywhere}
 .card{border:1px solid var(--line);border-left:.4rem solid var(--soft);border-radius:.5rem;background:var(--tint);padding:.9rem 1.1rem;margin:1rem 0}
 .card>strong{font-size:1.1rem}.yes{border-left-color:var(--good);background:var(--good-tint)}.yes>strong{color:var(--good)}.no{border-left-color:var(--bad);background:var(--bad-tint)}.no>strong{color:var(--bad)}.doubt{border-left-color:var(--doubt);background:var(--doubt-tint)}.doubt>strong{color:var(--doubt)}
-.wide{max-width:84rem}td time .utc{display:block}
+.wide{max-width:84rem}
 .two{display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:0 1rem}
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:.92rem}th,td{text-align:left;vertical-align:top;padding:.45rem .7rem .45rem 0;border-bottom:1px solid var(--line)}th{color:var(--soft);font-weight:600}td.number{font-variant-numeric:tabular-nums}td code{white-space:normal}
 ol.timeline{list-style:none;margin:0;padding:0 0 0 1.1rem;border-left:2px solid var(--line)}
@@ -130,9 +131,9 @@ ol.timeline{list-style:none;margin:0;padding:0 0 0 1.1rem;border-left:2px solid 
 .timeline>li.good::before{background:var(--good);border-color:var(--good)}.timeline>li.bad::before{background:var(--bad);border-color:var(--bad)}.timeline>li.doubt::before{background:var(--doubt);border-color:var(--doubt)}
 .timeline .day{font-weight:600;margin:0 0 .5rem}.what{font-weight:600}.timeline ol.timeline{margin-top:.6rem}
 details{margin:.25rem 0}summary{cursor:pointer;color:var(--blue)}summary:focus-visible,a:focus-visible{outline:3px solid var(--blue);outline-offset:2px}
-ul.plain{padding-left:1.2rem;margin:.4rem 0}footer{color:var(--soft);font-size:.88rem;padding-bottom:3rem;margin-top:3rem}
-@media(max-width:36rem){dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}}
-@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}.scroll{overflow:visible}table{font-size:8.5pt}h2{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
+ul.plain{padding-left:1.2rem;margin:.4rem 0}dl.data{margin:.2rem 0;grid-template-columns:minmax(6rem,max-content) 1fr;font-size:.92rem}.card dl{margin:.4rem 0 0}.piece{border-left:2px solid var(--line);padding:.1rem 0 .1rem .9rem;margin:.9rem 0}footer{color:var(--soft);font-size:.88rem;padding-bottom:3rem;margin-top:3rem}
+@media(max-width:36rem){dl:not(.data){grid-template-columns:1fr;gap:0}dd{margin-bottom:.6rem}.scroll{overflow:visible}table,tbody,tr,td{display:block}thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}tr{border:1px solid var(--line);border-radius:.5rem;background:var(--tint);padding:.5rem .8rem;margin:.6rem 0}td{display:grid;grid-template-columns:7.5rem 1fr;gap:.6rem;border:0;padding:.15rem 0;overflow-wrap:anywhere}td::before{content:attr(data-label);color:var(--soft)}}
+@media print{:root{--ink:#000;--soft:#444;--line:#bbb;--paper:#fff;--tint:#fff;--blue:#000}body{font-size:10.5pt}header,main,footer{max-width:none;padding:0}.scroll{overflow:visible}table{font-size:8.5pt}h2,h3{break-after:avoid}.card,.timeline>li,tr{break-inside:avoid}details:not([open])>:not(summary){display:none}}
 `.trim()
 
 /** Formats an instant in Brasilia time, `20/11/2026 09:00:00`. */
@@ -141,8 +142,8 @@ export function formatInBrasilia(at: Instant): string {
   return Number.isNaN(ms) ? at : formatBrasilia(ms).replaceAll('-', '/')
 }
 
-/** Writes an instant in Brasilia time, with UTC beside it. */
+/** Writes an instant in Brasilia time; in UTC it is its title. */
 export function showInstant(at: Instant | null, labels: Labels): Html {
   if (at === null || at === '') return html`<span class="none">${labels.none}</span>`
-  return html`<time datetime="${at}"><span class="local">${formatInBrasilia(at)}</span> <span class="utc">${at.slice(0, 19).replace('T', ' ')} UTC</span></time>`
+  return html`<time datetime="${at}" title="${at.slice(0, 19).replace('T', ' ')} UTC">${formatInBrasilia(at)}</time>`
 }

@@ -39,11 +39,13 @@ const labels = {
   ],
   log: ['Registro', 'Log'],
   upTo: ['Até a posição', 'Up to position'],
+  asOf: ['Situação em', 'As of'],
   subject: ['Titular', 'Data subject'],
   cpf: ['CPF', 'CPF'],
   closed: ['não aberto para este relatório', 'not opened for this report'],
   since: ['Desde', 'Since'],
   last: ['Último', 'Last'],
+  to: ['até', 'to'],
   origin: ['Origem', 'Origin'],
   erasure: ['Eliminação', 'Erasure'],
   erasedLead: [
@@ -63,8 +65,8 @@ const labels = {
   epochsDestroyed: ['Nenhuma cópia abre desde', 'Backups can no longer be opened since'],
   held: ['O que se guarda', 'What is held'],
   heldNote: [
-    'Os dados pessoais ficam lacrados e não foram abertos para este relatório: mostra-se só a espécie e a data.',
-    'Personal data is sealed and was not opened for this report: only its kind and date are shown.',
+    'Os dados pessoais ficam lacrados e não foram abertos para este relatório: mostra-se só a espécie e a data. Peça à organização os próprios dados, se os quiser.',
+    'Personal data is sealed and was not opened for this report: only its kind and date are shown. Ask the organisation for the data itself if you want it.',
   ],
   kind: ['Espécie', 'Kind'],
   source: ['Quem forneceu', 'Given by'],
@@ -90,6 +92,16 @@ const labels = {
   times: ['Vezes', 'Times'],
   consents: ['Consentimentos', 'Consents'],
   controller: ['Controlador (CNPJ)', 'Controller (CNPJ)'],
+  summary: ['Em resumo', 'In short'],
+  piecesHeld: ['Dados guardados', 'Data held'],
+  sharedWith: ['Compartilhados com', 'Shared with'],
+  contact: ['Contato', 'Contact'],
+  noPurpose: ['Finalidade não informada pelo serviço', 'The service has not stated the purpose'],
+  data: ['Os seus dados', 'Your data'],
+  technical: ['Registro técnico', 'Technical record'],
+  events: ['eventos', 'events'],
+  yes: ['sim', 'yes'],
+  no: ['não', 'no'],
   status: ['Status', 'Status'],
   expires: ['Expira', 'Expires'],
   uses: ['Usos dos dados', 'Uses of the data'],
@@ -137,8 +149,8 @@ const labels = {
   period: ['Período', 'Period'],
   operations: ['Operações', 'Operations'],
   footer: [
-    'Horários de Brasília, com UTC ao lado. Este arquivo não carrega nem envia nada.',
-    'Times in Brasilia, with UTC beside them. This file loads nothing and sends nothing.',
+    'Horários de Brasília. Este arquivo não carrega nem envia nada.',
+    'Times in Brasilia. This file loads nothing and sends nothing.',
   ],
 } as const
 
@@ -200,6 +212,23 @@ const processingKinds = {
   refused: ['uso recusado', 'refused use'],
 } as const
 
+const consentStatuses: BothLanguages<string> = {
+  PENDENTE: ['pendente', 'pending'],
+  ATIVO: ['ativo', 'active'],
+  NEGADO: ['negado', 'denied'],
+  REVOGADO: ['revogado', 'revoked'],
+  EXPIRADO: ['expirado', 'expired'],
+}
+
+/** What else is known of a consent than its status. */
+const knowledge: BothLanguages<string> = {
+  changed: ['a confirmar', 'to be confirmed'],
+  changing: ['mudança pedida', 'change requested'],
+  uncertain: ['a confirmar', 'to be confirmed'],
+  vanished: ['já não consta no serviço', 'no longer listed by the service'],
+  erased: ['dados eliminados', 'data erased'],
+}
+
 /** What was done with personal data: received, sent to a service, used under a consent, or a use was refused. */
 export type ProcessingKind = keyof typeof processingKinds
 
@@ -211,6 +240,8 @@ export function labelsOf(language: Language) {
   return {
     ...inLanguage(labels, language),
     actorKinds: inLanguage(actorKinds, language),
+    consentStatuses: inLanguage(consentStatuses, language),
+    knowledge: inLanguage(knowledge, language),
     processingKinds: inLanguage(processingKinds, language),
     script: { ...inLanguage(scriptTexts, language), faults: inLanguage(faults, language) },
   }

@@ -1,4 +1,4 @@
-import type { Actor, Basis, EffectState, Instant } from '../vocabulary/message.ts'
+import type { Actor, Basis, EffectState, Instant, Json } from '../vocabulary/message.ts'
 import type { Language } from './labels.ts'
 
 /** The times of the first and the last event of something. */
@@ -59,10 +59,24 @@ export interface ReportedCall {
   readonly attempts: number
 }
 
+/** A piece of sealed personal data, opened. */
+export interface OpenedPiece {
+  /** As in `HeldKind`. */
+  readonly kind: string
+  readonly label: string
+  readonly position: number
+  readonly at: Instant
+  readonly value: Json
+}
+
 /** The last known state of a consent. */
 export interface ReportedConsent {
   readonly consent: string
+  /** The CNPJ of the controller. */
   readonly controller: string | null
+  /** Its name, and what the data is used for, in the service's words; null unless a full record is kept. */
+  readonly controllerName: string | null
+  readonly purpose: string | null
   readonly status: string
   readonly knowledge: string
   readonly appearedAt: Instant
@@ -144,6 +158,8 @@ export interface SubjectReport {
   readonly format: 'averba subject report 1'
   readonly language: Language
   readonly log: ReportedLog
+  /** The organisation that answers to the person, by the option. */
+  readonly organisation: { readonly name: string; readonly contact: string } | null
   readonly subject: string
   /** Masked as `***.456.789-**`; null when the report was requested by ref, since then no sealed data is opened. */
   readonly cpf: string | null
@@ -153,6 +169,8 @@ export interface SubjectReport {
   /** Null when the person was not erased. */
   readonly erasure: ReportedErasure | null
   readonly held: readonly HeldKind[]
+  /** The data itself, where the report was asked to reveal it; null otherwise. */
+  readonly data: readonly OpenedPiece[] | null
   readonly bases: readonly UnderBasis[]
   readonly actors: readonly ActorCount[]
   readonly told: readonly ReportedCall[]

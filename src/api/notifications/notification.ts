@@ -1,11 +1,9 @@
 import { type HandlerState, type HandlingState, overallState } from '../../machines/notification.ts'
 import { isDamage } from '../../vocabulary/errors.ts'
-import { parseJson } from '../../vocabulary/json.ts'
 import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import type { SealedBody } from '../events.ts'
-import { openAs } from '../events.ts'
+import { openAs, readBody, type SealedBody } from '../events.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -94,7 +92,7 @@ function toNotification(
   const stored = {
     id: idOfStream(stream),
     ...clear,
-    body: sealed === undefined ? null : parseBody(raw),
+    body: sealed === undefined ? null : readBody(sealed),
     raw,
     state: overallState(clear.handlers),
   }
@@ -120,10 +118,4 @@ export async function isBodyDestroyed({ store }: Pick<ApiContext, 'store'>, body
 /** Whether an opened notification has no body, since it was destroyed. */
 export function isBodyMissing({ body, raw }: Notification): boolean {
   return body === null && raw.length === 0
-}
-
-function parseBody(raw: Buffer): Json {
-  const text = raw.toString()
-  const value = parseJson(text)
-  return value === undefined ? text : value
 }

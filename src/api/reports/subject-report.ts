@@ -3,6 +3,7 @@ import { describeCall, describeEvent, describeKind, findDataSource } from '../..
 import type { Language, PageOptions } from '../../pages/labels.ts'
 import type {
   HeldKind,
+  OpenedPiece,
   ReportedCall,
   ReportedConsent,
   ReportedErasure,
@@ -19,24 +20,25 @@ import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-sea
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import type { PendingEffect } from '../../vocabulary/message.ts'
-import { effectStream, streamOf } from '../../vocabulary/names.ts'
-import { parseCpf } from '../../vocabulary/tax-numbers.ts'
+import type { Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
+import { cpfAddress, effectStream, streamOf } from '../../vocabulary/names.ts'
+import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
-import type { LogStore, Recorded } from '../events.ts'
+import { type LogStore, openAs, type Recorded, readBody } from '../events.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 
 /**
- * Collects what the log holds about a data subject, or what is left of an erased one. Names sealed data by kind only.
- * Throws `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`.
+ * Collects what the log holds about a data subject, or what is left of an erased one. Opens sealed data only on a
+ * request to reveal it, but for controller and purpose of consents. Throws `NOT_FOUND`, `INVALID_CPF`, `INVALID_INPUT`.
  */
 export async function gatherSubjectReport(
-  { store, subjects }: ApiContext,
+  { options, store, subjects }: ApiContext,
   selector: SubjectSelector,
   language: Language,
+  reveal?: RecordReveal,
 ): Promise<SubjectReport> {
   checkSelector(selector)
   const words = getLanguageWords(language)
@@ -50,20 +52,23 @@ export async function gatherSubjectReport(
   const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')
   const origin = enrolled?.data.origin ?? ''
+  const parts = await findParts(store, subject, own.events)
   return {
     format: 'averba subject report 1',
     language,
     log: await readReportedLog(store, until),
+    organisation: options.organisation ?? null,
     subject,
     cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
     origin: words.origins[origin] ?? origin,
     enrolledAt: enrolled?.at ?? '',
     erasure: isErased ? await readErasure(store, subject) : null,
-    held: await countHeldKinds(store, subject, own.events, words),
+    held: countHeldKinds(parts, words),
+    data: reveal ? await openParts(store, subject, parts, words, reveal) : null,
     bases: groupBy(events, 'basis').map(({ value: basis, ...counts }) => ({ basis, ...counts })),
     actors: groupBy(events, 'actor').map(({ value: actor, ...counts }) => ({ actor, ...counts })),
     told: reportCalls(calls, [...own.events, ...attempts], words),
-    consents: reportedConsents(own.events),
+    consents: await reportConsents(store, own.events),
     uses: reportedUses(own.events, words),
     validations: reportedValidations(own.events, words),
     notifications: reportedNotifications(own.events),
@@ -160,27 +165,78 @@ async function readCalls(store: LogStore, streams: readonly string[], until: num
   return calls.filter(({ position }) => position <= until).sort((one, other) => one.position - other.position)
 }
 
-async function countHeldKinds(
-  store: LogStore,
-  subject: SubjectRef,
-  events: readonly Recorded[],
-  words: LanguageWords,
-): Promise<HeldKind[]> {
-  const parts = events.flatMap(({ position, type, at, parts: marks = [] }) =>
-    marks
+/** A sealed part of the person: its event, and whether it still exists. */
+interface OwnPart {
+  readonly event: Recorded
+  readonly name: string
+  readonly kind: string
+  readonly bytes: number
+  readonly isHeld: boolean
+}
+
+async function findParts(store: LogStore, subject: SubjectRef, events: readonly Recorded[]): Promise<OwnPart[]> {
+  const parts = events.flatMap(event =>
+    (event.parts ?? [])
       .filter(({ owner }) => owner === streamOf('subject', subject))
-      .map(({ name, bytes }) => ({ position, name, kind: `${type}/${name}`, at, bytes })),
+      .map(({ name, bytes }) => ({ event, position: event.position, name, kind: `${event.type}/${name}`, bytes })),
   )
   parts.sort((one, other) => one.position - other.position)
   const existing = new Set(await store.owners.existingParts(parts))
+  return parts.map(part => ({ ...part, isHeld: existing.has(part) }))
+}
+
+/** Records that parts are about to be opened. */
+type RecordReveal = (revealed: { parts: readonly PartAddress[]; owners: readonly string[] }) => Promise<void>
+
+/** Parts named in one event. */
+const revealedMax = 500
+
+/** Opens all that is held, once that is recorded. */
+async function openParts(
+  store: LogStore,
+  subject: SubjectRef,
+  parts: readonly OwnPart[],
+  words: LanguageWords,
+  reveal: RecordReveal,
+): Promise<OpenedPiece[]> {
+  const held = parts.filter(each => each.isHeld)
+  const addresses = held.map(({ event, name }) => `${event.id}/${name}` as const)
+  const owners = [streamOf('subject', subject)]
+  for (let i = 0; i < addresses.length; i += revealedMax)
+    await reveal({ parts: addresses.slice(i, i + revealedMax), owners })
+  const opened: OpenedPiece[] = []
+  const ownCpf = await store.open(cpfAddress(subject))
+  for (const { event, name, kind } of held) {
+    const value = name === 'body' ? await openBody(store, event) : await store.open(`${event.id}/${name}`)
+    const { position, at } = event
+    if (value === undefined) continue
+    opened.push({ kind, label: describeKind(kind, words), position, at, value: maskOthers(value, ownCpf) })
+  }
+  return opened
+}
+
+async function openBody(store: LogStore, { id }: Recorded): Promise<Json | undefined> {
+  const sealed = await openAs(store, 'body', `${id}/body`)
+  return sealed && { ...sealed.recipient, body: readBody(sealed) }
+}
+
+/** Masks the CPFs of other people, such as the one who answers for data protection at a controller. */
+function maskOthers(value: Json, ownCpf: Json | undefined): Json {
+  if (typeof value === 'string') return isCpf(value) && value !== ownCpf ? maskCpf(value) : value
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(each => maskOthers(each, ownCpf))
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, maskOthers(each, ownCpf)]))
+}
+
+function countHeldKinds(parts: readonly OwnPart[], words: LanguageWords): HeldKind[] {
   return [...Map.groupBy(parts, ({ kind }) => kind)].map(([kind, all]) => {
-    const held = all.filter(part => existing.has(part)).length
+    const held = all.filter(({ isHeld }) => isHeld).length
     return {
       kind,
       label: describeKind(kind, words),
       source: words.sources[findDataSource(kind)],
-      first: all[0]?.at ?? '',
-      last: all.at(-1)?.at ?? '',
+      first: all[0]?.event.at ?? '',
+      last: all.at(-1)?.event.at ?? '',
       pieces: all.length,
       held,
       gone: all.length - held,
@@ -250,19 +306,31 @@ export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {
 }
 
 /** The consents in the events, in their last known state. */
-function reportedConsents(events: readonly Recorded[]): ReportedConsent[] {
+async function reportConsents(store: LogStore, events: readonly Recorded[]): Promise<ReportedConsent[]> {
   const countOf = (type: string, stream: string) =>
     events.filter(event => event.type === type && event.stream === stream).length
-  return [...foldRows(consents, events)].map(([stream, row]) => ({
-    consent: stream,
-    controller: row.controller,
-    status: row.status,
-    knowledge: row.knowledge,
-    appearedAt: events.find(event => event.stream === stream)?.at ?? '',
-    expiresAt: row.expires_at,
-    used: countOf('consent.used', stream),
-    refused: countOf('consent.useRefused', stream),
-  }))
+  const reported: ReportedConsent[] = []
+  for (const [stream, row] of foldRows(consents, events)) {
+    const detail = row.detail === null ? undefined : await openAs(store, 'consent', row.detail)
+    reported.push({
+      consent: stream,
+      controller: row.controller,
+      controllerName: textOrNull(detail?.usuario?.nome),
+      purpose: textOrNull(detail?.finalidade?.rotulo),
+      status: row.status,
+      knowledge: row.knowledge,
+      appearedAt: events.find(event => event.stream === stream)?.at ?? '',
+      expiresAt: row.expires_at,
+      used: countOf('consent.used', stream),
+      refused: countOf('consent.useRefused', stream),
+    })
+  }
+  return reported
+}
+
+/** The service's own texts may have any form. */
+function textOrNull(text: unknown): string | null {
+  return typeof text === 'string' ? text : null
 }
 
 /** The uses of data in the events, allowed and refused, in order. */

@@ -1,9 +1,15 @@
-import { type Averba, AverbaError, type PageOptions, type SubjectSelector } from '../../index.ts'
+import {
+  type Averba,
+  AverbaError,
+  type PageOptions,
+  type SubjectPageOptions,
+  type SubjectSelector,
+} from '../../index.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { cpfNote, readSubject, subjectOption } from '../options.ts'
+import { cpfNote, readSubject, rejectOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
 import { exitCodes } from '../terminal.ts'
 
@@ -20,6 +26,9 @@ export const reportCommand = defineCommand({
     '--processing': 'report the operations with personal data of a period: --from and --until',
     '--from <day or instant>': 'the beginning of the period, included, in UTC',
     '--until <day or instant>': 'the end of the period, not included, in UTC',
+    '--data': "add the person's data itself, with --actor and --purpose",
+    '--actor <ref>': 'who opens it, such as the number of an agent: kept in clear',
+    '--purpose <text>': 'the purpose, such as the number of a request: kept in clear',
     '--html': 'write one HTML page that needs no other file',
     '--json': 'write one JSON object: the default',
     '--language <language>': { text: 'pt-BR or en', fallback: 'pt-BR' },
@@ -27,6 +36,7 @@ export const reportCommand = defineCommand({
   },
   notes: `${cpfNote}\nExit codes: 0 the report was written, 1 it was not.`,
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
+    rejectRevealing({ ...options, processing })
     const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
     const selector = processing ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
@@ -47,14 +57,47 @@ export const reportCommand = defineCommand({
 async function reportOn(
   averba: Averba,
   selector: SubjectSelector,
-  { consent: id, at, knownAt }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>>,
+  {
+    consent: id,
+    at,
+    knownAt,
+    ...options
+  }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>> & Revealing,
   page: PageOptions,
 ): Promise<string> {
-  if (id === undefined) return averba.subjects.report(selector, page)
+  if (id === undefined) return averba.subjects.report(selector, { ...page, ...readReveal(options) })
   const question = { consent: { ...selector, id }, at: readInstant('--at', at) }
   if (knownAt === undefined) return averba.audit.prove(question, page)
   const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant('--known-at', knownAt)
   return averba.audit.prove({ ...question, knownAt: known }, page)
+}
+
+interface Revealing {
+  readonly data?: boolean | undefined
+  readonly actor?: string | undefined
+  readonly purpose?: string | undefined
+}
+
+/** Only the report on a person has data to reveal, and only on request. */
+function rejectRevealing(
+  options: Revealing & { readonly consent: string | undefined; readonly processing: boolean },
+): void {
+  const { consent, processing, data, actor, purpose } = options
+  const isForPerson = consent === undefined && !processing
+  const unused = {
+    ...(!isForPerson && { '--data': data || undefined }),
+    ...(!data && { '--actor': actor, '--purpose': purpose }),
+  }
+  rejectOptions(unused, option => ({
+    ...{ cannot: `Cannot use ${option} in this report`, hint: 'It is for: averba report --data --actor … --purpose …' },
+  }))
+}
+
+function readReveal({ data, actor: ref, purpose }: Revealing): Pick<SubjectPageOptions, 'reveal'> {
+  if (!data) return {}
+  if (ref !== undefined && purpose !== undefined) return { reveal: { actor: { kind: 'person', ref }, purpose } }
+  const missing = ref === undefined ? '--actor' : '--purpose'
+  throw new AverbaError('INVALID_INPUT', `Cannot add the data: ${missing} is missing`)
 }
 
 /** Reads an instant: a day is its first moment, and whole seconds (as from `date -u`) get milliseconds. */

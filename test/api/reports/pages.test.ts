@@ -72,10 +72,13 @@ function poison<T>(value: T): T {
 }
 
 test('text from outside never becomes markup', async () => {
-  const { subject, consent, html } = await createReports()
+  const { subject: sealed, consent, html } = await createReports()
+  const value = { nome: 'Maria', lista: [true, null, 3] }
+  const data = [{ kind: 'validation.requested/claims', label: 'Dados enviados', position: 1, at: '', value }]
+  const subject = { ...sealed, organisation: { name: 'Loja', contact: 'x@loja.exemplo.br' }, data }
   const kept = { language: 'pt-BR' } as const
   const pages = [
-    [writeSubjectPage({ ...poison(subject), ...kept }), html.subject],
+    [writeSubjectPage({ ...poison(subject), ...kept }), writeSubjectPage(subject)],
     [writeConsentPage({ ...poison(consent), ...kept }), html.consent],
   ] as const
   for (const [page, honest] of pages) {

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ConsentimentoDetalhado } from '../../../src/adapters/consent/wire.ts'
 import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -84,6 +85,57 @@ test('a CPF is masked, and no personal data is opened', async () => {
   const text = JSON.stringify(report)
   const canaries = [samples.cpf, '257.744', 'Sousa', 'aplicativo', 'chave-secreta', reported.which.id]
   expect(canaries.filter(canary => text.includes(canary))).toEqual([])
+})
+
+test('the data itself is opened on request, once it is recorded who asks and why', async () => {
+  const reported = await createReportedWorld()
+  const { subjects, log } = reported.world.averba
+  const reveal = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'LGPD art. 18 II' } as const
+  const report = JSON.parse(await subjects.report({ subject: reported.subject }, { reveal })) as SubjectReport
+  const [recorded] = await Array.fromAsync(log.read({ types: ['reveal.recorded'] }))
+  expect(recorded).toMatchObject({ actor: reveal.actor, data: { purpose: reveal.purpose } })
+  expect(recorded?.data).toMatchObject({ owners: [`subject-${reported.subject}`] })
+  const held = report.held.reduce((sum, each) => sum + each.held, 0)
+  expect(report.data).toHaveLength(held)
+  expect(recorded?.data).toMatchObject({ parts: { length: held } })
+  const valueOf = (kind: string) => report.data?.find(each => each.kind === kind)?.value
+  expect(valueOf('subject.enrolled/cpf')).toBe('25774435016')
+  expect(valueOf('validation.requested/claims')).toEqual({ nome: 'Maria de Exemplo Sousa' })
+  expect(valueOf('notification.received/body')).toMatchObject({ tipo: 'CPF', id: '25774435016', body: { numero: '1' } })
+  // The controller's own officer is another person.
+  const { usuario, titular } = valueOf('consent.described/detail') as ConsentimentoDetalhado // As it was sealed.
+  expect(usuario?.responsavel).toMatchObject({ cpf: '***.444.777-**' })
+  expect(titular.cpf).toBe('25774435016')
+  for (const wrong of [
+    { ...reveal, purpose: '' },
+    { purpose: 'x' },
+    { ...reveal, actor: { kind: 'person', ref: '25774435016' } },
+  ])
+    await expect(subjects.report({ subject: reported.subject }, { reveal: wrong as never })).rejects.toThrow(
+      AverbaError,
+    ) // From an untyped host.
+})
+
+test('the page names organisation, purposes and controllers, and folds the technical events', async () => {
+  const organisation = { name: 'Loja de Exemplo Ltda.', contact: 'privacidade@loja.exemplo.br' }
+  const { world, subject, which } = await givenConsent('ATIVO', undefined, { averba: { organisation } })
+  const { consents, subjects } = world.averba
+  await consents.get(which)
+  const report = JSON.parse(await subjects.report({ subject })) as SubjectReport
+  expect(report.organisation).toEqual(organisation)
+  const names = report.consents.map(({ controllerName, purpose }) => [controllerName, purpose])
+  expect(names).toContainEqual(['Controlador de Exemplo S.A.', 'Análise de crédito'])
+  expect(names).toContainEqual([null, null])
+  const page = await subjects.report({ subject }, { format: 'html' })
+  for (const text of [organisation.name, organisation.contact]) expect(page.split(text)).toHaveLength(2)
+  expect(page).toContain('<h3>Análise de crédito – Controlador de Exemplo S.A., 12.ABC.345/01DE-35</h3>')
+  expect(page).toContain('<h3>Finalidade não informada pelo serviço – 12.ABC.345/01DE-35</h3>')
+  const [shown = '', folded = ''] = page.split('<h2>Registro técnico</h2>')
+  expect(folded).toMatch(new RegExp(`^\\s*<details><summary>${report.timeline.length} eventos</summary>`))
+  // Each time once, and no id of ours, outside of what is folded.
+  expect(shown).not.toContain('UTC</')
+  expect(shown).not.toContain(subject)
+  expect(shown).not.toMatch(/consent-\w{26}/)
 })
 
 test('an unknown subject and an unknown form are refused', async () => {

@@ -34,6 +34,20 @@ test('averba report reads the CPF from standard input, and prints it nowhere', a
   expect(wrong.err).not.toContain('25774435017')
 })
 
+test('the data itself is added for a named person and purpose only', async () => {
+  const { subject } = reported
+  const who = ['--subject', subject]
+  const { out } = await report('', ...who, '--data', '--actor', 'atendente-7', '--purpose', 'pedido 4711')
+  expect(JSON.parse(out).data).toContainEqual(expect.objectContaining({ value: reported.world.samples.cpf }))
+  const refused: [string[], string][] = [
+    [['--data', '--actor', 'a'], 'Cannot add the data: --purpose is missing'],
+    [['--data', '--purpose', 'p'], 'Cannot add the data: --actor is missing'],
+    [['--actor', 'a'], 'Cannot use --actor in this report'],
+    [['--data', '--consent', 'c'], 'Cannot use --data in this report'],
+  ]
+  for (const [args, message] of refused) expect(await report('', ...who, ...args)).toMatchObject(failedWith(message))
+})
+
 test('a page is written to a new file with mode 0600, and no file is overwritten', async () => {
   const { which, unawareAt } = reported
   const args = ['--subject', which.subject, '--consent', which.id, '--at', unawareAt]
