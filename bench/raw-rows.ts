@@ -1,7 +1,7 @@
 import Sqlite from 'better-sqlite3'
 
 /** The tables in which a request for a validation leaves a row each, parents first. */
-const tables = ['stream', 'event', 'part', 'effect', 'receipt', 'validations']
+const tables = ['stream', 'event', 'part', 'effect', 'validations']
 
 type Value = number | string | Buffer | null
 /** For each table the values of one row. */
@@ -10,7 +10,6 @@ export type RowsOfAppend = readonly (readonly Value[])[]
 /** What differs from one request to the next: the ids in its texts, and its position, which is its stream's key too. */
 interface Keys {
   readonly validation: string
-  readonly command: string
   readonly position: number
 }
 
@@ -42,12 +41,8 @@ export class RawRows {
     this.#database.exec('insert into main.owner_key select * from store.owner_key')
     const position = this.#database.prepare('select max(position) from store.event').pluck().get() as number
     this.#samples = tables.map(table => this.#sample(table, position))
-    const [[, name], , , , [command]] = this.#samples as [Value[], Value[], Value[], Value[], Value[]] // As `tables`.
-    this.#sampled = {
-      position,
-      command: String(command),
-      validation: String(name).replace('validation-', ''),
-    }
+    const [[, name]] = this.#samples as [Value[]] // The row of the stream.
+    this.#sampled = { position, validation: String(name).replace('validation-', '') }
     this.#position = position
     this.#database.exec('detach store')
     this.#database.pragma('foreign_keys = on')
@@ -64,7 +59,7 @@ export class RawRows {
   make(count: number): RowsOfAppend[] {
     return Array.from({ length: count }, () => {
       this.#position += 1
-      const keys = { position: this.#position, validation: this.#createId(), command: this.#createId() }
+      const keys = { position: this.#position, validation: this.#createId() }
       return this.#samples.map(row => row.map(value => this.#rekey(value, keys)))
     })
   }
@@ -87,10 +82,10 @@ export class RawRows {
     return row
   }
 
-  #rekey(value: Value, { position, validation, command }: Keys): Value {
+  #rekey(value: Value, { position, validation }: Keys): Value {
     const sampled = this.#sampled
     if (value === sampled.position) return position
     if (typeof value !== 'string') return value
-    return value.replaceAll(sampled.validation, validation).replaceAll(sampled.command, command)
+    return value.replaceAll(sampled.validation, validation)
   }
 }

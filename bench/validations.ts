@@ -21,7 +21,6 @@ export async function openEngine(store: Store): Promise<BenchEngine> {
     store,
     clock: systemClock,
     entropy: systemEntropy,
-    createId,
     machines: [subjectMachine, validationMachine],
     onTrouble: (what, error) => console.error(what, error),
   })
@@ -34,7 +33,7 @@ export async function openEngine(store: Store): Promise<BenchEngine> {
   return { engine, subjects }
 }
 
-/** Requests validations: each with a machine, a receipt, an effect, a row of a view, a leaf and a sealed part. */
+/** Requests validations: each with a machine, an effect, a row of a view, a leaf and a sealed part. */
 export async function validateAll({ engine, subjects }: BenchEngine, count: number, callers: number): Promise<void> {
   await Promise.all(
     Array.from({ length: callers }, async (_, caller) => {

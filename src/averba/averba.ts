@@ -201,7 +201,7 @@ async function openContext(
     ...logStoreTroubles(log),
   })
   const engine = new Engine({
-    ...{ store, clock, entropy, createId, machines, tracing },
+    ...{ store, clock, entropy, machines, tracing },
     onTrouble: (what, error) => log({ level: 'error', message: what, error: errorName(error) }),
     onGivenUp: ({ id, type }, after, reason) => {
       const code = foreignCodeIn(reason)

@@ -19,11 +19,10 @@ import {
 import { type ServiceLimits, Throttle } from './performing/throttle.ts'
 import { type DecisionRequest, Decisions } from './recording/decisions.ts'
 import { type InFlight, Recorder, type RecordOptions, type RequestContext } from './recording/recorder.ts'
-import { type CommandResult, repeatResult } from './recording/repeated-command.ts'
+import { type CommandResult, newResult, repeatResult } from './recording/repeated-command.ts'
 
 /** What an engine works with. */
 export interface EngineParts extends EffectRunnerParts {
-  readonly createId: () => string
   readonly machines: readonly Machine[]
 }
 
@@ -134,29 +133,24 @@ export class Engine {
     createRequest: () => Promise<DecisionRequest>,
     about: RequestContext = {},
   ): Promise<CommandResult> {
-    const { store, createId } = this.#parts
-    const commandId = about.commandId ?? createId()
+    const { store } = this.#parts
+    const { commandId } = about
+    // Nobody can repeat a command without an id.
+    if (commandId === undefined)
+      return newResult(await this.#recorder.record(createRequest, { isCommand: true, about }))
     // The id is part of it, so no two commands share a digest, whoever they are about.
     const digest = store.digest('command', canonicalJson({ commandId, input }, { fractions: true }))
-    const isNew = about.commandId === undefined
-    const known = isNew ? undefined : await store.receipt(commandId)
+    const known = await store.receipt(commandId)
     if (known) return repeatResult(known, digest)
-    const receipt = { commandId, digest, isNew }
-    const recording = this.#recorder.record(createRequest, { about: { ...about, commandId }, receipt })
+    const receipt = { commandId, digest }
+    const recording = this.#recorder.record(createRequest, { isCommand: true, about, receipt })
     const appended = await recording.catch(async (error: unknown) => {
       // Another call with the same id may have been recorded first: its result counts.
-      const meanwhile = isNew ? undefined : await store.receipt(commandId).catch(() => undefined)
+      const meanwhile = await store.receipt(commandId).catch(() => undefined)
       if (meanwhile && error instanceof AverbaError) return { status: 'known', receipt: meanwhile } as const
       throw error
     })
-    if (appended.status === 'known') return repeatResult(appended.receipt, digest)
-    const effect = appended.events.find(event => event.effects?.length)
-    return {
-      position: appended.position,
-      effect: effect ? `${effect.id}/0` : '',
-      replayed: false,
-      events: appended.events,
-    }
+    return appended.status === 'known' ? repeatResult(appended.receipt, digest) : newResult(appended)
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import type { Store } from '../../store/store.ts'
-import type { Append, Appended, AskedReceipt, AttemptEnd, NewReceipt } from '../../store/writing/append.ts'
+import type { Append, Appended, AttemptEnd, NewReceipt } from '../../store/writing/append.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
@@ -63,7 +63,7 @@ export class Recorder {
    * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are in progress
    */
   async record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
-    const kind = options.receipt === undefined ? 'facts' : 'commands'
+    const kind = options.isCommand ? 'commands' : 'facts'
     const places = this.#semaphores[kind]
     const record = () => this.#record(createRequest, options)
     const work = options.isAnswer ? () => this.#writeRetry.retryUntilWritable(record) : record
@@ -75,7 +75,7 @@ export class Recorder {
   }
 
   async #record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
-    const isFact = options.receipt === undefined
+    const isFact = !options.isCommand
     let { settles } = options
     let reason = ''
     // A fact is true, so it is decided again until it is recorded. A command gives up after some tries.
@@ -96,9 +96,9 @@ export class Recorder {
 
   async #decide(
     request: DecisionRequest,
-    { about, receipt: requested, settles }: AttemptOptions,
+    { isCommand, about, receipt: requested, settles }: AttemptOptions,
   ): Promise<RecordedOrReceipt | AppendConflict> {
-    const isFact = requested === undefined
+    const isFact = !isCommand
     const decided = await this.#decisions.decide(request)
     const { refused, code: ownCode, streams, events } = decided
     if (refused !== undefined && isFact) throw new TypeError(`A fact cannot be refused: ${refused}`)
@@ -106,7 +106,13 @@ export class Recorder {
     if (refused !== undefined && ownCode !== undefined) throw refusalError(refused, ownCode)
     const code: NewReceipt['code'] = refused === undefined ? 'accepted' : 'refused'
     const receipt = requested && { ...requested, code, detail: refused ?? '' }
-    const { targets: _, preconditions = [], concerns, whenErased, ...consequences } = request
+    const {
+      targets: _,
+      preconditions = [],
+      concerns,
+      whenErased = isFact ? undefined : 'refuse',
+      ...consequences
+    } = request
     const appended = await this.#append(isFact, {
       at: toInstant(this.#clock.now()),
       // A refusal depends on these streams too: based on outdated ones, a wrong refusal would be stored.
@@ -154,14 +160,16 @@ function inFlightCount({ count, max }: Semaphore): InFlight['facts'] {
   return { count, max }
 }
 
-/** Who requests the recording, the receipt of a command, and the effect that ends. Without a receipt it is a fact. */
+/** Who requests the recording, the receipt of a command under an id, and the effect that ends. */
 export interface RecordOptions {
+  /** It may be refused. Without it, it is a fact. */
+  readonly isCommand?: true
   /** The sender keeps the fact and sends it again, so it may be refused. */
   readonly isKeptElsewhere?: boolean
   /** The result of a call, which no other place keeps: it waits while the store cannot be written. */
   readonly isAnswer?: boolean
   readonly about?: RequestContext
-  readonly receipt?: Pick<AskedReceipt, 'commandId' | 'digest' | 'isNew'>
+  readonly receipt?: Pick<NewReceipt, 'commandId' | 'digest'>
   readonly settles?: AttemptEnd
 }
 

@@ -13,6 +13,12 @@ export interface CommandResult {
   readonly isOfErased?: boolean
 }
 
+/** The result of a command that was recorded now. */
+export function newResult({ position, events }: Pick<CommandResult, 'position' | 'events'>): CommandResult {
+  const effect = events.find(event => event.effects?.length)
+  return { position, effect: effect ? `${effect.id}/0` : '', replayed: false, events }
+}
+
 /**
  * The result of a command that was recorded before under the same id.
  *

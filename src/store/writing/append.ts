@@ -40,7 +40,7 @@ export interface Append {
   readonly events: readonly NewEvent[]
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** The receipt to store, so that a repeated command gets the same answer. */
-  readonly receipt?: AskedReceipt
+  readonly receipt?: NewReceipt
   /** The stream that an append without events is about. */
   readonly concerns?: string
   /** The effect that the last event ends, and the attempt that ended it: see `canSettle`. */
@@ -54,10 +54,10 @@ export interface Append {
   /** The data to destroy. Its parts must exist, and nothing of an erased person may have been recorded meanwhile. */
   readonly destroys?: Destruction
   /**
-   * How to append a fact whose owner was erased: as a conflict, to be recorded again under another owner, or (by
-   * default) without parts and index entries. A command is always refused.
+   * How to append what has an erased owner: as a conflict, to be recorded again under another owner; not at all, as
+   * commands are; or (by default) without parts and index entries.
    */
-  readonly whenErased?: 'conflict' | 'withoutParts'
+  readonly whenErased?: 'conflict' | 'refuse'
 }
 
 /** How an attempt at an effect ended. `attempts` counts the attempts up to it. */
@@ -84,9 +84,6 @@ export interface NewReceipt {
   /** Why it was refused; empty when accepted. */
   readonly detail: string
 }
-
-/** The receipt of an append. With `isNew` its command id was just created, so it is not looked up. */
-export type AskedReceipt = NewReceipt & { readonly isNew?: boolean }
 
 /** A stored receipt. `effect` is the command's first effect; empty without one. */
 export interface Receipt extends NewReceipt {

@@ -153,7 +153,7 @@ interface AppendContext {
  */
 export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
   const { batch, cache } = context
-  if (input.receipt && !input.receipt.isNew) {
+  if (input.receipt) {
     const { commandId } = input.receipt
     const receipt = batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
     if (receipt) return { status: 'known', receipt }
@@ -178,7 +178,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
       if (owner.isErased === 1) isErased = true
     }
   }
-  if (isErased && input.receipt)
+  if (isErased && input.whenErased === 'refuse')
     throw new AverbaError('SUBJECT_ERASED', 'Cannot record the command: its data subject was erased')
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
   const { destroys } = input
@@ -276,9 +276,8 @@ function stageEvents(
   if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
   if (input.receipt) {
     const first = events.find(event => event.effects?.length)
-    const { isNew: _, ...receipt } = input.receipt
     batch.receipts.set(input.receipt.commandId, {
-      ...receipt,
+      ...input.receipt,
       effect: first ? `${first.id}/0` : '',
       position,
       stream: events.length > 0 ? '' : (input.concerns ?? input.streams.at(-1)?.stream ?? ''),

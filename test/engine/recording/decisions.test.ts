@@ -36,7 +36,7 @@ function recorderOf(store: Store, machine: Machine): Recorder {
 async function spend(recorder: Recorder | undefined, n: number, most = max) {
   const message = { type: 'budget.spend', data: { for: `v${n}`, max: most } }
   const receipt = { commandId: `c${n}`, digest: new Uint8Array([1]) }
-  await recorder?.record(async () => ({ targets: [{ stream, message }] }), { receipt })
+  await recorder?.record(async () => ({ targets: [{ stream, message }] }), { isCommand: true, receipt })
 }
 
 test('after a conflict, only the new events of the stream are read', async () => {

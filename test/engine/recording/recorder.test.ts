@@ -19,7 +19,10 @@ async function given() {
 test('commands in progress are limited wherever they wait, and do not block facts', async () => {
   const { recorder, held, nothing, statusesOf } = await given()
   const record = (n: number) =>
-    recorder.record(() => held.promise, { receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) } })
+    recorder.record(() => held.promise, {
+      isCommand: true,
+      receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) },
+    })
   const waiting = Array.from({ length: 10_000 }, (_, n) => record(n))
   await expect(record(10_000)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(recorder.inFlight.commands).toEqual({ count: 10_000, max: 10_000 })
@@ -48,7 +51,7 @@ test('facts in progress are limited: facts kept by their sender are refused, oth
   expect(recorder.inFlight.facts).toEqual({ count: 10_002, max: 10_000 })
   // Commands have a limit of their own.
   const receipt = { commandId: 'c', digest: new Uint8Array([1]) }
-  expect(await recorder.record(async () => nothing, { receipt })).toMatchObject({ status: 'appended' })
+  expect(await recorder.record(async () => nothing, { isCommand: true, receipt })).toMatchObject({ status: 'appended' })
   held.resolve(nothing)
   expect(await statusesOf([...waiting, ...beyond])).toEqual(new Set(['appended']))
   expect(order).toEqual(Array.from({ length: 10_002 }, (_, n) => n))

@@ -5,14 +5,13 @@ import { Engine } from '../../../src/engine/engine.ts'
 import type { Events } from '../../../src/index.ts'
 import { effectMachine } from '../../../src/machines/effect.ts'
 import { tokenMachine } from '../../../src/machines/token.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import type { Fetch } from '../../../src/vocabulary/fetch.ts'
 import { openStore } from '../../support/store.ts'
 
 test('a renewal that joins a lookup of the rejected token is still made', async () => {
   const clock = new VirtualClock()
-  const createId = createIds(clock, systemEntropy)
   const store = await openStore<Events>({ clock })
   let issued = 0
   const fetch: Fetch = async () => Response.json({ access_token: `t${++issued}`, expires_in: 3600 })
@@ -21,7 +20,6 @@ test('a renewal that joins a lookup of the rejected token is still made', async 
     store,
     clock,
     entropy: systemEntropy,
-    createId,
     machines: [effectMachine, tokenMachine],
   }
   const engine = new Engine({ ...parts, onTrouble: () => undefined })

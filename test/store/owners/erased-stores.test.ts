@@ -501,13 +501,7 @@ test('an append for an erased owner, or a late erasure, is rejected or stripped 
     events: [expect.not.objectContaining({ parts: expect.anything() })],
   })
   expect(await store.lookUp('k', 'x')).toBeUndefined()
-  const receipt = {
-    commandId: 'c1',
-    digest: store.digest('command', 'x'),
-    code: 'accepted',
-    detail: '',
-  } as const
-  await expect(store.append(about(erasedSubject, { receipt }))).rejects.toMatchObject({
+  await expect(store.append(about(erasedSubject, { whenErased: 'refuse' }))).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
   })
 
