@@ -22,7 +22,7 @@ import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-add
 import { parseInstant } from '../src/vocabulary/instant.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
 import { printable, printableText } from '../src/vocabulary/printable.ts'
-import { holdsCpf, isCnpj, isCpf, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
+import { holdsCpf, isCnpj, isCpf, maskCpfs, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
 import { cpuMs } from './support/cpu-ms.ts'
 
 const query = { cpf: '25774435016', id: 'a' } as Parameters<typeof consent.readConsent>[1]
@@ -92,6 +92,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   parseJson,
   parseRecords,
   holdsCpf,
+  maskCpfs,
   parseCpf,
   parseCnpj,
   readCnpj,

@@ -111,8 +111,8 @@ class ServiceOptions {
     "'environment'",
   )
   /**
-   * The largest answer, such as a list, in bytes: 4 MiB by default. A larger one is not read: the call waits, a paid
-   * one is in doubt, and `health` says so. Parsing holds up the process for tens of milliseconds a megabyte.
+   * The largest answer, such as a list, in bytes: 4 MiB by default. A larger one is not read: the call waits, and
+   * `health` says so; a paid one is in doubt. Parsing holds up the process for tens of milliseconds a megabyte.
    */
   readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */

@@ -47,7 +47,8 @@ export const englishRetained: Readonly<Record<string, string>> = {
 export const englishEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
   'subject.syncRequested': ({ controller }) => `Reading of the consents requested${ofController(controller)}`,
-  'subject.awarenessRequested': () => 'Reading of the awareness records requested',
+  'subject.awarenessRequested': ({ controller }) =>
+    `Reading of the awareness records requested${ofController(controller)}`,
   'subject.loginRequested': () => 'Login state requested',
   'subject.scheduled': ({ everyMs }) => `Consents to be read again every ${Math.round(everyMs / 60_000)} minutes`,
   'subject.unscheduled': () => 'Consents are no longer read periodically',

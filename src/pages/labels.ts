@@ -65,8 +65,8 @@ const labels = {
   epochsDestroyed: ['Nenhuma cópia abre desde', 'Backups can no longer be opened since'],
   held: ['O que se guarda', 'What is held'],
   heldNote: [
-    'Os dados pessoais ficam lacrados e não foram abertos para este relatório: mostra-se só a espécie e a data. Peça à organização os próprios dados, se os quiser.',
-    'Personal data is sealed and was not opened for this report: only its kind and date are shown. Ask the organisation for the data itself if you want it.',
+    'Os dados pessoais ficam lacrados: daqui constam a espécie e a data, e dos consentimentos a finalidade e o controlador. Peça à organização os próprios dados, se os quiser.',
+    'Personal data is sealed: its kind and date are shown, and of consents the purpose and the controller. Ask the organisation for the data itself if you want it.',
   ],
   kind: ['Espécie', 'Kind'],
   source: ['Quem forneceu', 'Given by'],

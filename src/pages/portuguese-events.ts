@@ -25,7 +25,8 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
   'subject.syncRequested': ({ controller }) => `Leitura dos consentimentos pedida${ofController(controller)}`,
-  'subject.awarenessRequested': () => 'Leitura das ciências de tratamento pedida',
+  'subject.awarenessRequested': ({ controller }) =>
+    `Leitura das ciências de tratamento pedida${ofController(controller)}`,
   'subject.loginRequested': () => 'Consulta da situação de login pedida',
   'subject.scheduled': ({ everyMs }) =>
     `Leitura periódica dos consentimentos a cada ${Math.round(everyMs / 60_000)} minutos`,

@@ -161,7 +161,7 @@ export interface SubjectReport {
   /** The organisation that answers to the person, by the option. */
   readonly organisation: { readonly name: string; readonly contact: string } | null
   readonly subject: string
-  /** Masked as `***.456.789-**`; null when the report was requested by ref, since then no sealed data is opened. */
+  /** Masked as `***.456.789-**`; null when the report was requested by ref, which opens no CPF. */
   readonly cpf: string | null
   /** How the person was enrolled. */
   readonly origin: string

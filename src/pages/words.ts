@@ -202,6 +202,8 @@ const sentences = {
   ],
   /** The heading before the retention rules of an organisation. */
   retentionRules: ['Prazos de eliminação', 'Destroyed after'],
+  /** Instead of a piece of data that cannot be opened. */
+  damagedPart: ['danificado: não pôde ser aberto', 'damaged: it could not be opened'],
   security: [
     'Dados pessoais cifrados (AES-256-GCM) com uma chave por pessoa, guardada sob um chaveiro à parte do banco. Registro só de acréscimos, com árvore de Merkle e checkpoints assinados.',
     'Personal data is encrypted (AES-256-GCM) with one key per person, and these keys with a keyring apart from the database. The log is append-only, with a Merkle tree and signed checkpoints.',

@@ -48,6 +48,15 @@ function containsCpf(text: string): boolean {
   return false
 }
 
+/** Masks each CPF in a text except its middle, but for one that is `own`. */
+export function maskCpfs(text: string, own?: string): string {
+  return text.replace(cpfPattern, (found, index: number) => {
+    const digits = found.replace(/\D/g, '')
+    if (!isCpf(digits) || digits === own || isInHex(text, index, found.length)) return found
+    return `***.${digits.slice(3, 6)}.${digits.slice(6, 9)}-**`
+  })
+}
+
 function isInHex(text: string, index: number, length: number): boolean {
   // Backwards, since a pattern that ends at the candidate would be tried from every character before it.
   const reversed = [...text.slice(Math.max(0, index - hexLengthMin), index)].reverse().join('')

@@ -41,7 +41,11 @@ export type ConsentEffects = {
     'consentRead',
     Summary & { readonly history: readonly ClearHistoryEntry[] }
   >
-  'consentService.listAwareness': ConsentEffect<'awarenessListed', Listing<ListRecord<AwarenessSummary>> & OfController>
+  'consentService.listAwareness': ConsentEffect<
+    'awarenessListed',
+    Listing<ListRecord<AwarenessSummary>> & OfController,
+    OfController
+  >
   'consentService.readAwareness': ConsentEffect<'awarenessRead', { record: string }, { record: string }>
   'consentService.readLogin': ConsentEffect<'loginRead', NonNullable<ReturnType<typeof readLogin>>>
   'consentService.readLoginAddress': ConsentEffect<'loginAddressRead', object>
@@ -132,8 +136,8 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   },
   'consentService.listAwareness': {
     effectClass: 'read',
-    write: (base, { cpf, controller }) => writeListing(base, 'ciencias', cpf, controller),
-    read: (text, { controller }) => consentFact('awarenessListed', limitedTo(controller, readAwarenessList(text))),
+    write: (base, { cpf, ...call }) => writeListing(base, 'ciencias', cpf, controllerOf(call)),
+    read: (text, call) => consentFact('awarenessListed', limitedTo(controllerOf(call), readAwarenessList(text))),
   },
   'consentService.readAwareness': {
     effectClass: 'read',
@@ -219,11 +223,16 @@ function controllerOf({ data, controller }: OfController & { readonly data: OfCo
   return data.controller ?? controller
 }
 
-function limitedTo<R extends object>(
+/** A record of a list that was limited to a controller is that controller's, even if the record does not say so. */
+function limitedTo<T extends { readonly controller: string | null }>(
   controller: string | undefined,
-  list: R | undefined,
-): (R & OfController) | undefined {
-  return list && { ...list, ...(controller !== undefined && { controller }) }
+  list: Listing<ListRecord<T>> | undefined,
+): (Listing<ListRecord<T>> & OfController) | undefined {
+  if (!list || controller === undefined) return list
+  const items = list.items.map(({ summary, ...item }) => ({
+    ...{ ...item, summary: { ...summary, controller: summary.controller ?? controller } },
+  }))
+  return { ...list, items, controller }
 }
 
 function consentFact<T extends string, R extends object>(

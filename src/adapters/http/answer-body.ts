@@ -53,10 +53,13 @@ export interface Listing<T> {
   readonly unreadable: readonly Json[]
 }
 
-/** A longer list is rejected. */
+/** More records hold up the process for too long. */
 const defaultItemsMax = 10_000
 
-/** Reads a list record by record: an unreadable or ambiguous one does not hide the others. `undefined` if no list. */
+/**
+ * Reads a list record by record: an unreadable or ambiguous one does not hide the others. `undefined` if no list.
+ * Throws `OversizedError` for too many records.
+ */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
@@ -64,7 +67,8 @@ export function readListing<S, T>(
   itemsMax = defaultItemsMax,
 ): Listing<T> | undefined {
   const { value, ambiguous } = parseRecords(text) ?? {}
-  if (!Array.isArray(value) || value.length > itemsMax) return undefined
+  if (!Array.isArray(value)) return undefined
+  if (value.length > itemsMax) throw new OversizedError(`the list has more than ${itemsMax} records`)
   const list: readonly Json[] = value
   const items: T[] = []
   const unreadable: Json[] = []

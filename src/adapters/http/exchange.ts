@@ -82,12 +82,16 @@ export async function sendRequest(
     return { status: 'answered', answer }
   } catch (error) {
     if (error instanceof AverbaError) throw error
-    if (error instanceof OversizedError) return { status: 'lost', reason: `ANSWER_TOO_LARGE: ${error.message}` }
+    if (error instanceof OversizedError) return { status: 'lost', reason: oversizedReason(error) }
     return {
       status: error instanceof UnsentError ? 'unsent' : 'lost',
       reason: describeConnectionError(error),
     }
   }
+}
+
+function oversizedReason({ message }: OversizedError): string {
+  return `ANSWER_TOO_LARGE: ${message}`
 }
 
 /** Throws for a request that cannot be built, such as one whose credential no header can carry. */
@@ -174,8 +178,13 @@ export function toOutcome<F extends Fact>(
   const { answer } = result
   const { status } = answer
   if (reader.isSuccess?.(status) ?? status === 200) {
-    const fact = reader.settled(answer.text)
-    return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
+    try {
+      const fact = reader.settled(answer.text)
+      return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
+    } catch (error) {
+      if (error instanceof OversizedError) return unknownOutcome(oversizedReason(error))
+      throw error
+    }
   }
   const { service } = reader
   const reason = `the ${serviceWords[service]} answered ${status}`

@@ -41,8 +41,11 @@ export interface AwarenessArea {
 export function createAwareness(context: ApiContext): AwarenessArea {
   const { commands, rows, store, subjects, views } = context
 
-  const readings = createSubjectReadings(context, 'subject.readAwareness', (subject, createRequest) =>
-    commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined),
+  const readings = createSubjectReadings(
+    context,
+    { type: 'subject.readAwareness', lists: row => row.awareness_lists },
+    ({ subject }, createRequest) =>
+      commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined),
   )
 
   const refresh = (subject: SubjectRef, ageMaxMs: number | undefined, cnpj?: string) =>

@@ -70,15 +70,21 @@ async function readLastSynced(
   until = lastPosition,
 ): Promise<ConsentHistory['synced']> {
   const since = events[0]?.position ?? lastPosition
-  const shown = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
+  const own = controllerIn(events)
   const covers = ({ isPartial, controller }: Recorded<'subject.synced'>['data']) =>
-    !isPartial && (controller === undefined || controller === shown?.data.controller)
+    !isPartial && (controller === undefined || controller === own)
   const lists = { stream: streamOf('subject', subject), types: ['subject.synced'], limit: 50 } as const
   for await (const synced of readEvents(store, { ...lists, after: until + 1, backward: true })) {
     if (synced.position <= since) break
     if (covers(synced.data)) return synced
   }
   return undefined
+}
+
+/** The last known controller of a consent. */
+export function controllerIn(events: readonly ConsentRecorded[]): string | null {
+  const shown = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
+  return shown?.data.controller ?? null
 }
 
 /** When the last reading of a consent was requested. */

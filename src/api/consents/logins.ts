@@ -36,7 +36,7 @@ export interface Logins {
 export function createLogins(context: ApiContext): Logins {
   const { commands, rows, store, subjects } = context
   const findRow = (subject: SubjectRef) => rows.find('logins', subject, streamOf('subject', subject))
-  const readings = createSubjectReadings(context, 'subject.readLogin', (subject, createRequest) =>
+  const readings = createSubjectReadings(context, { type: 'subject.readLogin' }, ({ subject }, createRequest) =>
     commands.send({ method: 'logins.state', subject }, createRequest, {}, () => findRow(subject)),
   )
   return {
@@ -45,7 +45,7 @@ export function createLogins(context: ApiContext): Logins {
       const subject = await subjects.find(selector)
       let row = await findRow(subject)
       if (!row || selector.ageMaxMs === undefined || !context.isFresh(row.read_at, selector.ageMaxMs))
-        row = valueOf(await readings.read(subject))
+        row = valueOf(await readings.read({ subject }))
       if (!row) throw new TypeError('A login state was read and its view has no row')
       const isOver = row.expires_at !== null && row.expires_at <= toInstant(context.clock.now())
       const autenticado = row.is_authenticated === 1 && !isOver

@@ -1,7 +1,7 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
-import type { SubjectRow } from '../../views/subjects.ts'
+import { lastListOf, type SubjectRow } from '../../views/subjects.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
@@ -40,8 +40,10 @@ export type ConsentReadings = ReturnType<typeof createConsentReadings>
  */
 export function createConsentReadings(context: ApiContext) {
   const { clock, commands, engine, store, subjects, views } = context
-  const { readOnce, refresh } = createSubjectReadings(context, 'subject.sync', (subject, createRequest, onAnswered) =>
-    sync({ subject }, {}, createRequest, onAnswered),
+  const { readOnce, refresh } = createSubjectReadings(
+    context,
+    { type: 'subject.sync', lists: row => row.consent_lists },
+    ({ subject }, createRequest, onAnswered) => sync({ subject }, {}, createRequest, onAnswered),
   )
 
   /** Reads the list, and then in full what it requires. */
@@ -57,7 +59,7 @@ export function createConsentReadings(context: ApiContext) {
     const controller = selector.cnpj !== undefined && { controller: parseCnpj(selector.cnpj) }
     return commands.send(
       { method: 'consents.sync', subject, ...controller },
-      createRequest ?? (async () => requestReading('subject.sync', subject, { ...controller })),
+      createRequest ?? (async () => requestReading('subject.sync', { subject, ...controller })),
       commandOptions,
       async ended => {
         onAnswered?.()
@@ -107,12 +109,19 @@ const subjectsMax = 10_000
 
 type ReadingType = 'subject.sync' | 'subject.readAwareness' | 'subject.readLogin'
 
-/** The request of a reading. `effects` are deferred ones that it replaces. */
+/** What is read: the records of a data subject, of all controllers or of one. */
+interface Wanted {
+  readonly subject: SubjectRef
+  readonly controller?: string | undefined
+}
+
+/** The request of a reading, which replaces deferred ones. */
 function requestReading(
   type: ReadingType,
-  subject: SubjectRef,
-  data: { readonly controller?: string; readonly effects?: readonly string[] },
+  { subject, controller }: Wanted,
+  effects: readonly string[] = [],
 ): DecisionRequest {
+  const data = { ...(controller !== undefined && { controller }), ...(effects.length > 0 && { effects }) }
   return { targets: [{ stream: streamOf('subject', subject), message: { type, data } }] }
 }
 
@@ -126,68 +135,67 @@ interface SharedReading<T> {
 }
 
 /**
- * Creates the readings of one kind, by data subject. Nobody comes back for the outcome of a deferred one: a new reading
- * replaces it, so that an outage does not collect one per question. The oldest stays: it is parked when the outage
- * lasts.
+ * Creates the readings of one kind, by data subject and controller. Nobody comes back for the outcome of a deferred
+ * one: a new reading replaces it, so that an outage does not collect one per question. The oldest stays: it is parked
+ * when the outage lasts.
  *
  * @param send requests a reading; after `onAnswered`, the next one may begin while this one finishes
  */
 export function createSubjectReadings<T>(
   context: ApiContext,
-  type: ReadingType,
-  send: (
-    subject: SubjectRef,
-    createRequest: () => Promise<DecisionRequest>,
-    onAnswered: () => void,
-  ) => Promise<Outcome<T>>,
+  { type, lists = () => '{}' }: { readonly type: ReadingType; readonly lists?: (row: SubjectRow) => string },
+  send: (wanted: Wanted, createRequest: () => Promise<DecisionRequest>, onAnswered: () => void) => Promise<Outcome<T>>,
 ) {
   const { clock, isFresh, options, rows, store } = context
-  const deferred = new GenerationalCache<SubjectRef, readonly string[]>(subjectsMax)
-  const underWay = new Map<SubjectRef, SharedReading<T>>()
+  const deferred = new GenerationalCache<string, readonly string[]>(subjectsMax)
+  const underWay = new Map<string, SharedReading<T>>()
+  const keyOf = ({ subject, controller = '' }: Wanted) => `${subject} ${controller}`
 
   /** Reads now. */
-  async function read(subject: SubjectRef, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
+  async function read(wanted: Wanted, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
     context.require('consentService')
-    const createRequest = async () => {
-      const effects = await findReplaced(subject)
-      return requestReading(type, subject, effects.length > 0 ? { effects } : {})
-    }
-    const outcome = await send(subject, createRequest, onAnswered)
-    if (outcome.status === 'deferred') deferred.set(subject, [...(deferred.get(subject) ?? []), outcome.effect])
+    const key = keyOf(wanted)
+    const createRequest = async () => requestReading(type, wanted, await findReplaced(key))
+    const outcome = await send(wanted, createRequest, onAnswered)
+    if (outcome.status === 'deferred') deferred.set(key, [...(deferred.get(key) ?? []), outcome.effect])
     return outcome
   }
 
   /** Finds the deferred readings that a new one replaces: all but the oldest. */
-  async function findReplaced(subject: SubjectRef): Promise<readonly string[]> {
-    const remembered = deferred.get(subject) ?? []
+  async function findReplaced(key: string): Promise<readonly string[]> {
+    const remembered = deferred.get(key) ?? []
     const known = await Promise.all(remembered.map(id => store.effect(id)))
     const left = remembered.filter((_, n) => known[n]?.state === 'deferred')
-    if (remembered.length > 0) deferred.set(subject, left)
+    if (remembered.length > 0) deferred.set(key, left)
     return left.slice(1)
   }
 
   /**
-   * Reads again. A caller shares the reading under way if that began recently enough, else the next one: an answer on
-   * its way does not show what happened after its request.
+   * Reads again what covers the records of a controller. A caller shares the reading under way if that began recently
+   * enough, else the next one: an answer on its way does not show what happened after its request.
    */
-  function readOnce(subject: SubjectRef, ageMaxMs: number): Promise<Outcome<T>> {
-    const running = underWay.get(subject)
-    if (!running) return startReading(subject)
+  function readOnce(subject: SubjectRef, ageMaxMs: number, controller?: string): Promise<Outcome<T>> {
+    // A host that reads for one controller only never asks for all.
+    const limit = options.consentService?.cnpj
+    const wanted = { subject, controller: limit === undefined ? undefined : (controller ?? limit) }
+    const running = underWay.get(keyOf(wanted))
+    if (!running) return startReading(wanted)
     if (clock.now() - running.beganAt <= ageMaxMs) return running.ended
-    running.next ??= running.answered.then(() => startReading(subject))
+    running.next ??= running.answered.then(() => startReading(wanted))
     return running.next
   }
 
-  function startReading(subject: SubjectRef): Promise<Outcome<T>> {
+  function startReading(wanted: Wanted): Promise<Outcome<T>> {
+    const key = keyOf(wanted)
     const { promise: answered, resolve } = Promise.withResolvers<void>()
     const onAnswered = () => {
-      if (underWay.get(subject) === reading) underWay.delete(subject)
+      if (underWay.get(key) === reading) underWay.delete(key)
       resolve()
     }
     const beganAt = clock.now()
-    const ended = read(subject, onAnswered).finally(onAnswered)
+    const ended = read(wanted, onAnswered).finally(onAnswered)
     const reading: SharedReading<T> = { beganAt, answered, ended, next: undefined }
-    underWay.set(subject, reading)
+    underWay.set(key, reading)
     return ended
   }
 
@@ -203,21 +211,12 @@ export function createSubjectReadings<T>(
   ): Promise<ReadAt> {
     const find = async (): Promise<ReadAt> => {
       const row = await rows.find('subjects', subject, streamOf('subject', subject))
-      return controller => (row ? lastListOf(row, controller) : null)
+      return controller => (row ? lastListOf(lists(row), controller) : null)
     }
     const last = await find()
     if (isFresh(last(cnpj ?? null), ageMaxMs)) return last
-    valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs))
+    valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs, cnpj))
     return find()
-  }
-
-  /** When the latest list that covers a controller's records was requested. */
-  function lastListOf(row: SubjectRow, controller: string | null): Instant | null {
-    const [limit, last, lastOfAll] =
-      type === 'subject.readAwareness'
-        ? [row.awareness_controller, row.awareness_read_at, row.all_awareness_read_at]
-        : [row.synced_controller, row.synced_at, row.all_synced_at]
-    return limit === null || limit === controller ? last : lastOfAll
   }
 
   return { read, readOnce, refresh }

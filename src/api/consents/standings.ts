@@ -12,6 +12,7 @@ import type { Recorded } from '../events.ts'
 import type { RecordSelector, SubjectRef } from '../subject-directory.ts'
 import {
   type ConsentHistory,
+  controllerIn,
   nowAfter,
   readAtOf,
   readConsentHistory,
@@ -101,9 +102,11 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
       return { history, askedAt, hasFailed: false }
     if (!context.options.consentService) return { history, askedAt, hasFailed: true }
     let isRead = false
-    const reading = readings.readOnce(subject, ageMaxMs).then(({ status }) => {
-      isRead = status === 'settled'
-    })
+    const reading = readings
+      .readOnce(subject, ageMaxMs, controllerIn(history.events) ?? undefined)
+      .then(({ status }) => {
+        isRead = status === 'settled'
+      })
     await commands.wait(() => reading, ask)
     return { history: await readConsentHistory(store, subject, id), askedAt, hasFailed: !isRead }
   }

@@ -7,12 +7,12 @@ import { type InclusionProof, proveInclusion } from '../../store/checkpoints/pro
 import type { Store } from '../../store/store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { parseCpf } from '../../vocabulary/tax-numbers.ts'
+import { maskCpfs, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkNotFuture, resolveKnownAt } from '../as-of.ts'
 import { type ConsentHistory, readConsentHistory, type Standing, standingAt } from '../consents/consent-events.ts'
 import type { RecordSelector } from '../subject-directory.ts'
-import { maskCpf, readReportedLog, toEntry } from './subject-report.ts'
+import { readReportedLog, toEntry } from './subject-report.ts'
 
 const portionEvents = 50
 
@@ -63,7 +63,7 @@ export async function proveConsent(
     language,
     log,
     subject,
-    cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
+    cpf: 'cpf' in selector ? maskCpfs(parseCpf(selector.cpf)) : null,
     consent: appeared.stream,
     controller: described?.data.controller ?? null,
     at,

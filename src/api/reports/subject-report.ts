@@ -20,9 +20,10 @@ import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-sea
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
+import { isDamage } from '../../vocabulary/errors.ts'
 import type { Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { cpfAddress, effectStream, streamOf } from '../../vocabulary/names.ts'
-import { isCpf, parseCpf } from '../../vocabulary/tax-numbers.ts'
+import { maskCpfs, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
@@ -47,7 +48,12 @@ export async function gatherSubjectReport(
   const { streams, until } = await findStreamsNaming(store.reader, subject)
   const own = await readOwnStreams(store, subject, streams, until)
   const calls = await readCalls(store, own.streams, until)
-  const attempts = await readStreams(store, calls.map(effectStream), until)
+  const ownStreams = new Set(own.streams)
+  const attempts = await readStreams(
+    store,
+    calls.map(effectStream).filter(stream => !ownStreams.has(stream)),
+    until,
+  )
   const retained = await readRetentionEvents(store, subject, own.events, until)
   const events = [...own.events, ...attempts, ...retained].sort((one, other) => one.position - other.position)
   const enrolled = events.find(event => event.type === 'subject.enrolled')
@@ -59,7 +65,7 @@ export async function gatherSubjectReport(
     log: await readReportedLog(store, until),
     organisation: options.organisation ?? null,
     subject,
-    cpf: 'cpf' in selector ? maskCpf(parseCpf(selector.cpf)) : null,
+    cpf: 'cpf' in selector ? maskCpfs(parseCpf(selector.cpf)) : null,
     origin: words.origins[origin] ?? origin,
     enrolledAt: enrolled?.at ?? '',
     erasure: isErased ? await readErasure(store, subject) : null,
@@ -85,11 +91,6 @@ export async function writeReport<R>(
   const { format, language } = checkPageOptions(page)
   const report = await gather(language)
   return format === 'html' ? writePage(report) : `${JSON.stringify(report, null, 2)}\n`
-}
-
-/** Masks a CPF except its middle. */
-export function maskCpf(cpf: string): string {
-  return `***.${cpf.slice(3, 6)}.${cpf.slice(6, 9)}-**`
 }
 
 /** Identifies the log and the last position that was read. */
@@ -205,14 +206,26 @@ async function openParts(
   for (let i = 0; i < addresses.length; i += revealedMax)
     await reveal({ parts: addresses.slice(i, i + revealedMax), owners })
   const opened: OpenedPiece[] = []
-  const ownCpf = await store.open(cpfAddress(subject))
+  const own = String(await store.open(cpfAddress(subject)))
   for (const { event, name, kind } of held) {
-    const value = name === 'body' ? await openBody(store, event) : await store.open(`${event.id}/${name}`)
     const { position, at } = event
+    const value = await unlessDamaged(
+      name === 'body' ? openBody(store, event) : store.open(`${event.id}/${name}`),
+      words.damagedPart,
+    )
     if (value === undefined) continue
-    opened.push({ kind, label: describeKind(kind, words), position, at, value: maskOthers(value, ownCpf) })
+    opened.push({ kind, label: describeKind(kind, words), position, at, value: maskOthers(value, own) })
+    await yieldToEventLoop()
   }
   return opened
+}
+
+/** A damaged part hides no other one. */
+async function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
+  return opening.catch((error: unknown) => {
+    if (isDamage(error)) return instead
+    throw error
+  })
 }
 
 async function openBody(store: LogStore, { id }: Recorded): Promise<Json | undefined> {
@@ -221,11 +234,13 @@ async function openBody(store: LogStore, { id }: Recorded): Promise<Json | undef
 }
 
 /** Masks the CPFs of other people, such as the one who answers for data protection at a controller. */
-function maskOthers(value: Json, ownCpf: Json | undefined): Json {
-  if (typeof value === 'string') return isCpf(value) && value !== ownCpf ? maskCpf(value) : value
+function maskOthers(value: Json, own: string): Json {
+  if (typeof value === 'string') return maskCpfs(value, own)
+  if (typeof value === 'number') return maskCpfs(String(value), own) === String(value) ? value : maskCpfs(String(value))
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map(each => maskOthers(each, ownCpf))
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, maskOthers(each, ownCpf)]))
+  if (Array.isArray(value)) return value.map(each => maskOthers(each, own))
+  const members = Object.entries(value).map(([name, each]) => [maskCpfs(name, own), maskOthers(each, own)])
+  return Object.fromEntries(members)
 }
 
 function countHeldKinds(parts: readonly OwnPart[], words: LanguageWords): HeldKind[] {
@@ -311,7 +326,8 @@ async function reportConsents(store: LogStore, events: readonly Recorded[]): Pro
     events.filter(event => event.type === type && event.stream === stream).length
   const reported: ReportedConsent[] = []
   for (const [stream, row] of foldRows(consents, events)) {
-    const detail = row.detail === null ? undefined : await openAs(store, 'consent', row.detail)
+    const opening = row.detail === null ? undefined : openAs(store, 'consent', row.detail)
+    const detail = opening && (await unlessDamaged(opening, undefined))
     reported.push({
       consent: stream,
       controller: row.controller,
@@ -328,9 +344,9 @@ async function reportConsents(store: LogStore, events: readonly Recorded[]): Pro
   return reported
 }
 
-/** The service's own texts may have any form. */
+/** The service's own texts may have any form. The name of a company may hold the CPF of its owner. */
 function textOrNull(text: unknown): string | null {
-  return typeof text === 'string' ? text : null
+  return typeof text === 'string' ? maskCpfs(text) : null
 }
 
 /** The uses of data in the events, allowed and refused, in order. */

@@ -84,8 +84,8 @@ export interface SyncAgain {
 export type SubjectEvent =
   /** The first event: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>
-  | Event<'subject.syncRequested', ListOf>
-  | Event<'subject.awarenessRequested' | 'subject.loginRequested', unknown>
+  | Event<'subject.syncRequested' | 'subject.awarenessRequested', ListOf>
+  | Event<'subject.loginRequested', unknown>
   | Event<'subject.scheduled', { everyMs: number }>
   | Event<'subject.unscheduled', unknown>
   | Event<'subject.synced', SyncSummary>
@@ -123,8 +123,8 @@ export type SubjectEvent =
 export type SubjectMessage =
   | Message<'subject.enrol', { subject: string; origin: SubjectOrigin }>
   /** `effects`: deferred readings of the same kind, which this one replaces. */
-  | Message<'subject.sync', { effects?: readonly string[] } & ListOf>
-  | Message<'subject.readAwareness' | 'subject.readLogin', { effects?: readonly string[] }>
+  | Message<'subject.sync' | 'subject.readAwareness', { effects?: readonly string[] } & ListOf>
+  | Message<'subject.readLogin', { effects?: readonly string[] }>
   /** Has the part `id`: the service's id of the record. */
   | Message<'subject.readAwarenessDetail', { record: string }>
   | Message<'subject.readLoginAddress', { hasRedirect: boolean }>

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest'
 import type { ConsentimentoDetalhado } from '../../../src/adapters/consent/wire.ts'
 import { AverbaError, type Recorded, type SubjectRef, type SubjectReport, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
 
 const golden = (name: string) => join(import.meta.dirname, 'golden', name)
@@ -136,6 +139,60 @@ test('the page names organisation, purposes and controllers, and folds the techn
   expect(shown).not.toContain('UTC</')
   expect(shown).not.toContain(subject)
   expect(shown).not.toMatch(/consent-\w{26}/)
+})
+
+test('CPFs of other people are masked in any form and place, revealed or not', async () => {
+  const { world, subject, which } = await givenConsent('ATIVO', async (request, forward) => {
+    const answer = await forward(request)
+    if (!isDetail(request)) return answer
+    const record = (await answer.json()) as ConsentimentoDetalhado // The service sends a record.
+    const usuario = { ...record.usuario, nome: 'JOSE DA SILVA 11144477735', contato: 'Maria, 111.444.777-35' }
+    const finalidade = { ...record.finalidade, rotulo: 'Compras de 111.444.777-35' }
+    return Response.json({ ...record, usuario, finalidade, '11144477735': 11144477735 })
+  })
+  const { averba, samples } = world
+  await averba.consents.get(which)
+  const reveal = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'LGPD art. 18 II' } as const
+  const shown = await averba.subjects.report({ subject })
+  const revealed = await averba.subjects.report({ subject }, { reveal })
+  for (const text of [shown, revealed]) expect(text).not.toMatch(/111\.?444\.?777-?35/)
+  expect(shown).toContain('"controllerName": "JOSE DA SILVA ***.444.777-**"')
+  expect(shown).toContain('"purpose": "Compras de ***.444.777-**"')
+  expect(revealed).toContain('"***.444.777-**": "***.444.777-**"')
+  expect(revealed).toContain(samples.cpf)
+})
+
+test('a damaged part hides neither the report nor the other data', async () => {
+  const store = temporaryStore()
+  const { world, subject } = await createReportedWorld(store)
+  const [detail] = await world.averba.views
+    .selectFrom('consents')
+    .select('detail')
+    .where('detail', 'is not', null)
+    .execute()
+  await world.averba.close()
+  useDatabase(store, database => {
+    const [, version] = (detail?.detail ?? '').split('/')
+    const damage = `update part set sealed = zeroblob(length(sealed)) where name = 'detail' and position =
+      (select position from event where type = 'consent.described' and version = ? limit 1)`
+    expect(database.prepare(damage).run(version).changes).toBe(1)
+  })
+  const averba = await world.restart()
+  const reveal = { actor: { kind: 'person', ref: 'atendente-7' }, purpose: 'LGPD art. 18 II' } as const
+  const report = JSON.parse(await averba.subjects.report({ subject }, { language: 'en', reveal })) as SubjectReport
+  expect(report.data?.map(({ value }) => value)).toContain('damaged: it could not be opened')
+  expect(report.data).toHaveLength(report.held.reduce((sum, each) => sum + each.held, 0))
+})
+
+test('an answer to a call that was not understood is in the timeline once', async () => {
+  const { world, subject } = await givenConsent('ATIVO')
+  const html = { kind: 'gateway', service: 'consentService', status: 404, times: 1 } as const
+  world.faults.add(html)
+  await world.averba.consents.sync({ subject })
+  const { timeline } = JSON.parse(await world.averba.subjects.report({ subject })) as SubjectReport
+  const positions = timeline.map(({ position }) => position)
+  expect(timeline.map(({ type }) => type)).toContain('effect.deferred')
+  expect(new Set(positions).size).toBe(positions.length)
 })
 
 test('an unknown subject and an unknown form are refused', async () => {

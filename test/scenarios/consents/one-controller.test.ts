@@ -11,6 +11,8 @@ const otherCnpj = '00000000000191'
 async function given(option: { cnpj?: string } = {}) {
   const queries: string[] = []
   const lacking = new Set<string>()
+  /** What the service shows as controller, if not the controller. */
+  const shown: { controller?: null } = {}
   const consentService = { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' }, ...option }
   const world = await openWorld({
     averba: { consentService },
@@ -19,7 +21,8 @@ async function given(option: { cnpj?: string } = {}) {
       if (!isList(request)) return answer
       queries.push(new URL(request.url).search)
       const records = (await answer.json()) as { id: string }[] // The service lists records.
-      return Response.json(records.filter(({ id }) => !lacking.has(id)))
+      const listed = records.filter(({ id }) => !lacking.has(id))
+      return Response.json(listed.map(each => ('controller' in shown ? { ...each, cnpjUsuario: null } : each)))
     },
   })
   const { averba, clock, samples } = world
@@ -39,7 +42,7 @@ async function given(option: { cnpj?: string } = {}) {
   await sync()
   await clock.advance(hourMs)
   queries.length = 0
-  return { averba, clock, cnpj, cpf, ids, lacking, queries, subject, sync, use, world }
+  return { averba, clock, cnpj, cpf, ids, lacking, queries, shown, subject, sync, use, world }
 }
 
 test('a list of one controller says nothing of the others', async () => {
@@ -85,6 +88,44 @@ test('a host of one controller sends its CNPJ with every list, on a schedule and
   await sync(otherCnpj)
   expect(await use(ids.theirs)).toBe('active')
   expect(queries.slice(2)).toEqual([`?cnpj=${otherCnpj}`])
+})
+
+test('a record of such a list is of that controller, even if the service does not say so', async () => {
+  const { cnpj, ids, lacking, shown, sync, use, queries } = await given({ cnpj: '12ABC34501DE35' })
+  shown.controller = null
+  await sync()
+  expect(await use(ids.ours, minuteMs)).toBe('active')
+  expect(queries).toEqual([`?cnpj=${cnpj}`])
+  lacking.add(ids.ours)
+  await sync()
+  expect(await use(ids.ours)).toBe('vanished')
+})
+
+test('a host of one controller that asks for another one reads that one', async () => {
+  const { averba, clock, cpf, ids, queries, subject, sync, use, world } = await given({ cnpj: '12ABC34501DE35' })
+  await sync(otherCnpj)
+  await clock.advance(hourMs)
+  queries.length = 0
+  expect(await averba.consents.list({ subject, cnpj: otherCnpj, ageMaxMs: minuteMs })).toHaveLength(1)
+  await clock.advance(2 * minuteMs)
+  expect(await use(ids.theirs, minuteMs)).toBe('active')
+  expect(queries).toEqual([`?cnpj=${otherCnpj}`, `?cnpj=${otherCnpj}`])
+  world.consentService.addAwareness({ cpf, cnpj: otherCnpj })
+  expect(await averba.awareness.list({ subject, cnpj: otherCnpj, ageMaxMs: 0 })).toHaveLength(1)
+})
+
+test('a later list of another controller makes nothing older, and ends no delay of the schedule', async () => {
+  const { averba, clock, cnpj, subject, sync } = await given({ cnpj: '12ABC34501DE35' })
+  await averba.consents.schedule({ subject }, { syncEveryMs: hourMs })
+  await clock.finish(averba.settle())
+  const [before] = await averba.consents.list({ subject, cnpj })
+  const isFresh = async () => (await averba.health()).checks.find(({ name }) => name === 'consents')?.ok
+  await clock.advance(2.9 * hourMs)
+  await sync(otherCnpj)
+  expect(await averba.consents.list({ subject, cnpj })).toEqual([before])
+  expect(await isFresh()).toBe(true)
+  await clock.advance(0.2 * hourMs)
+  expect(await isFresh()).toBe(false)
 })
 
 describe('a CNPJ that is none is refused without a request', () => {

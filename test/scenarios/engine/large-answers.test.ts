@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
+import { foreignAdvice } from '../../../src/vocabulary/foreign-answer.ts'
 import { openWorld } from '../../support/world.ts'
 
 const certificate = { cert: '', key: '' }
@@ -17,7 +18,7 @@ test('a list above answerBytesMax waits and is told', async () => {
   const reason = 'ANSWER_TOO_LARGE: the answer is larger than allowed'
   for (let i = 0; i < 2; i++)
     expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason })
-  const advice = 'raise its answerBytesMax, or portal.failuresBytesMax, or ask who answers there'
+  const advice = foreignAdvice.ANSWER_TOO_LARGE
   expect((await world.averba.health()).checks).toContainEqual({
     name: 'effects',
     ok: false,

@@ -52,7 +52,10 @@ test('an unreadable reading is postponed, and nothing of it is recorded', async 
       return answer()
     })
     expect(status, name).toBe('deferred')
-    expect(await world.averba.effects.get(effect), name).toMatchObject({ state: 'deferred' })
+    const reason = name.match(/large|ten thousand/) ? /^ANSWER_TOO_LARGE: / : /^the answer cannot be read/
+    expect(await world.averba.effects.get(effect), name).toMatchObject({
+      ...{ state: 'deferred', reason: expect.stringMatching(reason) },
+    })
   }
   expect(answers).toEqual(new Map())
   expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
