@@ -73,16 +73,16 @@ export function consentContract(open: Open): void {
   describe('the consent service', () => {
     test('the seven operations answer JSON at their paths below /consentimento/v1', async () => {
       const { at, send, consentService } = await open()
-      const consent = consentService.addConsent({ cpf: own })
-      const record = consentService.addAwareness({ cpf: own })
+      const consent = consentService.addConsent({ cpf, cnpj })
+      const record = consentService.addAwareness({ cpf, cnpj })
       const paths = [
-        `PUT consentimentos/${own}/${consent}/status/ATIVO`,
-        `GET consentimentos/${own}`,
-        `GET consentimentos/${own}/${consent}`,
-        `GET ciencias/${own}`,
-        `GET ciencias/${own}/${record}`,
-        `GET autenticacao/${own}`,
-        `GET autenticacao/${own}/url`,
+        `PUT consentimentos/${cpf}/${consent}/status/ATIVO`,
+        `GET consentimentos/${cpf}?cnpj=${cnpj}`,
+        `GET consentimentos/${cpf}/${consent}`,
+        `GET ciencias/${cpf}?cnpj=${cnpj}`,
+        `GET ciencias/${cpf}/${record}`,
+        `GET autenticacao/${cpf}`,
+        `GET autenticacao/${cpf}/url?redirectUrl=https://app.exemplo.br/volta`,
       ]
       for (const each of paths) {
         const [method = '', path = ''] = each.split(' ')
@@ -309,6 +309,13 @@ export function consentContract(open: Open): void {
       expect(outside).toBe(12)
     })
 
+    test('by policy a move outside the table is a 409', async () => {
+      const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'conflict' } })
+      const id = consentService.addConsent({ cpf: own, status: 'NEGADO' })
+      await expectProblem(await send(writeChangeStatus(at.consentService, own, id, 'ATIVO')), 409)
+      expect(consentService.statusOf(own, id)).toBe('NEGADO')
+    })
+
     test('by policy a move outside the table is accepted', async () => {
       const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'accept' } })
       for (const from of statusSchema.options) {
@@ -498,13 +505,16 @@ export function consentContract(open: Open): void {
     })
 
     test('a fault inside the service is a 500', async () => {
-      const { at, send, consentService } = await open()
+      const { at, send, consentService, faults } = await open()
       const id = consentService.addConsent({ cpf: own })
       // The service cannot write an unknown status, or an instant that no date can represent.
       consentService.change(own, id, 'SUSPENSO' as never)
       consentService.logIn(own, Number.POSITIVE_INFINITY)
       await expectProblem(await send(writeReading(at.consentService, 'consentimentos', own)), 500)
       await expectProblem(await send(writeReading(at.consentService, 'autenticacao', own)), 500)
+      faults.add({ kind: 'status', service: 'consentService', status: 500 })
+      for (const [operation, request] of operations(at.consentService, own, id))
+        expect((await send(request)).status, operation).toBe(500)
     })
 
     test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {

@@ -17,7 +17,7 @@ import type { ServiceName } from '../../src/vocabulary/names.ts'
 import { Watch } from '../openapi/watch.ts'
 
 /** The four services behind sockets. */
-export interface OpenedServices extends Pick<Simulators, ServiceName> {
+export interface OpenedServices extends Pick<Simulators, ServiceName | 'faults'> {
   readonly clock: VirtualClock
   /** The address of each service; for the token service the full URL. */
   readonly at: Readonly<Record<ServiceName, string>>
@@ -61,7 +61,7 @@ function watched(open: (policies?: Policies) => Promise<OpenedServices>): Open {
 export const openOverTls: Open = watched(async (policies = {}) => {
   const clock = new VirtualClock()
   const services = await startServices({ clock, entropy: seededEntropy(1), policies })
-  const { ca, client, options, consentService, tokenService, validationService, portal } = services
+  const { ca, client, options, consentService, tokenService, validationService, portal, faults } = services
   const socket = openSocket({ clock: systemClock, ca, certificate: client })
   const anonymous = openSocket({ clock: systemClock, ca })
   const servers: { close(): Promise<void> }[] = []
@@ -70,7 +70,7 @@ export const openOverTls: Open = watched(async (policies = {}) => {
     await Promise.all([services.close(), ...servers.map(each => each.close())])
   })
   return {
-    ...{ clock, consentService, tokenService, validationService, portal },
+    ...{ clock, consentService, tokenService, validationService, portal, faults },
     at: {
       consentService: options.consentService.baseUrl,
       tokenService: options.tokenService.url,

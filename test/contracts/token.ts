@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readToken, writeRequestToken } from '../../src/adapters/token/protocol.ts'
 import { tokenResponseSchema } from '../../src/adapters/token/wire.ts'
+import type { TokenPolicies } from '../../src/simulation/services/policies.ts'
 import { consumerKey, consumerSecret, exact, type Open, secondMs } from './opened-services.ts'
 
 const hourMs = 3_600 * secondMs
@@ -8,8 +9,8 @@ const hourMs = 3_600 * secondMs
 /** Document 2, section 4.1 and related parts, line by line, in process or over TLS. */
 export function tokenContract(open: Open): void {
   describe('the token service', () => {
-    const given = async () => {
-      const opened = await open()
+    const given = async (policies: TokenPolicies = {}) => {
+      const opened = await open({ tokenService: policies })
       const { at, send } = opened
       const ask = (key: string = consumerKey, secret: string = consumerSecret) =>
         send(writeRequestToken(at.tokenService, key, secret))
@@ -93,6 +94,19 @@ export function tokenContract(open: Open): void {
         const response = await send(new Request(at.tokenService, { method: 'POST', headers, body }))
         expect(response.status).toBe(400)
       }
+    })
+
+    test('by policy an error is written in XML', async () => {
+      const { at, send } = await given({ errors: 'xml' })
+      const { headers } = writeRequestToken(at.tokenService, consumerKey, consumerSecret)
+      const statuses: number[] = []
+      for (const change of [{}, { authorization: 'Basic x' }, { 'content-type': 'text/plain' }]) {
+        const init = { method: 'POST', headers: { ...Object.fromEntries(headers), ...change }, body: 'x=y' }
+        const response = await send(new Request(at.tokenService, init))
+        expect(response.headers.get('content-type')).toBe('application/xml')
+        statuses.push(response.status)
+      }
+      expect(statuses).toEqual([400, 401, 415])
     })
 
     test('while a token is valid the same one is returned, with its remaining lifetime', async () => {
