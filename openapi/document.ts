@@ -8,13 +8,18 @@ interface Marked {
 /** A schema of JSON Schema 2020-12. */
 export type Schema = { readonly [keyword: string]: unknown }
 
+/** What is given an example, once the contract suite has run. */
+interface Exemplified {
+  example?: unknown
+}
+
 /** A body of one media type. */
-export interface MediaType extends Marked {
+export interface MediaType extends Marked, Exemplified {
   readonly schema: Schema
 }
 
 /** A parameter of a request. */
-export interface Parameter extends Marked {
+export interface Parameter extends Marked, Exemplified {
   readonly name: string
   readonly in: 'path' | 'query' | 'header'
   readonly description: string

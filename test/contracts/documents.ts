@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { documents } from '../../openapi/documents.ts'
 import { operations } from '../openapi/described.ts'
 import type { Open } from './opened-services.ts'
 
@@ -27,5 +28,12 @@ export function documentsContract({ watch }: Open): void {
       )
       expect(named.filter(each => !watch.answers.has(each))).toEqual([])
     })
+
+    test.each(Object.entries(documents))(
+      '%s has the first exchanges of the suite as its examples',
+      async (name, document) => {
+        await expect(watch.examples.write(document)).toMatchFileSnapshot(`../../docs/openapi/${name}`)
+      },
+    )
   })
 }

@@ -95,6 +95,59 @@ export function portalContract(open: Open): void {
       expect(readSubscribed(text)).toBe(answered.id)
     })
 
+    test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
+      const { at, send, clock, portal, remove, id } = await givenReceiver()
+      const ask = async () => {
+        const response = await send(writeList(at.portal, portalHeaders))
+        const text = await response.clone().text()
+        const [only] = await exact(list, response)
+        return { only, read: readList(text)?.items[0] }
+      }
+      const fresh = {
+        id,
+        ...wanted,
+        dataRegistro: '20-11-2026 09:00:00',
+        dataExclusao: null,
+        motivoExclusao: null,
+        dataUltimoSucesso: null,
+      }
+      expect((await ask()).only).toEqual(fresh)
+      await clock.advance(secondMs)
+      await portal.notify(notice)
+      await clock.advance(secondMs)
+      await remove(id)
+      const { only, read } = await ask()
+      const dataUltimoSucesso = '20-11-2026 09:00:01'
+      expect(only).toEqual({ ...fresh, dataUltimoSucesso, dataExclusao: '20-11-2026 09:00:02' })
+      expect(read).toEqual({
+        remoteId: id,
+        evento,
+        endpoint,
+        secrets: { chaveSecreta: wanted.chaveSecreta, chaveAutenticacao: wanted.chaveAutenticacao },
+        isDeleted: true,
+        registeredAt: '2026-11-20T12:00:00.000Z',
+        deletedAt: '2026-11-20T12:00:02.000Z',
+        reason: null,
+        lastSuccessAt: '2026-11-20T12:00:01.000Z',
+      })
+    })
+
+    test('Change answers id, evento and endpoint, and no secrets', async () => {
+      const { at, send, subscribe, listed } = await given()
+      const id = await subscribe()
+      const next = {
+        evento: 'outro',
+        endpoint: `${endpoint}/2`,
+        chaveSecreta: 'nova',
+        chaveAutenticacao: 'x',
+      }
+      const response = await send(writeChange(at.portal, portalHeaders, id, next))
+      expect(response.status).toBe(200)
+      expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
+      expect(await response.json()).toEqual({ id, evento: 'outro', endpoint: `${endpoint}/2` })
+      expect(await listed()).toMatchObject([{ id, ...next }])
+    })
+
     test('chaveSecreta and chaveAutenticacao are optional, and null in answers', async () => {
       const { post, listed } = await given()
       const answered = await exact(assinaturaSchema, await post({ evento, endpoint }))
@@ -189,43 +242,6 @@ export function portalContract(open: Open): void {
       expect(await asked('POST', '/falhas')).toEqual([405, 'GET'])
     })
 
-    test('a listed subscription has the nine fields, with times as dd-MM-yyyy HH:mm:ss', async () => {
-      const { at, send, clock, portal, remove, id } = await givenReceiver()
-      const ask = async () => {
-        const response = await send(writeList(at.portal, portalHeaders))
-        const text = await response.clone().text()
-        const [only] = await exact(list, response)
-        return { only, read: readList(text)?.items[0] }
-      }
-      const fresh = {
-        id,
-        ...wanted,
-        dataRegistro: '20-11-2026 09:00:00',
-        dataExclusao: null,
-        motivoExclusao: null,
-        dataUltimoSucesso: null,
-      }
-      expect((await ask()).only).toEqual(fresh)
-      await clock.advance(secondMs)
-      await portal.notify(notice)
-      await clock.advance(secondMs)
-      await remove(id)
-      const { only, read } = await ask()
-      const dataUltimoSucesso = '20-11-2026 09:00:01'
-      expect(only).toEqual({ ...fresh, dataUltimoSucesso, dataExclusao: '20-11-2026 09:00:02' })
-      expect(read).toEqual({
-        remoteId: id,
-        evento,
-        endpoint,
-        secrets: { chaveSecreta: wanted.chaveSecreta, chaveAutenticacao: wanted.chaveAutenticacao },
-        isDeleted: true,
-        registeredAt: '2026-11-20T12:00:00.000Z',
-        deletedAt: '2026-11-20T12:00:02.000Z',
-        reason: null,
-        lastSuccessAt: '2026-11-20T12:00:01.000Z',
-      })
-    })
-
     test('the list has active subscriptions, and with exibirInativos=true deleted ones too', async () => {
       const { subscribe, remove, listed, get } = await given()
       const [first, second] = [await subscribe(), await subscribe({ evento: 'outro' })]
@@ -234,22 +250,6 @@ export function portalContract(open: Open): void {
       expect((await listed('?exibirInativos=false')).map(each => each.id)).toEqual([second])
       expect((await listed('?exibirInativos=true')).map(each => each.id)).toEqual([first, second])
       for (const wrong of ['sim', 'TRUE', '1', '']) expect((await get(`?exibirInativos=${wrong}`)).status).toBe(400)
-    })
-
-    test('Change answers id, evento and endpoint, and no secrets', async () => {
-      const { at, send, subscribe, listed } = await given()
-      const id = await subscribe()
-      const next = {
-        evento: 'outro',
-        endpoint: `${endpoint}/2`,
-        chaveSecreta: 'nova',
-        chaveAutenticacao: 'x',
-      }
-      const response = await send(writeChange(at.portal, portalHeaders, id, next))
-      expect(response.status).toBe(200)
-      expect(response.headers.get('content-type')).toMatch(/^application\/json\b/)
-      expect(await response.json()).toEqual({ id, evento: 'outro', endpoint: `${endpoint}/2` })
-      expect(await listed()).toMatchObject([{ id, ...next }])
     })
 
     test('on Change the endpoint is a secure URL on any port', async () => {

@@ -1,46 +1,46 @@
-import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
 import type { Document, Method, Operation, Parameter, Server } from '../../openapi/document.ts'
-
-/** The documents of docs/openapi as their files are, not as they are generated. */
-
-const folder = resolve(import.meta.dirname, '../../docs/openapi')
+import { documents } from '../../openapi/documents.ts'
 
 /** An operation or a webhook of a document, and how to recognise its requests. */
 export interface Described {
   readonly document: Document
   readonly operation: Operation
   readonly method: string
-  /** Matches the whole path of a request, with its parameters as groups. A webhook matches every path. */
+  /** The origin of the service's address in the document. */
+  readonly origin: string
+  /** Matches the whole path of a request, with its parameters as groups. */
   readonly path: RegExp
 }
 
-const documents = ['consent-service', 'token-and-validation', 'webhook-portal'].map(name => {
-  // Another test checks that the files are what the generator writes, so they have this type.
-  return JSON.parse(readFileSync(join(folder, `${name}.json`), 'utf8')) as Document
-})
-
 const methods: readonly Method[] = ['get', 'put', 'post', 'delete']
 
-/** The fourteen operations. */
-export const operations: readonly Described[] = documents.flatMap(document =>
-  Object.entries(document.paths).flatMap(([path, item]) =>
+/** The operations of a document, and its notification, whose path is that of no request. */
+export function describedIn(document: Document): Described[] {
+  return Object.entries({ ...document.paths, ...document.webhooks }).flatMap(([path, item]) =>
     methods.flatMap(method => {
       const operation = item[method]
       const [server] = item.servers ?? document.servers
       if (!operation || !server) return []
-      return [{ document, operation, method: method.toUpperCase(), path: pattern(server, path) }]
+      const { origin, pathname } = addressOf(server)
+      return [{ document, operation, origin, method: method.toUpperCase(), path: pattern(pathname, path) }]
     }),
-  ),
-)
+  )
+}
+
+const all = Object.values(documents).flatMap(describedIn)
+
+/** Finds an operation, or the notification, by its id. */
+export function describedAs(id: string): Described {
+  const found = all.find(each => each.operation.operationId === id)
+  if (!found) throw new TypeError(`There is no operation "${id}"`)
+  return found
+}
 
 /** The notification that the portal sends. */
-export const notification = ((): Described => {
-  const document = documents.find(each => each.webhooks)
-  const operation = document?.webhooks?.notificacao?.post
-  if (!document || !operation) throw new TypeError('The notification is not described')
-  return { document, operation, method: 'POST', path: /^/ }
-})()
+export const notification = describedAs('notify')
+
+/** The fourteen operations. */
+export const operations: readonly Described[] = all.filter(each => each !== notification)
 
 /** The operation of a request; `undefined` when the document has no such operation. */
 export function describedBy(request: Request): Described | undefined {
@@ -59,9 +59,11 @@ export function valueOf(parameter: Parameter, { path }: Described, request: Requ
   return text === undefined ? undefined : decodeURIComponent(text)
 }
 
+function addressOf(server: Server): URL {
+  return new URL(server.url.replace(/\{(\w+)\}/g, (_, name: string) => server.variables[name]?.default ?? ''))
+}
+
 /** The simulated services are at the roots of their hosts: only the path of a server's address matters. */
-function pattern(server: Server, path: string): RegExp {
-  const url = server.url.replace(/\{(\w+)\}/g, (_, name: string) => server.variables[name]?.default ?? '')
-  const base = new URL(url).pathname.replace(/\/$/, '')
-  return new RegExp(`^${base}${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
+function pattern(base: string, path: string): RegExp {
+  return new RegExp(`^${base.replace(/\/$/, '')}${path.replace(/\{(\w+)\}/g, '(?<$1>[^/]+)')}$`)
 }

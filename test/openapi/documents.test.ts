@@ -4,9 +4,12 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { consentService } from '../../openapi/consent-service.ts'
+import type { Document } from '../../openapi/document.ts'
 import { documents, writeDocument } from '../../openapi/documents.ts'
+import { samples } from '../../src/simulation/index.ts'
+import { everyClaim } from '../support/every-claim.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { operations } from './described.ts'
+import { describedIn, operations } from './described.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folder = join(root, 'docs/openapi')
@@ -17,8 +20,24 @@ test('docs/openapi has one document for each contract', () => {
   expect(files).toHaveLength(3)
 })
 
-test.each(Object.entries(documents))('%s is what npm run openapi writes', (name, document) => {
-  expect(readFileSync(join(folder, name), 'utf8')).toBe(writeDocument(document))
+test.each(Object.entries(documents))('%s is what npm run openapi writes, and has every example', (name, document) => {
+  const written: Document = JSON.parse(readFileSync(join(folder, name), 'utf8'))
+  for (const { operation } of describedIn(written)) {
+    const { operationId, parameters = [], requestBody, responses } = operation
+    const bodies = [requestBody, ...Object.values(responses)].flatMap(each => Object.values(each?.content ?? {}))
+    for (const each of [...parameters, ...bodies]) {
+      expect(each, operationId).toHaveProperty('example')
+      delete each.example
+    }
+  }
+  // The contract suite compares the examples: see test/contracts/documents.ts.
+  expect(writeDocument(written)).toBe(writeDocument(document))
+})
+
+test('the examples name only the sample person, and the one responsible at the sample company', () => {
+  const text = files.map(name => readFileSync(join(folder, name), 'utf8')).join()
+  const licence = everyClaim.cnh.numero_registro
+  expect(new Set(text.match(/\b\d{11}\b/g))).toEqual(new Set([samples.cpf, '11144477735', licence]))
 })
 
 describe('the linter', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Described, describedBy, notification, operations } from './described.ts'
+import { describedAs, describedBy, notification } from './described.ts'
 import { checkRequest, checkResponse } from './violations.ts'
 
 /** Tests that the check finds mismatches. */
@@ -8,14 +8,8 @@ const base = 'https://consentimento.exemplo.br/consentimento/v1'
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
 const headers = { authorization: 'sessao', 'content-type': 'application/json' }
 
-function operation(id: string): Described {
-  const found = operations.find(each => each.operation.operationId === id)
-  if (!found) throw new TypeError(`There is no operation "${id}"`)
-  return found
-}
-
 describe('a response', () => {
-  const readLogin = operation('readLogin')
+  const readLogin = describedAs('readLogin')
   const state = { autenticado: true, horaExpiracao: '2026-11-20T12:00:00.000Z' }
   const json = (body: unknown, init?: ResponseInit) => checkResponse(readLogin, Response.json(body, init))
 
@@ -36,7 +30,7 @@ describe('a response', () => {
   test('with an extra nested field is wrong', async () => {
     const fault = { code: 1, message: '', description: '' }
     const violations = (body: unknown) =>
-      checkResponse(operation('validatePerson'), Response.json(body, { status: 401 }))
+      checkResponse(describedAs('validatePerson'), Response.json(body, { status: 401 }))
     expect(await violations({ fault })).toEqual([])
     expect((await violations({ fault: { ...fault, type: '' } })).join()).toMatch(/^\S+, 401: .*"type"/)
   })
@@ -52,7 +46,7 @@ describe('a response', () => {
   })
 
   test('with a body, where the document has none, is wrong', async () => {
-    const remove = operation('deleteSubscription')
+    const remove = describedAs('deleteSubscription')
     expect(await checkResponse(remove, new Response(null))).toEqual([])
     expect(await checkResponse(remove, Response.json({}))).toEqual(['deleteSubscription, 200: there is a body'])
   })

@@ -53,7 +53,7 @@ function checkParameters(described: Described, request: Request): string[] {
 }
 
 /** Converts a parameter, which is sent as text, to the type of its schema. */
-function parseParameter(value: string, { type }: Schema): unknown {
+export function parseParameter(value: string, { type }: Schema): unknown {
   if (type === 'integer') return /^\d+$/.test(value) ? Number(value) : value
   if (type === 'boolean') return value === 'true' || (value === 'false' ? false : value)
   return value
@@ -78,14 +78,20 @@ function checkBody(
   headers: Headers,
   text: string,
 ): string[] {
-  const type = headers.get('content-type')?.split(';')[0]?.trim() ?? ''
+  const type = mediaTypeOf(headers)
   if (!content) return text === '' && type === '' ? [] : ['there is a body']
   const media = content[type]
   if (!media) return [`the media type is "${type}"`]
   return checkValue(document, media.schema, parseBody(type, text))
 }
 
-function parseBody(type: string, text: string): unknown {
+/** The media type of a body, without parameters; empty when there is none. */
+export function mediaTypeOf(headers: Headers): string {
+  return headers.get('content-type')?.split(';')[0]?.trim() ?? ''
+}
+
+/** Parses a body by its media type. */
+export function parseBody(type: string, text: string): unknown {
   if (type === 'application/x-www-form-urlencoded') return Object.fromEntries(new URLSearchParams(text))
   return type.endsWith('json') ? JSON.parse(text) : text
 }
