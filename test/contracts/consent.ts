@@ -438,7 +438,7 @@ export function consentContract(open: Open): void {
     test('only the client certificate identifies the caller: no token, header or body is sent', async () => {
       const { at, send } = await open()
       for (const [operation, request] of operations(at.consentService, own, noRecord)) {
-        expect([...request.headers.keys()], operation).toEqual(['accept'])
+        expect([...request.headers], operation).toEqual([['accept', 'application/json, application/problem+json']])
         expect(request.body, operation).toBeNull()
         expect((await send(request)).status, operation).not.toBe(401)
       }

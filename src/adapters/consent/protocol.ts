@@ -40,7 +40,7 @@ function consentUrl(base: string, ...segments: string[]): URL {
 }
 
 /** No redirect is followed: a host's own `fetch` would send the CPF elsewhere. */
-const init = { headers: { accept: 'application/json' }, redirect: 'manual' } as const
+const init = { headers: { accept: 'application/json, application/problem+json' }, redirect: 'manual' } as const
 
 /** Writes operation 1. The status is in the path, and there is no body. */
 export function writeChangeStatus(base: string, cpf: string, id: string, status: string): Request {
