@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { consentService } from '../../openapi/consent-service.ts'
@@ -8,10 +8,10 @@ import type { Document } from '../../openapi/document.ts'
 import { documents, writeDocument } from '../../openapi/documents.ts'
 import { samples } from '../../src/simulation/index.ts'
 import { everyClaim } from '../support/every-claim.ts'
+import { root, toolPath } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { describedIn, operations } from './described.ts'
 
-const root = resolve(import.meta.dirname, '../..')
 const folder = join(root, 'docs/openapi')
 const files = readdirSync(folder).filter(name => name.endsWith('.json'))
 
@@ -66,8 +66,22 @@ describe('the linter', () => {
     expect(await lint(path)).toMatchObject({ rules: ['no-unused-components'], totals: { errors: 1 } })
   })
 
-  test('has a reason for each disabled rule', () => {
-    const lines = readFileSync(join(root, 'openapi/redocly.yaml'), 'utf8').split('\n')
+  test('Spectral reports nothing, except for an example that its schema forbids', async () => {
+    const spectral = async (...paths: string[]): Promise<string[]> => {
+      const options = ['lint', '--ruleset', join(root, 'openapi/spectral.yaml'), '--format', 'json', '--quiet']
+      const run = promisify(execFile)(process.execPath, [toolPath('spectral'), ...options, ...paths])
+      const { stdout } = await run.catch((error: { stdout: string }) => error)
+      return JSON.parse(stdout).map((problem: { code: string }) => problem.code)
+    }
+    expect(await spectral(...files.map(name => join(folder, name)))).toEqual([])
+    const path = join(temporaryFolder(), 'document.json')
+    const text = readFileSync(join(folder, 'consent-service.json'), 'utf8')
+    writeFileSync(path, text.replace('"example": "ATIVO"', '"example": "SUSPENSO"'))
+    expect(await spectral(path)).toEqual(['oas3-valid-media-example'])
+  })
+
+  test.each(['redocly', 'spectral'])('has a reason for each disabled rule of %s', name => {
+    const lines = readFileSync(join(root, `openapi/${name}.yaml`), 'utf8').split('\n')
     const off = lines.flatMap((line, i) => (/: off$/.test(line) ? [[line, lines[i - 1]]] : []))
     expect(off.length).toBeGreaterThan(0)
     for (const [line, above] of off) expect(above, line).toMatch(/^ *# .+/)
