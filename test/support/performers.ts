@@ -1,7 +1,7 @@
 import { createConsentClient } from '../../src/adapters/consent/client.ts'
 import { staticHeaders } from '../../src/adapters/portal/authentication.ts'
 import { createPortalClient, type PortalClientOptions } from '../../src/adapters/portal/client.ts'
-import { createTokenClient, type TokenKeeper } from '../../src/adapters/token/client.ts'
+import { createTokenClient, type TokenClientOptions, type TokenKeeper } from '../../src/adapters/token/client.ts'
 import { createValidationClient, type ValidationClientOptions } from '../../src/adapters/validation/client.ts'
 import { hostToken } from '../../src/api/validations/tokens.ts'
 import { samples, VirtualClock } from '../../src/simulation/index.ts'
@@ -21,20 +21,21 @@ const noKeeper: TokenKeeper = {
 /** What a test needs otherwise than by default. */
 interface Given {
   readonly consentUrl?: string
+  readonly token?: Partial<TokenClientOptions>
   readonly validation?: Partial<ValidationClientOptions>
   readonly portal?: Partial<PortalClientOptions>
 }
 
 /** Creates the performers of all services, which send with one `fetch`. */
-export function createPerformers(fetch: Fetch, { consentUrl, validation, portal }: Given = {}): Performers {
+export function createPerformers(fetch: Fetch, { consentUrl, token, validation, portal }: Given = {}): Performers {
   const common = { fetch, clock: new VirtualClock() }
-  const token = { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' }
+  const gateway = { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave', consumerSecret: 's%+:' }
   const service = { baseUrl: 'https://validacao.exemplo.br', service: 'demo', tokens: hostToken('t') }
   const authenticate = staticHeaders({ authorization: 'sessao' })
   const webhooks = { baseUrl: 'https://portal.exemplo.br', authenticate, secretsOf: async () => ({}) }
   return {
     ...createConsentClient({ baseUrl: consentUrl ?? 'https://consentimento.exemplo.br', ...common }),
-    ...createTokenClient({ ...common, ...token, keeper: noKeeper }),
+    ...createTokenClient({ ...common, ...gateway, keeper: noKeeper, ...token }),
     ...createValidationClient({ ...common, ...service, ...validation }),
     ...createPortalClient({ ...common, ...webhooks, ...portal }),
   }
