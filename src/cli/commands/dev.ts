@@ -5,6 +5,7 @@ import type { RunningServices } from '../../simulation/index.ts'
 import { defineCommand } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printLine } from '../output.ts'
+import { isControlRunning } from '../running-control.ts'
 import { exitCodes, waitForStop } from '../terminal.ts'
 
 /** The folder in which `averba dev` keeps its files. */
@@ -16,8 +17,6 @@ const devStateFile = join(devFolder, 'dev.json')
 type DevState = Readonly<Record<'control' | 'cnpj', string>>
 
 const host = 'receptor.exemplo.br'
-/** How long an already running `averba dev` has to answer. */
-const answerMs = 1_000
 
 /** The command `averba dev`. */
 export const devCommand = defineCommand({
@@ -63,12 +62,13 @@ export const devCommand = defineCommand({
 
 /** Two in one folder would share the certificate and the state file. */
 async function checkNotRunning(): Promise<void> {
+  let control: string
   try {
-    const { ok } = await fetch(`${readDevState().control}/requests`, { signal: AbortSignal.timeout(answerMs) })
-    if (!ok) return
+    control = readDevState().control
   } catch {
-    return // A killed process leaves its state file, or half of it, but does not answer.
+    return // A killed process leaves its state file, or half of it.
   }
+  if (!(await isControlRunning(control))) return
   const hint = 'Stop it, or use another folder'
   throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', { hint })
 }

@@ -6,6 +6,7 @@ import type { Fault, Policies, RunningServices, SavedServices } from '../../simu
 import { defineCommand } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printResult } from '../output.ts'
+import { isControlRunning } from '../running-control.ts'
 import { exitCodes, waitForStop } from '../terminal.ts'
 
 /**
@@ -34,8 +35,10 @@ export const simulateCommand = defineCommand({
     '--name <name>': 'the name in addresses and certificates; by default localhost',
   },
   /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
-  async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name }) {
+  async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name: givenName }) {
     const { folder, run } = openFolder(dir)
+    if (run) await checkNotRunning(run, folder)
+    const name = givenName ?? run?.name
     // A folder without a run would make the next one fail.
     const isKept = () => dir !== undefined && existsSync(join(folder, runFile))
     // Loaded here, since it is slow to load and few commands need it.
@@ -47,13 +50,14 @@ export const simulateCommand = defineCommand({
       const entropy = seed === undefined ? undefined : seededEntropy(seed, runs === 1 ? '' : `run ${runs} `)
       const given = { clock, faults, policies, deliverFrom, entropy, saved: run?.services }
       const services = await startServices({ ...given, port, host, name })
-      const control = await startControl(services, clock, { port: port ? port + 4 : run?.controlPort, host, name })
+      const control = await startControl(services, clock, {
+        port: port ? port + 4 : run && Number(new URL(run.control).port),
+        host,
+        name,
+      })
       const save = async () =>
         writeRun(folder, {
-          runs,
-          aheadMs: clock.aheadMs,
-          controlPort: Number(new URL(control.baseUrl).port),
-          services: await services.save(),
+          ...{ runs, aheadMs: clock.aheadMs, name, control: control.baseUrl, services: await services.save() },
         })
       if (dir !== undefined) await save()
       const stopped = waitForStop(terminal)
@@ -112,7 +116,9 @@ interface Run {
   readonly runs: number
   /** How far the clock was ahead. */
   readonly aheadMs: number
-  readonly controlPort: number
+  readonly name?: string | undefined
+  /** The address of the control server. */
+  readonly control: string
   readonly services: SavedServices
 }
 
@@ -135,9 +141,19 @@ function openFolder(dir?: string): { readonly folder: string; readonly run?: Run
     }
   }
   const message = `Cannot go on in the folder "${folder}": its ${runFile} is of another version, or damaged`
-  const run = parseJson<Run>(readFileSync(path, 'utf8'), message, hint)
-  if (run?.format === runFormat) return { folder, run }
+  const run = parseJson<Partial<Run> | null>(readFileSync(path, 'utf8'), message, hint)
+  const { format, runs, aheadMs, control, services } = run ?? {}
+  if (format === runFormat && runs !== undefined && aheadMs !== undefined && URL.canParse(control ?? '') && services)
+    return { folder, run: run as Run } // The services check what they saved.
   throw new AverbaError('INVALID_INPUT', message, { hint })
+}
+
+/** Two runs in one folder would overwrite each other's certificates. */
+async function checkNotRunning({ control }: Run, folder: string): Promise<void> {
+  if (!(await isControlRunning(control))) return
+  throw new AverbaError('INVALID_INPUT', `Cannot go on in the folder "${folder}": a simulation runs there already`, {
+    hint: 'Stop it first, or name a new folder',
+  })
 }
 
 /** Replaces the file as a whole. It holds the key of the authority, which only trusts made-up services. */

@@ -1,3 +1,4 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
@@ -65,7 +66,10 @@ export async function createAuthority(
       privateKey: await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, true, ['sign']),
     }
   }
-  const { root, privateKey } = await (saved ? readRoot(saved) : createRoot())
+  const { root, privateKey } = await (saved ? readRoot(saved) : createRoot()).catch((cause: unknown) => {
+    const hint = 'Give what was saved, unchanged'
+    throw new AverbaError('INVALID_INPUT', 'Cannot read the saved authority', { cause, hint })
+  })
 
   const issue = async (cn: string, usage: string, names: readonly string[], until = notAfter) => {
     const own = await createKeys()

@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net'
+import { z } from 'zod'
 import { openSocket } from '../../adapters/http/transport.ts'
 import type { AverbaOptions } from '../../averba/averba.ts'
 import { staticHeaders } from '../../index.ts'
@@ -60,8 +61,8 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
 /**
  * Starts the four services as HTTPS servers, with certificates created for this run.
  *
- * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault or a policy is
- * invalid; `MISCONFIGURED` for an unknown option
+ * @throws {AverbaError} `INVALID_INPUT` when `deliverFrom` is not an address of 127.0.0.0/8, or a fault, a policy or
+ * `saved` is invalid; `MISCONFIGURED` for an unknown option
  */
 export async function startServices(options: ServicesOptions = {}) {
   checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
@@ -75,6 +76,7 @@ export async function startServices(options: ServicesOptions = {}) {
     name = 'localhost',
   } = options
   if (deliverFrom !== undefined) checkLoopback(deliverFrom)
+  if (saved !== undefined) checkSaved(saved)
   // TLS checks certificates against the system time.
   const issuedAt = Math.min(clock.now(), systemClock.now())
   const { authority, ca, server, client, receiver } = await createCertificates(issuedAt, name, saved?.authority)
@@ -186,6 +188,19 @@ function deliverOverSockets(stream: StreamingFetch): Deliver {
       throw error
     }
   }
+}
+
+const savedSchema = z.object({
+  ports: z.array(z.int().min(1).max(65_535)).length(4),
+  authority: z.object({ cert: z.string(), key: z.string() }),
+  memory: z.record(z.string(), z.unknown()),
+})
+
+function checkSaved(saved: SavedServices): void {
+  if (savedSchema.safeParse(saved).success) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot go on with the saved services: they have another form', {
+    hint: 'Give what save() returned, unchanged',
+  })
 }
 
 /** Only loopback addresses belong to this machine on every system that lets a client choose its address. */

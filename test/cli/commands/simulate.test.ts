@@ -8,7 +8,7 @@ import type { SimulationAddresses } from '../../../src/cli/commands/simulate.ts'
 import { requiredVariables } from '../../../src/cli/load-config.ts'
 import { configTemplate, staticHeaders, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { averba, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -138,6 +138,9 @@ test('a folder goes on where it was: ports, authority, clock, portal, and all th
   await stop()
   const second = await start('--dir', folder, '--seed', '3')
   expect(second.addresses).toEqual(first.addresses)
+  expect(await averba('simulate', '--dir', folder, '--port', '20000')).toMatchObject(
+    failedWith('a simulation runs there already'),
+  )
   expect(second.ca).toBe(first.ca)
   expect(await seen(second.get)).toEqual(before)
   // A program that runs on has the former client certificate.
@@ -150,11 +153,17 @@ test('a folder goes on where it was: ports, authority, clock, portal, and all th
   await stop()
   expect((await (await start('--dir', folder)).get(list)).body).toHaveLength(4)
   await stop()
-  writeFileSync(join(folder, 'run.json'), '{"format":0}')
-  expect(await averba('simulate', '--dir', folder)).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^INVALID_INPUT: Cannot go on in the folder .* its run\.json is of another version/),
-  })
+  const run = JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'))
+  const damaged: [object, RegExp][] = [
+    [{ format: 0 }, /its run\.json is of another version/],
+    [{ format: 1 }, /its run\.json is of another version, or damaged/],
+    [{ ...run, services: {} }, /Cannot go on with the saved services/],
+    [{ ...run, services: { ...run.services, authority: { cert: 'x', key: 'y' } } }, /Cannot read the saved authority/],
+  ]
+  for (const [text, err] of damaged) {
+    writeFileSync(join(folder, 'run.json'), JSON.stringify(text))
+    expect(await averba('simulate', '--dir', folder)).toMatchObject(failedWith(err))
+  }
 })
 
 test('the control server advances the clock, adds records and faults, and lists requests', async () => {
