@@ -129,8 +129,8 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   expect((await averba.subjects.erase({ cpf }, asked)).subject).toBe(next)
   expect((await averba.subjects.erase({ cpf }, erasing)).subject).toBe(subject)
   // A person enrolled since is another subject: erasing that one does not return the first receipt.
-  await averba.consents.enrol({ cpf })
-  const met = await averba.consents.enrol({ cpf })
+  await averba.consents.enrol({ cpf }, { commandId: 'enrol-4' })
+  const met = await averba.consents.enrol({ cpf }, { commandId: 'enrol-5' })
   await expect(averba.subjects.erase({ cpf }, erasing)).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   expect(await averba.subjects.receipt(met)).toBeUndefined()
   await world.close()
