@@ -16,7 +16,8 @@ export function describeForeign(pending: readonly ForeignCount[]): readonly stri
   for (const { type, state, count, foreign } of pending) {
     // One in doubt waits for a person, long after who answered it has gone.
     if (foreign === null || state === 'unknown') continue
-    const words = `an answer that does not count as that of the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
+    const what = foreign === 'ANSWER_TOO_LARGE' ? 'an answer that is too large' : 'an answer that is not its own'
+    const words = `${what} from the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
     counts.set(words, (counts.get(words) ?? 0) + count)
   }
   return [...counts].map(([words, count]) => `${count} ${count === 1 ? 'call' : 'calls'} got ${words}; see effects.get`)

@@ -284,14 +284,6 @@ export class SubscriptionDeclaration {
   readonly recreate? = optional(z.enum(['announce', 'plan'], 'it is not announce or plan'), "'plan'")
 }
 
-/** Who answers to data subjects. */
-class OrganisationOptions {
-  /** Its name, as people know it. */
-  readonly name = required(text, "'Exemplo Ltda.'")
-  /** How people reach whoever answers for data protection: an address, a telephone number, or both. */
-  readonly contact = required(text, "'privacidade@exemplo.br'")
-}
-
 /** Which trace data is sent to services. */
 export class TracingOptions {
   /**
@@ -375,8 +367,11 @@ export class HostOptions {
     checked<Basis>(basis => checkBasis(Object(basis))),
     "{ purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }",
   )
-  /** Your organisation, as the reports to data subjects name it. */
-  readonly organisation? = optional(group(OrganisationOptions))
+  /** Who answers to data subjects, as their reports say: your name, and how to reach your data protection officer. */
+  readonly organisation? = optional(
+    z.strictObject({ name: text, contact: text }, 'it is not { name, contact }'),
+    "{ name: 'Exemplo Ltda.', contact: 'privacidade@exemplo.br' }",
+  )
   /** The consent service: consents, awareness records and login state. */
   readonly consentService? = optional(group(ConsentServiceOptions))
   /** The token gateway, for the tokens of the validation service. */

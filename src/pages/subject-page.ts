@@ -75,9 +75,9 @@ function showConsents({ consents, uses }: SubjectReport, labels: Labels): Html[]
   const names = new Map(consents.map(each => [each.consent, nameConsent(each, labels)]))
   const columns: Columns<ReportedConsent> = [
     [labels.status, each => nameStatus(each, labels)],
-    [labels.since, each => showInstant(each.appearedAt, labels)],
+    [labels.listedSince, each => showInstant(each.appearedAt, labels)],
     [labels.expires, each => showInstant(each.expiresAt, labels)],
-    [labels.uses, each => `${labels.allowed}: ${each.used}, ${labels.refused}: ${each.refused}`],
+    [labels.uses, each => countUses(each, labels)],
   ]
   return [
     html`<h2>${labels.consents}</h2>
@@ -99,6 +99,11 @@ function nameConsent({ controller, controllerName, purpose }: ReportedConsent, l
   const cnpj = controller?.replace(/^(..)(...)(...)(....)(..)$/, '$1.$2.$3/$4-$5')
   const who = [controllerName, cnpj].filter(Boolean).join(', ')
   return [purpose ?? labels.noPurpose, who || labels.none].join(' – ')
+}
+
+function countUses({ used, refused }: ReportedConsent, labels: Labels): string {
+  const counts = [used > 0 && `${labels.allowed}: ${used}`, refused > 0 && `${labels.refused}: ${refused}`]
+  return counts.filter(each => each !== false).join(', ') || labels.noUse
 }
 
 function nameStatus({ status, knowledge }: ReportedConsent, labels: Labels): string {
@@ -177,13 +182,17 @@ ${values.map(({ first, last }) => html`<div class="piece"><div class="soft">${sh
 ${data.length === 0 && html`<p class="none">${labels.nothing}</p>`}${[...kinds].map(show)}`
 }
 
+const utcTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/
+
 /** Writes a value with its members, as their owner names them. */
 function showValue(value: Json, labels: Labels): Html {
   if (value === null) return html`<span class="none">${labels.none}</span>`
   if (typeof value === 'boolean') return html`${value ? labels.yes : labels.no}`
+  if (typeof value === 'string' && utcTime.test(value)) return showInstant(value, labels)
   if (typeof value !== 'object') return html`${value}`
   if (Array.isArray(value))
     return html`<ul class="plain">${value.map(each => html`<li>${showValue(each, labels)}</li>`)}</ul>`
-  const members = Object.entries(value)
+  // The service's own addresses say nothing to a person.
+  const members = Object.entries(value).filter(([name]) => name !== 'href')
   return html`<dl class="data">${members.map(([name, each]) => html`<dt>${name}</dt><dd>${showValue(each, labels)}</dd>`)}</dl>`
 }

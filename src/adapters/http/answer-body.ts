@@ -13,7 +13,7 @@ export async function* limitBytes(chunks: Chunks, bytesMax: number): AsyncGenera
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.length
-    if (size > bytesMax) throw new OversizedError('the answer is larger than allowed')
+    if (size > bytesMax) throw new OversizedError(`the answer is larger than ${bytesMax} bytes`)
     yield chunk
   }
 }

@@ -167,7 +167,7 @@ export function toOutcome<F extends Fact>(
     const isUnread = answer && (answer.status < 300 || !isOwnForm(answer, reader.service))
     const unread = isUnread && { unread: unreadAnswer(answer, reader.service) }
     return effectClass === 'read' || effectClass === 'idempotent'
-      ? { status: 'deferred', reason, ...unread }
+      ? { status: 'deferred', reason, ...unread, ...(foreignCodeIn(reason) && { afterMs: foreignWaitMs(pending) }) }
       : { status: 'unknown', reason, fact: reader.lost(answer?.redacted()), ...unread }
   }
   if (result.status === 'unsent') {

@@ -28,7 +28,8 @@ export interface AwarenessDetail extends Awareness, Partial<Omit<CienciaDetalhad
 /** Awareness records of data subjects (document 1, operations 4 and 5). */
 export interface AwarenessArea {
   /**
-   * Lists the awareness records of a data subject; those that the service no longer lists only with `vanished`.
+   * Lists the awareness records of a data subject, with `cnpj` here or in `consentService` those of one controller;
+   * those that the service no longer lists only with `vanished`.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_CNPJ`, `INVALID_INPUT` for a wrong `ageMaxMs`
    */
@@ -81,7 +82,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
     async list(filter) {
       checkAge(filter.ageMaxMs)
       const subject = await subjects.find(filter)
-      const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
+      const cnpj = filter.cnpj === undefined ? context.options.consentService?.cnpj : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs, cnpj)
       const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')
       const all = await rows.select('awareness', query, { stream: streamOf('subject', subject) })

@@ -64,7 +64,8 @@ export interface Consents extends Enrolments, Standings {
    */
   sync(selector: SyncSelector, commandOptions?: CommandOptions): Promise<Outcome<SyncResult>>
   /**
-   * Lists the consents of a data subject; those that the service no longer lists only with `vanished`.
+   * Lists the consents of a data subject, with `cnpj` here or in `consentService` those of one controller; those that
+   * the service no longer lists only with `vanished`.
    *
    * @throws {AverbaError} `INVALID_CNPJ`, `INVALID_INPUT` for an unknown status or a wrong `ageMaxMs`, `NOT_FOUND`;
    * `VIEW_STOPPED` while the view of consents is stopped (`get` and `standing` still work: they read the log)
@@ -216,7 +217,8 @@ export function createConsents(context: ApiContext): Consents {
       const { status } = filter
       if (status !== undefined) checkOneOf(status, consentStatuses, 'status')
       checkAge(filter.ageMaxMs)
-      const cnpj = filter.cnpj === undefined ? undefined : parseCnpj(filter.cnpj)
+      // A host of one controller sees that one's, unless it names another one: only those are kept up to date.
+      const cnpj = filter.cnpj === undefined ? context.options.consentService?.cnpj : parseCnpj(filter.cnpj)
       const readAt = await refresh(subject, filter.ageMaxMs, cnpj)
       const all = views.selectFrom('consents').selectAll().where('subject', '=', subject).orderBy('consent')
       const wanted = (await all.execute()).filter(row => {

@@ -5,7 +5,7 @@ import { AverbaError } from '../../index.ts'
 import type { Fault, Policies, RunningServices, SavedServices } from '../../simulation/index.ts'
 import { defineCommand } from '../command.ts'
 import { parseJson } from '../options.ts'
-import { printResult } from '../output.ts'
+import { printError, printResult } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
 import { exitCodes, waitForStop } from '../terminal.ts'
 
@@ -55,18 +55,21 @@ export const simulateCommand = defineCommand({
         host,
         name,
       })
-      const save = async () =>
+      const save = async ({ isStopped = false } = {}) =>
         writeRun(folder, {
-          ...{ runs, aheadMs: clock.aheadMs, name, control: control.baseUrl, services: await services.save() },
+          ...{ runs, isStopped, aheadMs: clock.aheadMs, name, control: control.baseUrl },
+          services: await services.save(),
         })
       if (dir !== undefined) await save()
+      if (run && !run.isStopped)
+        printError(terminal, 'The last run here was killed: what came after it had started is lost.')
       const stopped = waitForStop(terminal)
       const addresses = writeAddresses(services, control.baseUrl, folder)
       printResult(terminal, json, addresses, formatAddresses(addresses))
       await stopped
       await control.close()
       await services.close()
-      if (dir !== undefined) await save()
+      if (dir !== undefined) await save({ isStopped: true })
     } finally {
       if (!isKept()) rmSync(folder, { recursive: true, force: true })
     }
@@ -114,6 +117,8 @@ function readPolicies(text: string): Policies {
 interface Run {
   readonly format: typeof runFormat
   readonly runs: number
+  /** Whether it ended by itself, and not by a kill. */
+  readonly isStopped: boolean
   /** How far the clock was ahead. */
   readonly aheadMs: number
   readonly name?: string | undefined

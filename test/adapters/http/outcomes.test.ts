@@ -128,7 +128,7 @@ test.each<[string, string, () => Response | Promise<Response>, Omit<SocketOption
   ],
   [
     'a call whose answer is too large',
-    'larger than allowed',
+    'ANSWER_TOO_LARGE: the answer is larger than 100 bytes',
     () => new Response('x'.repeat(101)),
     { bodyBytesMax: 100 },
     1, // The next answer is no smaller.

@@ -132,7 +132,7 @@ test('the page names organisation, purposes and controllers, and folds the techn
   const page = await subjects.report({ subject }, { format: 'html' })
   for (const text of [organisation.name, organisation.contact]) expect(page.split(text)).toHaveLength(2)
   expect(page).toContain('<h3>Análise de crédito – Controlador de Exemplo S.A., 12.ABC.345/01DE-35</h3>')
-  expect(page).toContain('<h3>Finalidade não informada pelo serviço – 12.ABC.345/01DE-35</h3>')
+  expect(page).toContain('<h3>Finalidade ainda não consultada – 12.ABC.345/01DE-35</h3>')
   const [shown = '', folded = ''] = page.split('<h2>Registro técnico</h2>')
   expect(folded).toMatch(new RegExp(`^\\s*<details><summary>${report.timeline.length} eventos</summary>`))
   // Each time once, and no id of ours, outside of what is folded.

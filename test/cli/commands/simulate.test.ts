@@ -154,6 +154,11 @@ test('a folder goes on where it was: ports, authority, clock, portal, and all th
   expect((await (await start('--dir', folder)).get(list)).body).toHaveLength(4)
   await stop()
   const run = JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'))
+  expect(run.isStopped).toBe(true)
+  writeFileSync(join(folder, 'run.json'), JSON.stringify({ ...run, isStopped: false }))
+  const { command } = await start('--dir', folder)
+  await stop()
+  expect((await command.ended).err).toContain('The last run here was killed')
   const damaged: [object, RegExp][] = [
     [{ format: 0 }, /its run\.json is of another version/],
     [{ format: 1 }, /its run\.json is of another version, or damaged/],

@@ -106,6 +106,8 @@ test('a host of one controller that asks for another one reads that one', async 
   await sync(otherCnpj)
   await clock.advance(hourMs)
   queries.length = 0
+  const ours = await averba.consents.list({ subject })
+  expect(ours.map(({ id }) => id)).toEqual([ids.ours])
   expect(await averba.consents.list({ subject, cnpj: otherCnpj, ageMaxMs: minuteMs })).toHaveLength(1)
   await clock.advance(2 * minuteMs)
   expect(await use(ids.theirs, minuteMs)).toBe('active')

@@ -15,15 +15,20 @@ test('a list above answerBytesMax waits and is told', async () => {
   const subject = await world.averba.consents.enrol({ cpf })
   expect(valueOf(await world.averba.consents.sync({ subject }))).toMatchObject({ read: 4 })
   for (let i = 0; i < 10; i++) consentService.addConsent({ cpf })
-  const reason = 'ANSWER_TOO_LARGE: the answer is larger than allowed'
-  for (let i = 0; i < 2; i++)
-    expect(await world.averba.consents.sync({ subject })).toMatchObject({ status: 'deferred', reason })
+  const reason = 'ANSWER_TOO_LARGE: the answer is larger than 3000 bytes'
+  for (let i = 0; i < 2; i++) {
+    const outcome = await world.averba.consents.sync({ subject })
+    expect(outcome).toMatchObject({ status: 'deferred', reason })
+    const pending = outcome.status === 'deferred' && (await world.averba.effects.get(outcome.effect))
+    // As after an answer that is not the service's: the next one is no smaller.
+    expect(pending && Date.parse(pending.dueAt) - world.clock.now()).toBeGreaterThanOrEqual(60_000)
+  }
   const advice = foreignAdvice.ANSWER_TOO_LARGE
   expect((await world.averba.health()).checks).toContainEqual({
     name: 'effects',
     ok: false,
     detail:
-      `2 calls got an answer that does not count as that of the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
+      `2 calls got an answer that is too large from the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
       'see effects.get; 0 parked, 0 with an unknown outcome',
   })
   expect(lines.filter(line => line.includes(advice))).toEqual([
