@@ -32,7 +32,7 @@ const table: Record<FaultKind, Row> = {
   html: inDoubt,
   contentType: all('settled'),
   truncate: inDoubt,
-  oversize: { ...inDoubt, reason: 'larger than allowed' },
+  oversize: { ...inDoubt, reason: 'ANSWER_TOO_LARGE: the answer is larger than 4194304 bytes' },
   rejectToken: { ...all('settled'), fault: { times: 1 } },
   duplicate: all('settled'),
   reorder: all('settled'),
