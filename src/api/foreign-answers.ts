@@ -10,20 +10,20 @@ export interface ForeignCount {
   readonly foreign: ForeignCode | null
 }
 
-/** Says of each service the answers of which do not count how many open calls got one, and what to do. */
+/** Says how many open calls of each service got an answer that does not count, and what to do. */
 export function describeForeign(pending: readonly ForeignCount[]): readonly string[] {
   const counts = new Map<string, number>()
   for (const { type, state, count, foreign } of pending) {
     // One in doubt waits for a person, long after who answered it has gone.
     if (foreign === null || state === 'unknown') continue
-    const what = foreign === 'ANSWER_TOO_LARGE' ? 'an answer that is too large' : 'an answer that is not its own'
-    const words = `${what} from the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
+    const what = foreign === 'ANSWER_TOO_LARGE' ? 'an answer that is too large from' : 'an answer that is not that of'
+    const words = `${what} the ${serviceOf(type)} (${foreign}): ${foreignAdvice[foreign]}`
     counts.set(words, (counts.get(words) ?? 0) + count)
   }
   return [...counts].map(([words, count]) => `${count} ${count === 1 ? 'call' : 'calls'} got ${words}; see effects.get`)
 }
 
-/** Logs once when the answers to an operation begin not to count, and again after the service has answered it. */
+/** Logs the first answer to an operation that does not count, and the next one once the service has answered it. */
 export function logForeignAnswers({ engine, log }: Pick<ApiContext, 'engine' | 'log'>): void {
   const told = new Map<string, ForeignCode>()
   engine.on('attempted', ({ operation, outcome, unread }) => {

@@ -135,7 +135,7 @@ export class Engine {
   ): Promise<CommandResult> {
     const { store } = this.#parts
     const { commandId } = about
-    // Nobody can repeat a command without an id.
+    // A command without an id cannot be repeated.
     if (commandId === undefined)
       return newResult(await this.#recorder.record(createRequest, { isCommand: true, about }))
     // The id is part of it, so no two commands share a digest, whoever they are about.

@@ -67,7 +67,7 @@ export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
     const { sync_every_ms, synced_at, enrolled_at } = after
     if (sync_every_ms === null) return { ...after, awaiting_since: null, overdue_at: null }
     // The wait for the next reading begins with the schedule or the last reading.
-    const begun = event.type === 'subject.scheduled' || isAsScheduled(event) ? (after.synced_at ?? event.at) : null
+    const begun = event.type === 'subject.scheduled' ? event.at : isAsScheduled(event) ? synced_at : null
     const overdue_at = begun ? toInstant(fromInstant(begun) + intervalsMax * sync_every_ms) : row.overdue_at
     return { ...after, awaiting_since: synced_at ?? enrolled_at, overdue_at }
   },
@@ -107,10 +107,7 @@ function changedColumns(row: SubjectRow, event: RecordedOf<SubjectEvent>): Parti
       const { askedAt = event.at, isPartial } = event.data
       // A partial list may lack what changed.
       if (isPartial) return {}
-      return {
-        synced_at: askedAt,
-        consent_lists: addList(row.consent_lists, event.data, askedAt),
-      }
+      return { synced_at: askedAt, consent_lists: addList(row.consent_lists, event.data, askedAt) }
     }
     case 'subject.awarenessListed': {
       const { askedAt = event.at } = event.data

@@ -229,9 +229,9 @@ function limitedTo<T extends { readonly controller: string | null }>(
   list: Listing<ListRecord<T>> | undefined,
 ): (Listing<ListRecord<T>> & OfController) | undefined {
   if (!list || controller === undefined) return list
-  const items = list.items.map(({ summary, ...item }) => ({
-    ...{ ...item, summary: { ...summary, controller: summary.controller ?? controller } },
-  }))
+  const items = list.items.map(({ summary, ...item }) => {
+    return { ...item, summary: { ...summary, controller: summary.controller ?? controller } }
+  })
   return { ...list, items, controller }
 }
 

@@ -206,7 +206,7 @@ async function openParts(
   for (let i = 0; i < addresses.length; i += revealedMax)
     await reveal({ parts: addresses.slice(i, i + revealedMax), owners })
   const opened: OpenedPiece[] = []
-  const own = String(await store.open(cpfAddress(subject)))
+  const own = String(await unlessDamaged(store.open(cpfAddress(subject)), undefined))
   for (const { event, name, kind } of held) {
     const { position, at } = event
     const value = await unlessDamaged(

@@ -130,6 +130,16 @@ test('a later list of another controller makes nothing older, and ends no delay 
   expect(await isFresh()).toBe(false)
 })
 
+test('a schedule that begins long after a list has its own three intervals', async () => {
+  const { averba, clock, subject } = await given()
+  await clock.advance(48 * hourMs)
+  await averba.consents.schedule({ subject }, { syncEveryMs: hourMs })
+  const isFresh = async () => (await averba.health()).checks.find(({ name }) => name === 'consents')?.ok
+  expect(await isFresh()).toBe(true)
+  await clock.advance(3.1 * hourMs)
+  expect(await isFresh()).toBe(false)
+})
+
 describe('a CNPJ that is none is refused without a request', () => {
   test('by sync', async () => {
     const { queries, sync } = await given()
