@@ -1,5 +1,6 @@
 import { beganType } from '../proof/recorded-header.ts'
 import { monotonicClock } from '../runtime/clock.ts'
+import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Listeners, WakeSignal } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
@@ -34,6 +35,7 @@ import {
 } from './ledger/ledger.ts'
 import { type Lease, Secrets } from './ledger/secrets.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
+import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
 import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
@@ -48,7 +50,7 @@ import { sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
 import type { Append, Appended, AttemptEnd, Receipt } from './writing/append.ts'
-import { findReceipt, lookUp } from './writing/stage.ts'
+import { findReceipt } from './writing/stage.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 import type { RecentDigest } from './writing/writer-cache.ts'
 
@@ -234,8 +236,22 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /** Finds the value that is indexed under a text's keyed digest. */
-  lookUp(kind: string, text: string): Promise<string | undefined> {
-    return this.#connection.read(() => lookUp(this.#tags, kind, this.digest(kind, text)))
+  async lookUp(kind: string, text: string): Promise<string | undefined> {
+    return (await this.lookUpAll(kind, [text])).get(text)
+  }
+
+  /** Finds the values that are indexed under the keyed digests of texts, by text. Unknown texts are left out. */
+  async lookUpAll(kind: string, texts: Iterable<string>): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>()
+    const all = [...new Set(texts)]
+    for (let from = 0; from < all.length; from += lookUpRows) {
+      if (from > 0) await yieldToEventLoop()
+      const page = all.slice(from, from + lookUpRows)
+      const digests = page.map(text => this.digest(kind, text))
+      const values = await this.#connection.read(() => lookUp(this.#tags, kind, digests))
+      for (const [i, text] of page.entries()) if (values[i] !== undefined) found.set(text, values[i])
+    }
+    return found
   }
 
   /** Finds the event that was recorded recently under a digest, as far as this process has read. */

@@ -130,9 +130,14 @@ export async function routeAwareness(
   const targets: AddressedMessage[] = []
   const indexEntries = []
   const seen = new Set<string>()
-  for (const [id, { summary, record }] of new Map(items.map(item => [item.id, item]))) {
+  const byId = new Map(items.map(item => [item.id, item]))
+  const indexed = await context.store.lookUpAll(
+    'awareness',
+    [...byId.keys()].map(id => recordKey(subject, id)),
+  )
+  for (const [id, { summary, record }] of byId) {
     const key = recordKey(subject, id)
-    const known = await context.store.lookUp('awareness', key)
+    const known = indexed.get(key)
     const awareness = known ?? context.createId()
     if (known === undefined) {
       indexEntries.push({ kind: 'awareness', digest: context.store.digest('awareness', key), value: awareness })

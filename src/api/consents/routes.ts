@@ -5,7 +5,7 @@ import type { AddressedMessage, DecisionRequest } from '../../engine/recording/d
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
-import { type ApiContext, findStream, recordKey } from '../api-context.ts'
+import { type ApiContext, recordKey } from '../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../effect-types.ts'
 import { nextSync } from './enrolments.ts'
 
@@ -30,9 +30,11 @@ export async function routeConsents(
   const indexEntries = []
   const seen = new Set<string>()
   const { byId, unclear, hasUnnamed } = groupById({ items, unreadable })
+  const keyOf = (id: string) => recordKey(subject, id)
+  const indexed = await context.store.lookUpAll('consent', [...byId.keys(), ...unclear].map(keyOf))
   for (const [id, { summary, record }] of byId) {
-    const key = recordKey(subject, id)
-    const known = await context.store.lookUp('consent', key)
+    const key = keyOf(id)
+    const known = indexed.get(key)
     const consent = known ?? context.createId()
     const stream = streamOf('consent', consent)
     seen.add(stream)
@@ -44,8 +46,9 @@ export async function routeConsents(
     targets.push({ stream, message: { type: 'consent.observe', data, parts }, since, isNew })
   }
   for (const id of unclear) {
-    const stream = await findStream(context.store, 'consent', recordKey(subject, id))
-    if (stream === undefined) continue
+    const consent = indexed.get(keyOf(id))
+    if (consent === undefined) continue
+    const stream = streamOf('consent', consent)
     seen.add(stream)
     targets.push({ stream, message: { type: 'consent.observeUnreadable', data: {} }, since })
   }

@@ -9,11 +9,11 @@ import { type Connection, each, first, rows, type SearchProgress, type Steps } f
 import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
+import { writeEntries } from '../log/keyed-index.ts'
 import { endOfLog } from '../log/read.ts'
 import type { Tags } from '../log/tags.ts'
 import { type AgedPage, findPresent, type PartPlace, readAgedParts } from '../parts/parts.ts'
 import type { IndexEntry } from '../writing/append.ts'
-import { entryRow, insertEntry } from '../writing/stage.ts'
 import { findLostErasures } from './keyring-faults.ts'
 import { type PersonSurvey, surveyPerson } from './survey.ts'
 
@@ -219,7 +219,7 @@ function* replaceIndex(
   if ((yield* endOfLog()) !== since) return undefined
   const before = yield* first(db.selectFrom('keyed_index').select(({ fn }) => fn.countAll<number>().as('n')))
   yield* rows(db.deleteFrom('keyed_index'))
-  yield* each(insertEntry, indexEntries, entry => entryRow(tags, entry))
+  yield* writeEntries(tags, indexEntries)
   return { before: before?.n ?? 0, after: indexEntries.length }
 }
 

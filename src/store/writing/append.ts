@@ -10,6 +10,7 @@ import type {
   Settlement,
 } from '../../vocabulary/message.ts'
 import type { EffectMove } from '../ledger/ledger.ts'
+import type { IndexValue } from '../log/keyed-index.ts'
 import type { Destruction } from './destruction.ts'
 import type { RecentDigest } from './writer-cache.ts'
 
@@ -69,10 +70,7 @@ export interface AttemptEnd {
 }
 
 /** A value to store under a keyed digest. `replaces` is its present value. */
-export interface IndexEntry {
-  readonly kind: string
-  readonly digest: Uint8Array
-  readonly value: string
+export interface IndexEntry extends IndexValue {
   readonly replaces?: string
 }
 

@@ -16,19 +16,19 @@ import {
 } from '../ledger/ledger.ts'
 import { writeHead } from '../log/head.ts'
 import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
+import { digestKey, lookUp, writeEntries } from '../log/keyed-index.ts'
 import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
 import type { Tree } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { arePartsPresent, type Destruction, destroyData, erasedOwner, isSurveyOutdated } from './destruction.ts'
-import {
-  digestKey,
-  type KnownOwner,
-  type KnownStream,
-  type NewRecentDigest,
-  type RecentDigest,
-  type RecentDigests,
-  type WriterCache,
+import type {
+  KnownOwner,
+  KnownStream,
+  NewRecentDigest,
+  RecentDigest,
+  RecentDigests,
+  WriterCache,
 } from './writer-cache.ts'
 
 /** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
@@ -57,7 +57,7 @@ export class Batch {
     yield* each(insertEvent, this.events, eventRow)
     yield* each(insertPart, this.events.flatMap(partRows), row => row)
     yield* each(insertEffect, this.effects, row => row)
-    yield* each(upsertEntry, [...this.indexEntries.values()], entry => entryRow(tags, entry))
+    yield* writeEntries(tags, [...this.indexEntries.values()])
     yield* recents.add(this.recent)
     for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
     for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
@@ -91,24 +91,6 @@ function receiptRow({ commandId, digest, code, detail, effect, position, stream 
   return [commandId, digest, code, detail, effect, position, stream]
 }
 
-/**
- * Finds the value stored under a keyed digest.
- *
- * @throws {AverbaError} `CORRUPT` when it was stored under another digest, or without the keys
- */
-export function* lookUp(tags: Tags, kind: string, digest: Uint8Array): Steps<string | undefined> {
-  const entry = yield* first<{ value: string; tag: string }>({ sql: selectEntry, parameters: [kind, digest] })
-  if (!entry || tags.ofEntry(kind, digest, entry.value) === entry.tag) return entry?.value
-  throw new AverbaError('CORRUPT', `Cannot use the index of the kind "${kind}": an entry was changed or moved`, {
-    hint: 'Find out who can write to the file. averba.rebuildIndex makes the index again from the log',
-  })
-}
-
-/** The row of an index entry. */
-export function entryRow(tags: Tags, { kind, digest, value }: IndexEntry): unknown[] {
-  return [kind, digest, value, tags.ofEntry(kind, digest, value)]
-}
-
 /** Finds the stored receipt of a command. */
 export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
   return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
@@ -122,10 +104,6 @@ const insertReceipt = `insert into receipt (command_id, digest, code, detail, ef
   values (?, ?, ?, ?, ?, ?, ?)`
 const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
   from receipt where command_id = ?`
-/** Inserts a row of `entryRow`. */
-export const insertEntry = 'insert into keyed_index (kind, digest, value, tag) values (?, ?, ?, ?)'
-const upsertEntry = `${insertEntry} on conflict (kind, digest) do update set value = excluded.value, tag = excluded.tag`
-const selectEntry = 'select value, tag from keyed_index where kind = ? and digest = ?'
 const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
   on conflict (level, number) do update set hashes = excluded.hashes`
 
@@ -196,11 +174,8 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
 function* findConflict(context: AppendContext, input: Append): Steps<string | undefined> {
   const { batch, cache } = context
   const { moves, destroys, concerns } = input
-  for (const entry of input.indexEntries ?? []) {
-    const value =
-      batch.indexEntries.get(entryKey(entry))?.value ?? (yield* lookUp(context.tags, entry.kind, entry.digest))
-    if (value !== entry.replaces) return `a ${entry.kind} was indexed meanwhile`
-  }
+  const taken = yield* findTaken(context, input.indexEntries ?? [])
+  if (taken) return `a ${taken.kind} was indexed meanwhile`
   if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
     return 'the same content was recorded recently'
   const { settles } = input
@@ -222,6 +197,18 @@ function* findConflict(context: AppendContext, input: Append): Steps<string | un
   if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
   if (concerns && (yield* cache.findOwner(context.headers, concerns))?.isErased === 1)
     return 'the data subject was erased meanwhile'
+  return undefined
+}
+
+/** Finds an index entry that is no longer what the append replaces. */
+function* findTaken({ batch, tags }: AppendContext, entries: readonly IndexEntry[]): Steps<IndexEntry | undefined> {
+  for (const [kind, ofKind] of Map.groupBy(entries, each => each.kind)) {
+    const digests = ofKind.map(each => each.digest)
+    const stored = yield* lookUp(tags, kind, digests)
+    const valueOf = (entry: IndexEntry, i: number) => batch.indexEntries.get(entryKey(entry))?.value ?? stored[i]
+    const taken = ofKind.find((entry, i) => valueOf(entry, i) !== entry.replaces)
+    if (taken) return taken
+  }
   return undefined
 }
 
@@ -336,7 +323,7 @@ function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {
 }
 
 function entryKey({ kind, digest }: IndexEntry): string {
-  return `${kind} ${Buffer.from(digest).toString('hex')}`
+  return `${kind} ${digestKey(digest)}`
 }
 
 function conflict(reason: string): Appended {

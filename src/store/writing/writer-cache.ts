@@ -3,6 +3,7 @@ import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
+import { digestKey } from '../log/keyed-index.ts'
 import { readErasedAt, timeAt } from '../log/read.ts'
 import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
@@ -201,11 +202,6 @@ export class RecentDigests {
 function isRecent({ since, until }: RecentDigest, { at }: RecentEvent): boolean {
   const ms = fromInstant(at)
   return ms >= since && ms <= until
-}
-
-/** Converts a digest to the key of a map. */
-export function digestKey(digest: Uint8Array): string {
-  return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('latin1')
 }
 
 /** Deletes the digests of events whose parts are destroyed. */

@@ -116,8 +116,8 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
   async function* pagesOfAnswer(answered: readonly AnsweredFailure[]) {
     const ids = [...new Set(answered.map(each => String(each.remoteId)))]
     for (let from = 0; from < ids.length; from += failuresPerPage) {
-      const known = await Promise.all(ids.slice(from, from + failuresPerPage).map(id => store.lookUp('failure', id)))
-      const ours = known.filter(id => id !== undefined)
+      const known = await store.lookUpAll('failure', ids.slice(from, from + failuresPerPage))
+      const ours = [...known.values()]
       if (ours.length === 0) continue
       const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()
       const inOrder = ours.flatMap(id => rows.find(row => row.failure === id) ?? [])

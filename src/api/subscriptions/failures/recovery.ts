@@ -13,7 +13,7 @@ import { answerBytesMax } from '../../../vocabulary/fetch.ts'
 import { dayMs, fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, Json, MessageWithParts, PartAddress } from '../../../vocabulary/message.ts'
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
-import { type ApiContext, findStream } from '../../api-context.ts'
+import type { ApiContext } from '../../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
 import type { LogStore } from '../../events.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
@@ -74,18 +74,23 @@ async function findUnreadEvents(
 ): Promise<(string | null)[]> {
   const withoutContent = items.filter(each => failureContent(each) === undefined).map(each => each.evento)
   const named = new Set([...unreadable.map(record => readUnreadable(record).evento), ...withoutContent])
-  const ours: (string | null)[] = []
-  for (const evento of named) {
-    if (evento === undefined) ours.push(null)
-    else if ((await store.lookUp('subscription', evento)) !== undefined) ours.push(evento)
-  }
-  return ours
+  const isUnnamed = named.delete(undefined)
+  const ours = await store.lookUpAll(
+    'subscription',
+    [...named].filter(evento => evento !== undefined),
+  )
+  return [...ours.keys(), ...(isUnnamed ? [null] : [])]
 }
 
 interface KnownRecords {
   /** The records that need to be recorded or recovered, the oldest first. */
   readonly open: readonly ListedFailure[]
   readonly matcher: NotificationMatcher
+  /** Our failures and recovered notifications, by the records' ids. */
+  readonly failures: ReadonlyMap<string, string>
+  readonly recoveries: ReadonlyMap<string, string>
+  /** Our subscriptions, by event. */
+  readonly subscriptions: ReadonlyMap<string, string>
   /** The versions of our subscriptions' streams when this was read. */
   readonly versions: Map<string, number>
 }
@@ -99,13 +104,13 @@ async function recordAll(
   const counts = { recovered: 0, stored: 0, withoutContent: 0 }
   let seen = await readKnown(reading, items)
   for (const portion of splitIntoPortions(seen.open)) {
-    let made = new FailurePortion(reading, seen.matcher)
+    let made = new FailurePortion(reading, seen)
     let isFirst = true
     await record(async () => {
       // Another reading was faster: read what it recovered, and start the portion again.
       if (!isFirst) seen = await readKnown(reading, items)
       isFirst = false
-      made = new FailurePortion(reading, seen.matcher)
+      made = new FailurePortion(reading, seen)
       for (const item of portion) await made.add(item)
       const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
       return { ...made.request, preconditions }
@@ -124,34 +129,36 @@ async function recordAll(
 async function readKnown(reading: FailureReading, items: readonly ListedFailure[]): Promise<KnownRecords> {
   const { context, recovers } = reading
   const { store } = context
-  const versions = await readVersions(store, items)
+  const subscriptions = await store.lookUpAll(
+    'subscription',
+    items.map(each => each.evento),
+  )
+  const versions = await readVersions(store, subscriptions.values())
+  const unique = new Map(items.map(each => [String(each.remoteId), each]))
+  const failures = await store.lookUpAll('failure', unique.keys())
+  const recoveries = recovers ? await store.lookUpAll('recovery', unique.keys()) : new Map<string, string>()
   const open: ListedFailure[] = []
   const linked: LinkedFailure[] = []
   const nearby = await readLinkedNearby(reading)
-  let looked = 0
-  for (const item of new Map(items.map(each => [each.remoteId, each])).values()) {
-    const remoteId = String(item.remoteId)
-    const failure = await store.lookUp('failure', remoteId)
-    const notification = recovers ? await store.lookUp('recovery', remoteId) : undefined
+  for (const [remoteId, item] of unique) {
+    const failure = failures.get(remoteId)
+    const notification = recoveries.get(remoteId)
     if (failure !== undefined) nearby.delete(failure)
     if (failure === undefined || (recovers && notification === undefined)) open.push(item)
     if (notification !== undefined) linked.push({ notification, ...toLost(item) })
-    looked += 1
-    if (looked % portionItems === 0) await yieldToEventLoop()
   }
   const lost = recovers ? open.map(toLost) : []
   const matcher = await NotificationMatcher.load(context, lost, items.map(toLost), [...linked, ...nearby.values()])
   // The portal's order is undefined, and a recovered notification matches later failures.
   open.sort((one, other) => (one.failedAt ?? '').localeCompare(other.failedAt ?? ''))
-  return { open, matcher, versions }
+  return { open, matcher, failures, recoveries, subscriptions, versions }
 }
 
-async function readVersions(store: LogStore, items: readonly ListedFailure[]): Promise<Map<string, number>> {
+async function readVersions(store: LogStore, subscriptions: Iterable<string>): Promise<Map<string, number>> {
   const versions = new Map<string, number>()
-  for (const evento of new Set(items.map(each => each.evento))) {
-    const stream = await findStream(store, 'subscription', evento)
-    const last = stream === undefined ? undefined : await store.readLast({ stream })
-    if (last) versions.set(last.stream, last.version)
+  for (const subscription of subscriptions) {
+    const stream = streamOf('subscription', subscription)
+    versions.set(stream, await store.lastVersion(stream))
   }
   return versions
 }
@@ -217,12 +224,12 @@ class FailurePortion {
   readonly #destroyed: PartPlace[] = []
   readonly #context: ApiContext
   readonly #reading: FailureReading
-  readonly #matcher: NotificationMatcher
+  readonly #known: KnownRecords
 
-  constructor(reading: FailureReading, matcher: NotificationMatcher) {
+  constructor(reading: FailureReading, known: KnownRecords) {
     this.#context = reading.context
     this.#reading = reading
-    this.#matcher = matcher
+    this.#known = known
   }
 
   get request(): DecisionRequest {
@@ -235,11 +242,13 @@ class FailurePortion {
   }
 
   async add(item: ListedFailure): Promise<void> {
-    const stream = await findStream(this.#context.store, 'subscription', item.evento)
-    const known = await this.#context.store.lookUp('failure', String(item.remoteId))
+    const { failures, recoveries, subscriptions } = this.#known
+    const subscription = subscriptions.get(item.evento)
+    const stream = subscription && streamOf('subscription', subscription)
+    const known = failures.get(String(item.remoteId))
     const failure = known ?? (await this.#observe(item, stream))
     if (!this.#reading.recovers || stream === undefined) return
-    if ((await this.#context.store.lookUp('recovery', String(item.remoteId))) !== undefined) return
+    if (recoveries.has(String(item.remoteId))) return
     const row = known === undefined ? undefined : await this.#findRow(known, stream)
     if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
     await this.#recover(item, failure, stream)
@@ -300,11 +309,11 @@ class FailurePortion {
       this.counts.withoutContent += 1
       return
     }
-    const found = await this.#matcher.link({ evento, failedAt, content })
+    const found = await this.#known.matcher.link({ evento, failedAt, content })
     const notification = found ?? this.#context.createId()
     const how = found === undefined ? 'recovered' : 'stored'
     if (found === undefined) {
-      this.#matcher.add({ notification, evento, failedAt, content })
+      this.#known.matcher.add({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
       const parts = { body: { owner: stream, value: toSealedBody(body) } }
