@@ -111,13 +111,13 @@ export class Store<E extends EventMap = EventMap> {
     }
     let schema: string | undefined
     /** What another process has written: perhaps a trigger. */
-    const checkForeign: WriterParts['checkForeign'] = function* (end, after) {
+    const checkForeign: WriterParts['checkForeign'] = function* (position, after) {
       if (connection.dialect === 'sqlite') {
         const found = JSON.stringify(yield* first({ sql: 'pragma schema_version', parameters: [] }))
         if (schema !== undefined && found !== schema) yield* checkSchema(options.path)
         schema = found
       }
-      yield* checkTail(tags, signer, end, after)
+      yield* checkTail(tags, signer, position, after)
     }
     this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkForeign })
     this.viewReader = new ViewReader({ connection, headers, views })

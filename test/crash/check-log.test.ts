@@ -63,9 +63,9 @@ test('a missing or different acknowledged event is reported as lost', async () =
 
 test.each([
   ['a header', "update event set header = replace(header, '2030', '2031') where position = 9", 'the leaf at 9'],
-  ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the tile 1/0 does not'],
-  ['a tile', 'update tile set hashes = randomblob(32)', 'was changed, or written to without its keys'],
-  ['a missing tile', 'delete from tile', 'the last tile on level 1 does not match'],
+  ['a leaf', 'update event set leaf = randomblob(32) where position = 9', 'the subtree 1/0 does not'],
+  ['a subtree', 'update subtree set hash = randomblob(32)', 'was changed, or written to without its keys'],
+  ['a missing subtree', 'delete from subtree', 'the last subtree on level 1 does not match'],
   ['a version', 'update event set version = 99 where position = 301', 'says 99'],
   ['a type', "update event set type = 'x' where position = 9", 'the header at 9 is of another event'],
   ['a receipt', "update receipt set position = 5 where command_id = 'c9'", 'the receipt of c9'],

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import Sqlite, { type Database } from 'better-sqlite3'
 import { hashBytes, leafHash } from '../../src/proof/merkle.ts'
 import type { Steps } from '../../src/store/database/connection.ts'
-import { Tree, treeRoot } from '../../src/store/log/tree.ts'
+import { type Subtree, Tree, treeRoot } from '../../src/store/log/tree.ts'
 
 interface EventRow {
   readonly position: number
@@ -69,18 +69,14 @@ function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): It
 function* checkTree(database: Database, rows: readonly EventRow[]): Iterable<string> {
   const tree = new Tree()
   for (const row of rows) tree.add(row.leaf)
-  const expected = new Map(tree.takeChanged().map(tile => [`${tile.level}/${tile.number}`, tile.hashes]))
-  const tiles = database.prepare('select level, number, hashes from tile').all() as {
-    level: number
-    number: number
-    hashes: Buffer
-  }[] // The selected columns.
-  for (const { level, number, hashes } of tiles) {
-    const tile = expected.get(`${level}/${number}`)
-    if (!tile?.equals(hashes)) yield `the tile ${level}/${number} does not match its leaves`
+  const expected = new Map(tree.takeCompleted().map(each => [`${each.level}/${each.number}`, each.hash]))
+  const stored = database.prepare('select level, number, hash from subtree').all() as Subtree[] // The selected columns.
+  for (const { level, number, hash } of stored) {
+    if (!expected.get(`${level}/${number}`)?.equals(hash))
+      yield `the subtree ${level}/${number} does not match its leaves`
     expected.delete(`${level}/${number}`)
   }
-  for (const missing of expected.keys()) yield `the tile ${missing} is missing`
+  for (const missing of expected.keys()) yield `the subtree ${missing} is missing`
   const root = runReadSteps(database, treeRoot())
   const defined = rows.length > 0 ? merkleRoot(rows.map(row => row.leaf)).toString('hex') : undefined
   if (root !== defined) yield 'the root does not match the leaves'

@@ -97,7 +97,7 @@ test.each([1, 2, 3, 7, 255, 256, 257, 511, 512, 513, 1_000, 65_535, 65_536, 65_5
   },
 )
 
-test('the tree is loaded correctly when its upper levels have more than one tile', async () => {
+test('the tree is loaded correctly when its upper levels have many subtrees', async () => {
   const path = temporaryStore()
   const size = 256 * 256 + 256
   const store = await open(path)

@@ -5,7 +5,7 @@ import { notify } from './notify.ts'
 import { temporaryStore } from './temporary-folder.ts'
 
 /**
- * Makes a closed log with every kind of row: two full tiles of events, sealed parts, open and ended effects.
+ * Makes a closed log with every kind of row: two full subtrees of events, sealed parts, open and ended effects.
  *
  * @param first runs before that in the same world
  */

@@ -171,7 +171,7 @@ function appendRevocation(database: Database): void {
   database
     .prepare(`insert into receipt select 'forged', digest, code, detail, ?, ?, '' from receipt limit 1`)
     .run(`${target.name}/${target.version + 1}/0`, end.position)
-  database.prepare('update head set size = ?').run(end.position)
+  database.prepare('update head set position = ?').run(end.position)
 }
 
 /** Moves all events of some types into another stream, where nothing looks for them. */

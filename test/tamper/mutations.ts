@@ -231,13 +231,13 @@ function cutOff(db: Database, from: number): void {
   for (const table of ['part', 'effect', 'receipt', 'event'])
     db.prepare(`delete from "${table}" where position >= ?`).run(from)
   db.prepare('delete from checkpoint where size >= ?').run(from)
-  rebuildTiles(db)
+  deleteSubtrees(db)
 }
 
-/** Deletes the tiles of the tree when it becomes too small to have any. */
-function rebuildTiles(db: Database): void {
+/** Deletes the subtrees when the tree becomes too small to have any. */
+function deleteSubtrees(db: Database): void {
   const count = Number(db.prepare('select count(*) from event').pluck().get())
-  if (count < 256) db.exec('delete from tile')
+  if (count < 256) db.exec('delete from subtree')
 }
 
 /** Mutations that rewrite the history consistently, as far as that is possible without the keyring. */

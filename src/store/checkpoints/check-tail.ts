@@ -3,38 +3,37 @@ import { parseCheckpoint } from '../../proof/note.ts'
 import type { KeyringSigner } from '../../vault/cryptography.ts'
 import { rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-import { checkHead, type LogEnd } from '../log/head.ts'
+import { checkHead } from '../log/head.ts'
 import { DamagedEvent, damagedLogError, forgedLogError } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
-import { rootAt, treeHead } from '../log/tree.ts'
+import { rootAt } from '../log/tree.ts'
 import { readNewestCheckpoint } from './checkpoints.ts'
 import { isSignedBy } from './high-water-mark.ts'
 
 const pageEvents = 500
 
 /**
- * Checks that the end of the log was written with its keys: the head, and every event after a position, or after the
- * newest signed checkpoint. That also covers the events of a long tail: their own tags are checked when they are read.
+ * Checks that the last events were written with the keys of the log: every event after a position, or after the newest
+ * signed checkpoint. That also covers the events of a long tail: their own tags are checked when they are read.
  *
  * @throws {AverbaError} `CORRUPT`
  */
-export function* checkTail(tags: Tags, signer: KeyringSigner, end: LogEnd, after?: number): Steps<void> {
-  yield* checkHead(tags, end)
-  const isShort = after !== undefined && end.size - after <= pageEvents
+export function* checkTail(tags: Tags, signer: KeyringSigner, end: number, after?: number): Steps<void> {
+  const isShort = after !== undefined && end - after <= pageEvents
   let last = isShort ? after : Math.max(after ?? 0, yield* findSignedSize(signer))
-  while (last < end.size) {
+  while (last < end) {
     const events = db.selectFrom('event').select(['position', 'header', 'leaf', 'tag'])
     const page = yield* rows(events.where('position', '>', last).orderBy('position').limit(pageEvents))
     for (const event of page) checkEvent(tags, event)
-    last = page.at(-1)?.position ?? end.size
+    last = page.at(-1)?.position ?? end
   }
 }
 
-/** Checks the log from its newest signed checkpoint on. Returns its end. */
+/** Checks the head of the log, and the events from its newest signed checkpoint on. Returns its end. */
 export function* checkWhole(tags: Tags, signer: KeyringSigner): Steps<number> {
-  const end = yield* treeHead()
-  yield* checkTail(tags, signer, end)
-  return end.size
+  const { position } = yield* checkHead(tags)
+  yield* checkTail(tags, signer, position)
+  return position
 }
 
 function checkEvent(tags: Tags, event: Pick<Schema['event'], 'position' | 'header' | 'leaf' | 'tag'>): void {

@@ -8,9 +8,9 @@ import { type Connection, first, rows, type Steps } from '../database/connection
 import { db, type Schema } from '../database/schema.ts'
 import { checkHead } from '../log/head.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
-import { eventsOf, headerColumns } from '../log/read.ts'
+import { endOfLog, eventsOf, headerColumns } from '../log/read.ts'
 import type { Tags } from '../log/tags.ts'
-import { rootAt, treeHead } from '../log/tree.ts'
+import { rootAt } from '../log/tree.ts'
 import type { Anchor, HighWaterMark } from '../store-options.ts'
 
 /** A stored, signed checkpoint, with the result of the host's anchor, if there is one. */
@@ -18,14 +18,12 @@ export type StoredCheckpoint = Readonly<Schema['checkpoint']>
 
 /** Signs a checkpoint over all events, unless the newest one covers them. */
 function* makeCheckpoint({ headers, signer, tags }: CheckpointerParts): Steps<StoredCheckpoint> {
-  const end = yield* treeHead()
-  const { size, root = '' } = end
   const newest = yield* readNewestCheckpoint()
-  if (newest?.size === size) return newest
+  if (newest?.size === (yield* endOfLog())) return newest
   // What is signed counts as genuine from then on.
-  yield* checkHead(tags, end)
+  const { position: size, tree } = yield* checkHead(tags)
   const origin = yield* readOrigin(headers)
-  const note = signCheckpoint({ origin, size, root }, signer)
+  const note = signCheckpoint({ origin, size, root: tree.root() ?? '' }, signer)
   const made = { number: (newest?.number ?? 0) + 1, size, note, anchor: null }
   yield* rows(db.insertInto('checkpoint').values(made))
   return made
@@ -73,8 +71,8 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
   const checkpoint = parseCheckpoint(mark)
   if (!checkpoint) return damagedMark
   const { size, root } = checkpoint
-  const head = yield* treeHead()
-  if (head.size < size) return `it has ${head.size} events, and had ${size} when its high-water mark was written`
+  const events = yield* endOfLog()
+  if (events < size) return `it has ${events} events, and had ${size} when its high-water mark was written`
   if ((yield* rootAt(size)) === root) return undefined
   return `its first ${size} events differ from those under its high-water mark`
 }

@@ -17,8 +17,8 @@ import { markPath } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
-import { eventsOf, headerColumns } from '../log/read.ts'
-import { treeHead } from '../log/tree.ts'
+import { endOfLog, eventsOf, headerColumns } from '../log/read.ts'
+import { rootAt } from '../log/tree.ts'
 import { findLengthFault, findLostErasures } from '../owners/keyring-faults.ts'
 import type { HighWaterMark, StoreOptions } from '../store-options.ts'
 import { type Append, logEvent } from '../writing/append.ts'
@@ -127,7 +127,8 @@ export function* resumeLog(
   mark: string | undefined,
 ): Steps<Append> {
   const { signer, erased } = keyring
-  const { size, root = '' } = yield* treeHead()
+  const size = yield* endOfLog()
+  const root = (yield* rootAt(size)) ?? ''
   keyring.rememberSize(size)
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
   const erasures = yield* findLostErasures(headers, erased)

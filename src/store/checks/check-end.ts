@@ -1,11 +1,11 @@
-import { hashBytes, isLeafOf } from '../../proof/merkle.ts'
+import { isLeafOf } from '../../proof/merkle.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { damagedLogError } from '../log/header.ts'
-import { tileHashes } from '../log/tree.ts'
+import { fanOut } from '../log/tree.ts'
 
 /**
- * Compares the end of the log with its parts, effects, followers and tiles, in constant time.
+ * Compares the end of the log with its parts, effects, followers and subtrees, in constant time.
  *
  * @throws {AverbaError} `CORRUPT`
  */
@@ -28,24 +28,20 @@ export function* findEndFault(): Steps<string | undefined> {
     reach = Math.max(reach, farthest?.position ?? 0)
   }
   if (reach > position) return `its last event is at ${position}, but a part, an effect or a follower is at ${reach}`
-  return yield* findTilesFault(position)
+  return yield* findSubtreesFault(position)
 }
 
-function* findTilesFault(size: number): Steps<string | undefined> {
+function* findSubtreesFault(size: number): Steps<string | undefined> {
   let level = 1
-  for (; tileHashes ** level <= size; level++) {
-    const hashes = Math.floor(size / tileHashes ** level)
-    const number = Math.ceil(hashes / tileHashes) - 1
-    const bytes = (hashes - number * tileHashes) * hashBytes
-    const tile = yield* readLastTile(level)
-    if (tile?.number !== number || tile.bytes !== bytes)
-      return `the last tile on level ${level} does not match the tree of its ${size} events`
+  for (; fanOut ** level <= size; level++) {
+    if ((yield* readLastSubtree(level)) !== Math.floor(size / fanOut ** level) - 1)
+      return `the last subtree on level ${level} does not match the tree of its ${size} events`
   }
-  const above = yield* readLastTile(level)
-  return above && `the tree of its ${size} events has one level too many`
+  if ((yield* readLastSubtree(level)) === undefined) return undefined
+  return `the tree of its ${size} events has one level too many`
 }
 
-function readLastTile(level: number): Steps<{ number: number; bytes: number } | undefined> {
-  const query = db.selectFrom('tile').select(({ fn }) => ['number', fn<number>('length', ['hashes']).as('bytes')])
-  return first(query.where('level', '=', level).orderBy('number', 'desc').limit(1))
+function* readLastSubtree(level: number): Steps<number | undefined> {
+  const query = db.selectFrom('subtree').select('number').where('level', '=', level)
+  return (yield* first(query.orderBy('number', 'desc').limit(1)))?.number
 }

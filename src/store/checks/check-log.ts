@@ -1,15 +1,16 @@
 import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { type InferResult, sql } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { ExplainingEvent, LogVerified, LogVerifier, PresentPart } from '../../proof/log-verifier.ts'
-import { hashBytes, leafHash } from '../../proof/merkle.ts'
+import { leafHash } from '../../proof/merkle.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
 import { first, readPages, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { Snapshot } from '../database/snapshot.ts'
 import type { Tags } from '../log/tags.ts'
-import { type Tile, Tree, tileHashes } from '../log/tree.ts'
+import { Tree } from '../log/tree.ts'
 import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { LedgerCheck } from './check-ledger.ts'
 
@@ -49,11 +50,11 @@ export async function checkLog(
       snapshot.run(() => receipts.addEvent(row.position, header?.commandId))
     }
     ledger.addHeaders(page.map(({ header }) => header))
-    snapshot.run(() => check.checkTiles())
+    snapshot.run(() => check.checkSubtrees())
     position = until
     if (!(await onPage(position))) return undefined
   }
-  snapshot.run(() => check.checkEdges())
+  snapshot.run(() => check.countSubtrees())
   snapshot.run(() => check.checkHead())
   for await (const page of readPages(snapshot, streamsAfter)) check.checkStreams(page)
   snapshot.run(() => erasures.compareKeys(faults))
@@ -75,6 +76,7 @@ interface CheckedHeader {
   readonly stream?: unknown
   readonly version?: unknown
   readonly type?: unknown
+  readonly at?: unknown
   readonly data?: Readonly<Record<string, unknown>>
   readonly parts?: readonly PartMark[]
   readonly commandId?: string
@@ -90,9 +92,8 @@ class RowCheck {
   readonly #faults: Faults
   readonly #tags: Tags | undefined
   readonly #tree = new Tree()
-  /** The expected tiles that may still grow. */
-  readonly #edges = new Map<string, Tile>()
-  #tiles = 0
+  #subtrees = 0
+  #at = ''
 
   constructor(faults: Faults, tags: Tags | undefined) {
     this.#faults = faults
@@ -110,6 +111,7 @@ class RowCheck {
       this.#faults.add('tags', `the event at ${position} ${fault}`)
     }
     this.#tree.add(leaf)
+    this.#at = String(header?.at)
     const names = ['position', 'stream', 'version', 'type'] as const
     if (!names.every(name => header?.[name] === row[name]))
       this.#faults.add('headers', `the header at ${position} differs from its row`)
@@ -153,27 +155,34 @@ class RowCheck {
       this.#faults.add('parts', `the part "${name}" at ${position} was destroyed, but still exists`)
   }
 
-  *checkTiles(): Steps<void> {
-    for (const tile of this.#tree.takeChanged()) this.#edges.set(`${tile.level}/${tile.number}`, tile)
-    for (const [place, tile] of this.#edges) {
-      if (tile.hashes.length < tileHashes * hashBytes) continue
-      this.#edges.delete(place)
-      yield* this.#compareTile(tile)
+  /** Compares the subtrees that the last page of events completed with the stored ones. */
+  *checkSubtrees(): Steps<void> {
+    for (const { level, number, hash: expected } of this.#tree.takeCompleted()) {
+      this.#subtrees += 1
+      const query = db.selectFrom('subtree').select('hash').where('level', '=', level).where('number', '=', number)
+      const stored = yield* first(query)
+      if (!stored || !expected.equals(stored.hash))
+        this.#faults.add('tree', `the subtree ${number} of level ${level} does not match the events`)
     }
   }
 
-  *checkEdges(): Steps<void> {
-    for (const tile of this.#edges.values()) yield* this.#compareTile(tile)
-    const stored = yield* first(db.selectFrom('tile').select(({ fn }) => fn.countAll<number>().as('n')))
-    if (stored?.n !== this.#tiles) this.#faults.add('tree', `there are ${stored?.n} tiles instead of ${this.#tiles}`)
+  *countSubtrees(): Steps<void> {
+    const stored = yield* first(db.selectFrom('subtree').select(({ fn }) => fn.countAll<number>().as('n')))
+    if (stored?.n !== this.#subtrees)
+      this.#faults.add('tree', `there are ${stored?.n} subtrees instead of ${this.#subtrees}`)
   }
 
   /** Compares the head with the events. Without the keys, its tag is not checked. */
   *checkHead(): Steps<void> {
-    const head = yield* first(db.selectFrom('head').select(['size', 'tag']))
+    const head = yield* first(db.selectFrom('head').selectAll())
+    const streams = yield* first(db.selectFrom('stream').select(({ fn }) => fn.max('key').as('key')))
+    const owners = yield* first(db.selectFrom('owner_key').select(({ fn }) => fn.max('key').as('key')))
     const { size } = this.#tree
-    if (head?.size !== size) this.#faults.add('end', `its head names ${head?.size} events instead of ${size}`)
-    else if (this.#tags && size > 0 && this.#tags.ofHead(size, this.#tree.root()) !== head.tag)
+    const end = { position: size, at: this.#at, stream: streams?.key ?? 0, owner: owners?.key ?? 0 }
+    if (head?.position !== size) this.#faults.add('end', `its head names ${head?.position} events instead of ${size}`)
+    else if (!isDeepStrictEqual({ ...head, ...end }, head) || !this.#tree.frontier.equals(head.frontier))
+      this.#faults.add('end', 'its head does not match its last event, stream, owner or tree')
+    else if (this.#tags && size > 0 && this.#tags.ofHead(end, this.#tree.root()) !== head.tag)
       this.#faults.add('tags', `its head was written without the keys of the log, or the log was changed since`)
   }
 
@@ -183,14 +192,6 @@ class RowCheck {
       else if (this.#tags && this.#tags.ofStream(name, key, version) !== tag)
         this.#faults.add('tags', `the end of "${name}" was changed, or written without the keys of the log`)
     }
-  }
-
-  *#compareTile({ level, number, hashes }: Tile): Steps<void> {
-    this.#tiles += 1
-    const query = db.selectFrom('tile').select('hashes').where('level', '=', level).where('number', '=', number)
-    const stored = yield* first(query)
-    if (!stored || !hashes.equals(stored.hashes))
-      this.#faults.add('tree', `tile ${number} of level ${level} does not match the events`)
   }
 }
 

@@ -12,10 +12,22 @@ import type { EffectState } from '../../vocabulary/message.ts'
 /** The tables of the log and its ledger. Views have further tables. */
 export interface Schema {
   /**
-   * One row: the version of these tables, the running views, the epoch of new keys with where it began, and the number
-   * of events with the tag of the whole log.
+   * One row: the version of these tables, the running views, the epoch of new keys with where it began, and the end of
+   * the log: see `LogEnd`. `frontier` has the peaks of its tree, and `tag` is that of the whole log.
    */
-  head: { id: 1; schema: number; views: string; epoch: number; epoch_since: number; size: number; tag: string }
+  head: {
+    id: 1
+    schema: number
+    views: string
+    epoch: number
+    epoch_since: number
+    position: number
+    at: string
+    stream: number
+    owner: number
+    frontier: Uint8Array
+    tag: string
+  }
   /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
   /** Streams by number: integer keys keep the indexes small. `tag` shows that `version` is the last one. */
@@ -33,8 +45,8 @@ export interface Schema {
     leaf: Uint8Array
     tag: string
   }
-  /** The Merkle tree above its leaves, 256 hashes of a level per row. */
-  tile: { level: number; number: number; hashes: Uint8Array }
+  /** The Merkle tree above its leaves: the full subtrees of `256 ** level` leaves, by number. */
+  subtree: { level: number; number: number; hash: Uint8Array }
   /** Signed checkpoints of the tree, numbered from 1 without gaps, with the answer of an anchor. */
   checkpoint: { number: number; size: number; note: string; anchor: Uint8Array | null }
   /** Sealed personal data of an event. Rows can be deleted; the event's header keeps their hash. */
@@ -109,7 +121,8 @@ export interface Schema {
  */
 const tables = `
 create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
-  epoch_since integer not null, size integer not null, tag text not null) strict
+  epoch_since integer not null, position integer not null, at text not null, stream integer not null,
+  owner integer not null, frontier blob not null, tag text not null) strict
 create table projection (view text primary key, version integer not null, position integer not null,
   reason text not null) strict
 create table stream (key integer primary key, name text not null unique, version integer not null,
@@ -117,8 +130,8 @@ create table stream (key integer primary key, name text not null unique, version
 create table event (position integer primary key, stream integer not null references stream (key),
   version integer not null, type text not null, header text not null, leaf blob not null,
   tag text not null, unique (stream, version)) strict
-create table tile (level integer not null, number integer not null, hashes blob not null,
-  primary key (level, number)) strict
+create table subtree (level integer not null, number integer not null, hash blob not null,
+  primary key (level, number)) strict, without rowid
 create table checkpoint (number integer primary key, size integer not null unique, note text not null,
   anchor blob) strict
 create table owner_key (key integer primary key, owner text not null unique, epoch integer not null,
@@ -145,7 +158,8 @@ create table secret (name text primary key, generation integer not null, epoch i
 create table lease (name text primary key, owner text not null, until text not null) strict
 create table rebuild (view text primary key, version integer not null, position integer not null,
   until integer not null, written integer not null, run integer not null) strict
-insert into head (id, schema, views, epoch, epoch_since, size, tag) values (1, 1, '', 1, 0, 0, '')`
+insert into head (id, schema, views, epoch, epoch_since, position, at, stream, owner, frontier, tag)
+  values (1, 1, '', 1, 0, 0, '', 0, 0, x'', '')`
 
 /**
  * Lists the statements that create the tables of version 1. The writer assigns positions, not the database, so that
@@ -163,6 +177,7 @@ function toPostgres(statement: string): string {
     .replaceAll(' integer', ' bigint')
     .replaceAll(' blob', ' bytea')
     .replaceAll(' text', ' text collate "C"')
+    .replace("x''", "''")
 }
 
 /** The names of the tables of the log and its ledger. */

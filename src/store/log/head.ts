@@ -1,30 +1,61 @@
 import { first, rows, type Steps } from '../database/connection.ts'
-import { db } from '../database/schema.ts'
+import type { Schema } from '../database/schema.ts'
 import { damagedLogError, forgedLogError } from './header.ts'
-import type { Tags } from './tags.ts'
+import type { LogEnd, Tags } from './tags.ts'
+import { rootAt, Tree } from './tree.ts'
 
-/** The end of a log: its number of events, and the root over them in hexadecimal. */
-export interface LogEnd {
-  readonly size: number
-  readonly root: string | undefined
+/** The end of a stored log, with its tree. */
+export interface Head extends LogEnd {
+  readonly tree: Tree
+  /** The running views: see `Projector`. */
+  readonly views: string
+  /** The epoch of new keys. */
+  readonly epoch: number
 }
 
-/** Writes the number of events and the tag of the whole log, in the transaction of its newest events. */
-export function* writeHead(tags: Tags, { size, root }: LogEnd): Steps<void> {
-  yield* rows({ sql: updateHead, parameters: [size, tags.ofHead(size, root)] })
+/** Writes the end of the log with its tag, in the transaction of its newest events. */
+export function* writeHead(tags: Tags, end: LogEnd, tree: Tree): Steps<void> {
+  const { position, at, stream, owner } = end
+  const parameters = [position, at, stream, owner, tree.frontier, tags.ofHead(end, tree.root())]
+  yield* rows({ sql: updateHead, parameters })
 }
 
 /**
- * Checks that the whole log was written with its keys.
+ * Reads the end of the log.
+ *
+ * @throws {AverbaError} `CORRUPT` when it was not written with the keys of the log
+ */
+export function* readHead(tags: Tags): Steps<Head> {
+  const head = yield* first<HeadRow>({ sql: selectHead, parameters: [] })
+  if (!head) throw damagedLogError('The log has no head')
+  const { position, end, frontier, tag, ...others } = head
+  if (position !== end) throw damagedLogError(`The log has ${end} events, and its head names ${position}`)
+  const tree = Tree.of(position, frontier)
+  if (!tree || (position > 0 && tags.ofHead(head, tree.root()) !== tag)) throw changedLogError(position)
+  return { ...others, position, tree }
+}
+
+/**
+ * Reads the end of the log, and compares it with the leaves of the events.
  *
  * @throws {AverbaError} `CORRUPT`
  */
-export function* checkHead(tags: Tags, { size, root }: LogEnd): Steps<void> {
-  const head = yield* first(db.selectFrom('head').select(['size', 'tag']))
-  if (head?.size !== size)
-    throw damagedLogError(`The log has ${size} events, and its head names ${head?.size ?? 'none'}`)
-  if (size > 0 && tags.ofHead(size, root) !== head.tag)
-    throw forgedLogError(`The log of ${size} events was changed, or written to without its keys`)
+export function* checkHead(tags: Tags): Steps<Head> {
+  const head = yield* readHead(tags)
+  const { position, tree } = head
+  if (tree.root() !== (yield* rootAt(position))) throw changedLogError(position)
+  return head
 }
 
-const updateHead = 'update head set size = ?, tag = ?'
+function changedLogError(events: number) {
+  return forgedLogError(`The log of ${events} events was changed, or written to without its keys`)
+}
+
+/** The stored head, and the position of the newest event beside it. */
+type HeadRow = Pick<Schema['head'], 'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'frontier' | 'tag'> & {
+  readonly end: number
+}
+
+const selectHead = `select position, at, stream, owner, views, epoch, frontier, tag,
+  (select coalesce(max(position), 0) from event) as "end" from head`
+const updateHead = 'update head set position = ?, at = ?, stream = ?, owner = ?, frontier = ?, tag = ?'

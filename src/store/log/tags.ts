@@ -1,4 +1,16 @@
 import type { Keyring } from '../../vault/keyring.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+
+/** The end of a log: what the next append continues. */
+export interface LogEnd {
+  /** The position of the newest event, which is the number of events. */
+  readonly position: number
+  /** The time of the newest event; empty without one. */
+  readonly at: Instant
+  /** The highest number of a stream, and of an owner. */
+  readonly stream: number
+  readonly owner: number
+}
 
 /**
  * Makes the tags of a log: HMACs of 16 bytes under a key of its keyring. Somebody who can write the file but lacks the
@@ -17,9 +29,9 @@ export class Tags {
     return this.#keyring.tag(`${header}`)
   }
 
-  /** The tag of the whole log: its number of events, and the root over them in hexadecimal. */
-  ofHead(size: number, root = ''): string {
-    return this.#keyring.tag(`head\0${size}\0${root}`)
+  /** The tag of the whole log: its end, and the root over its events in hexadecimal. */
+  ofHead({ position, at, stream, owner }: LogEnd, root = ''): string {
+    return this.#keyring.tag(`head\0${position}\0${at}\0${stream}\0${owner}\0${root}`)
   }
 
   /** The tag of a stream: its number, and the version of its last event. Without it, events could be moved away. */

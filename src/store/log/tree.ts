@@ -1,138 +1,119 @@
 import type { LeafRange } from '../../proof/compact-tree.ts'
 import { hashBytes, hashPair, rootOver } from '../../proof/merkle.ts'
-import { first, rows, type Steps } from '../database/connection.ts'
+import { rows, type Steps } from '../database/connection.ts'
 import { damagedLogError } from './header.ts'
 import { endOfLog } from './read.ts'
 
-/** How many hashes a tile holds. */
-export const tileHashes = 256
-
-/** The peaks of a full tile, and one more while it is filled. */
-const peaksMax = Math.log2(tileHashes) + 1
-
-/** A stored row of hashes: tile `number` of `level`. Leaves are level 0 and stored with their events. */
-export interface Tile {
-  readonly level: number
-  readonly number: number
-  readonly hashes: Buffer
-}
-
-/** The last, incomplete tile of one level. */
-interface OpenTile {
-  readonly hashes: Buffer
-  count: number
-  /** The roots of the largest full subtrees of its hashes, from the left: one for each 1 in the binary count. */
-  readonly peaks: Buffer
-  peakCount: number
-}
+/** How many subtrees of one level a subtree of the next covers. */
+export const fanOut = 256
 
 /**
- * The growing edge of the log's Merkle tree. A hash of level `n` covers 256 hashes of the level below. Only the last
- * tile of each level is in memory, with the subtrees hashed so far, so that every commit can have a root.
+ * A full subtree: `256 ** level` leaves, with the hash over them. `number` counts those of its level from 0. Leaves are
+ * level 0, and are stored with their events.
+ */
+export interface Subtree {
+  readonly level: number
+  readonly number: number
+  readonly hash: Buffer
+}
+
+/** More than a tree of 2 ** 53 leaves has. */
+const peaksMax = 64
+
+/**
+ * The growing edge of the log's Merkle tree: the hashes of its largest full subtrees, from the left, one for each 1 in
+ * the binary size. They are all that a new leaf and the root need.
  */
 export class Tree {
   #size = 0
-  readonly #edges: OpenTile[] = []
-  #changed = new Map<string, Tile>()
+  readonly #peaks = Buffer.alloc(peaksMax * hashBytes)
+  #peakCount = 0
+  #completed: Subtree[] = []
 
   /** The number of leaves. */
   get size(): number {
     return this.#size
   }
 
+  /** The hashes of its peaks, one after the other. */
+  get frontier(): Buffer {
+    return Buffer.from(this.#peaks.subarray(0, this.#peakCount * hashBytes))
+  }
+
   add(leaf: Uint8Array): void {
-    this.#size += 1
-    this.#push(0, leaf)
+    this.#push(leaf, 1)
   }
 
-  #push(level: number, hash: Uint8Array): void {
-    const edge = this.#edgeOf(level)
-    addTo(edge, hash)
-    if (level > 0) this.#stage(level, edge)
-    if (edge.count < tileHashes) return
-    edge.count = 0
-    edge.peakCount = 0
-    this.#push(level + 1, edge.peaks.subarray(0, hashBytes))
-  }
-
-  #stage(level: number, { hashes, count }: OpenTile): void {
-    const number = Math.ceil(this.#size / tileHashes ** (level + 1)) - 1
-    this.#changed.set(`${level}/${number}`, {
-      level,
-      number,
-      hashes: Buffer.from(hashes.subarray(0, count * hashBytes)),
-    })
-  }
-
-  #edgeOf(level: number): OpenTile {
-    this.#edges[level] ??= {
-      hashes: Buffer.alloc(tileHashes * hashBytes),
-      count: 0,
-      peaks: Buffer.alloc(peaksMax * hashBytes),
-      peakCount: 0,
+  /** Adds a full subtree of so many leaves, and hashes every larger one that it completes. */
+  #push(hash: Uint8Array, leaves: number): void {
+    this.#peaks.set(hash, this.#peakCount * hashBytes)
+    this.#size += leaves
+    for (let covered = leaves * 2; this.#size % covered === 0; covered *= 2) {
+      this.#peakCount -= 1
+      hashPair(this.#peaks, this.#peakCount, this.#peakCount)
+      if (covered >= fanOut) this.#keep(covered)
     }
-    return this.#edges[level]
+    this.#peakCount += 1
   }
 
-  /** Gives the tiles that changed since the last call. */
-  takeChanged(): Tile[] {
-    if (this.#changed.size === 0) return []
-    const changed = [...this.#changed.values()]
-    this.#changed = new Map()
-    return changed
+  /** Keeps the subtree that was just hashed, if it is one of those that are stored. */
+  #keep(covered: number): void {
+    const level = Math.log2(covered) / Math.log2(fanOut)
+    if (!Number.isInteger(level)) return
+    const start = this.#peakCount * hashBytes
+    const hash = Buffer.from(this.#peaks.subarray(start, start + hashBytes))
+    this.#completed.push({ level, number: this.#size / covered - 1, hash })
+  }
+
+  /** Gives the subtrees that were completed since the last call. */
+  takeCompleted(): Subtree[] {
+    if (this.#completed.length === 0) return []
+    const completed = this.#completed
+    this.#completed = []
+    return completed
   }
 
   /** Computes the root over all leaves in hexadecimal; `undefined` without leaves. */
   root(): string | undefined {
-    const peaks = Buffer.concat(
-      this.#edges.toReversed().map(each => each.peaks.subarray(0, each.peakCount * hashBytes)),
-    )
-    if (peaks.length === 0) return undefined
-    for (let last = peaks.length / hashBytes - 1; last > 0; last--) hashPair(peaks, last - 1, last - 1)
+    if (this.#peakCount === 0) return undefined
+    const peaks = this.frontier
+    for (let last = this.#peakCount - 1; last > 0; last--) hashPair(peaks, last - 1, last - 1)
     return peaks.toString('hex', 0, hashBytes)
   }
 
-  /** Reads the edge of the tree over the first `size` events. */
-  static *load(size: number): Steps<Tree> {
+  /** Makes the tree of so many leaves from its frontier; `undefined` when that has another number of peaks. */
+  static of(size: number, frontier: Uint8Array): Tree | undefined {
+    if (frontier.length !== countOnes(size) * hashBytes) return undefined
     const tree = new Tree()
     tree.#size = size
-    fill(tree.#edgeOf(0), yield* readLeaves(size - (size % tileHashes), size))
-    for (let level = 1; tileHashes ** level <= size; level++) {
-      const count = Math.floor(size / tileHashes ** level) % tileHashes
-      const edge = tree.#edgeOf(level)
-      if (count === 0) continue
-      const hashes = yield* readTile(level, Math.floor(size / tileHashes ** (level + 1)))
-      fill(edge, hashes.subarray(0, count * hashBytes))
+    tree.#peaks.set(frontier)
+    tree.#peakCount = frontier.length / hashBytes
+    return tree
+  }
+
+  /** Reads the tree over the first `size` events from the stored subtrees and leaves. */
+  static *load(size: number): Steps<Tree> {
+    const tree = new Tree()
+    let level = 0
+    while (fanOut ** (level + 1) <= size) level += 1
+    for (; level >= 0; level--) {
+      const leaves = fanOut ** level
+      const hashes = yield* readHashes(level, tree.size / leaves, Math.floor(size / leaves))
+      for (const hash of hashes) tree.#push(hash, leaves)
     }
     return tree
   }
 }
 
-/** Adds a hash, and hashes each subtree that it completes. */
-function addTo(edge: OpenTile, hash: Uint8Array): void {
-  edge.hashes.set(hash, edge.count * hashBytes)
-  edge.peaks.set(hash, edge.peakCount * hashBytes)
-  for (let n = edge.count; n % 2 === 1; n = (n - 1) / 2) {
-    edge.peakCount -= 1
-    hashPair(edge.peaks, edge.peakCount, edge.peakCount)
-  }
-  edge.peakCount += 1
-  edge.count += 1
+function countOnes(size: number): number {
+  let ones = 0
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 2)) ones += rest % 2
+  return ones
 }
 
-function fill(edge: OpenTile, hashes: Uint8Array): void {
-  for (let at = 0; at < hashes.length; at += hashBytes) addTo(edge, hashes.subarray(at, at + hashBytes))
-}
-
-/** Computes the root over all events in hexadecimal. */
+/** Computes the root over all events in hexadecimal, from the stored leaves. */
 export function* treeRoot(): Steps<string | undefined> {
-  return (yield* treeHead()).root
-}
-
-/** Counts the events of the log and computes the root over them in hexadecimal. */
-export function* treeHead(): Steps<{ size: number; root: string | undefined }> {
-  const size = yield* endOfLog()
-  return { size, root: (yield* Tree.load(size)).root() }
+  return yield* rootAt(yield* endOfLog())
 }
 
 /** Computes the root over the first `size` events in hexadecimal. */
@@ -143,28 +124,28 @@ export function* rootAt(size: number): Steps<string | undefined> {
 /** Computes the root of a full subtree of `2 ** n` leaves in hexadecimal. Leaves count from 0, positions from 1. */
 export function* subtreeRoot([from, to]: LeafRange): Steps<string> {
   let level = 0
-  while (tileHashes ** (level + 1) <= to - from) level += 1
-  const each = tileHashes ** level
-  const start = (from / each) % tileHashes
-  const hashes =
-    level === 0 ? yield* readLeaves(from, to) : yield* readTile(level, Math.floor(from / each / tileHashes))
-  const first = level === 0 ? 0 : start * hashBytes
-  const own = Buffer.from(hashes.subarray(first, first + ((to - from) / each) * hashBytes))
-  return rootOver(own).toString('hex')
+  while (fanOut ** (level + 1) <= to - from) level += 1
+  const leaves = fanOut ** level
+  const hashes = yield* readHashes(level, from / leaves, to / leaves)
+  return rootOver(Buffer.concat(hashes)).toString('hex')
 }
 
-function* readLeaves(from: number, to: number): Steps<Buffer> {
-  const leaves = yield* rows<{ leaf: Uint8Array }>({ sql: selectLeaves, parameters: [from, to] })
+/** Reads the hashes of a level from one number to before another. */
+function* readHashes(level: number, from: number, to: number): Steps<readonly Uint8Array[]> {
+  if (from === to) return []
+  const found =
+    level === 0
+      ? yield* rows<HashRow>({ sql: selectLeaves, parameters: [from, to] })
+      : yield* rows<HashRow>({ sql: selectSubtrees, parameters: [level, from, to] })
   // A damaged page may give anything.
-  if (leaves.some(({ leaf }) => leaf?.length !== hashBytes))
-    throw damagedLogError(`A leaf between ${from} and ${to} is not a hash`)
-  return Buffer.concat(leaves.map(({ leaf }) => leaf))
+  if (found.length === to - from && found.every(({ hash }) => hash?.length === hashBytes))
+    return found.map(({ hash }) => hash)
+  throw damagedLogError(`The hashes from ${from} to ${to} on level ${level} of its tree are not complete`)
 }
 
-function* readTile(level: number, number: number): Steps<Uint8Array> {
-  const tile = yield* first<{ hashes: Uint8Array }>({ sql: selectTile, parameters: [level, number] })
-  return tile?.hashes ?? Buffer.alloc(0)
+interface HashRow {
+  readonly hash: Uint8Array
 }
 
-const selectLeaves = 'select leaf from event where position > ? and position <= ? order by position'
-const selectTile = 'select hashes from tile where level = ? and number = ?'
+const selectLeaves = 'select leaf as hash from event where position > ? and position <= ? order by position'
+const selectSubtrees = 'select hash from subtree where level = ? and number >= ? and number < ? order by number'

@@ -19,7 +19,6 @@ import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
 import { digestKey, lookUp, writeEntries } from '../log/keyed-index.ts'
 import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
-import type { Tree } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { arePartsPresent, type Destruction, destroyData, erasedOwner, isSurveyOutdated } from './destruction.ts'
 import type {
@@ -51,7 +50,7 @@ export class Batch {
   }
 
   /** Writes everything but the views and their checkpoints. */
-  *write(tags: Tags, tree: Tree, recents: RecentDigests): Steps<void> {
+  *write(tags: Tags, cache: WriterCache, recents: RecentDigests): Steps<void> {
     yield* writeStreamEnds(tags, [...this.streams.values()])
     yield* each(insertOwner, this.owners, ownerRow)
     yield* each(insertEvent, this.events, eventRow)
@@ -67,10 +66,9 @@ export class Batch {
         yield* endEffect({ effect, as: 'cancelled', reason: `cancelled by ${recorded.type}` }, recorded.position)
     }
     yield* each(insertReceipt, [...this.receipts.values()], receiptRow)
-    yield* each(upsertTile, tree.takeChanged(), ({ level, number, hashes }) => [level, number, hashes])
+    yield* each(insertSubtree, cache.tree.takeCompleted(), ({ level, number, hash }) => [level, number, hash])
     for (const destruction of this.destroyed) yield* destroyData(destruction)
-    const size = this.events.at(-1)?.recorded.position
-    if (size !== undefined) yield* writeHead(tags, { size, root: tree.root() })
+    if (this.events.length > 0) yield* writeHead(tags, cache, cache.tree)
   }
 }
 
@@ -104,8 +102,7 @@ const insertReceipt = `insert into receipt (command_id, digest, code, detail, ef
   values (?, ?, ?, ?, ?, ?, ?)`
 const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
   from receipt where command_id = ?`
-const upsertTile = `insert into tile (level, number, hashes) values (?, ?, ?)
-  on conflict (level, number) do update set hashes = excluded.hashes`
+const insertSubtree = 'insert into subtree (level, number, hash) values (?, ?, ?)'
 
 /** The stored state of a stream, and its key and version after the append. A key of 0 is not assigned yet. */
 interface StreamPlacement {

@@ -2,11 +2,12 @@ import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
+import type { Head } from '../log/head.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
 import { digestKey } from '../log/keyed-index.ts'
-import { readErasedAt, timeAt } from '../log/read.ts'
+import { readErasedAt } from '../log/read.ts'
 import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
-import type { Tags } from '../log/tags.ts'
+import type { LogEnd, Tags } from '../log/tags.ts'
 import type { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache. */
@@ -26,31 +27,25 @@ const ownersMax = 20_000
  * What the writer keeps in memory between commits: the end of the log, the edge of its tree, the versions of streams,
  * the keys of owners. Discarded as a whole when a commit fails or another process has written.
  */
-export class WriterCache {
+export class WriterCache implements LogEnd {
   position: number
   at: Instant
+  stream: number
+  owner: number
   /** The views that are up to date, as the head lists them. */
   views: string
   readonly epoch: number
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()
   readonly owners = new Map<string, KnownOwner>()
-  #lastStream: number
-  #lastOwner: number
-
-  private constructor({ views, epoch, stream, owner }: WriterHead, tree: Tree, at: Instant) {
-    this.position = tree.size
+  constructor({ position, at, stream, owner, tree, views, epoch }: Head) {
+    this.position = position
     this.at = at
+    this.stream = stream
+    this.owner = owner
+    this.tree = tree
     this.views = views
     this.epoch = epoch
-    this.#lastStream = stream ?? 0
-    this.#lastOwner = owner ?? 0
-    this.tree = tree
-  }
-
-  static *load(headers: HeaderReader, tree: Tree): Steps<WriterCache> {
-    const head = yield* first<WriterHead>({ sql: selectHead, parameters: [] })
-    return new WriterCache(head ?? emptyHead, tree, yield* timeAt(headers, tree.size))
   }
 
   /** Bounds its memory. Dropped entries are read again when needed. */
@@ -79,26 +74,16 @@ export class WriterCache {
   }
 
   nextStream(): number {
-    this.#lastStream += 1
-    return this.#lastStream
+    this.stream += 1
+    return this.stream
   }
 
   newOwner(owner: string, vault: Vault): KnownOwner {
-    this.#lastOwner += 1
-    return { ...vault.createOwnerKey(owner), key: this.#lastOwner, isErased: 0, isNew: true }
+    this.owner += 1
+    return { ...vault.createOwnerKey(owner), key: this.owner, isErased: 0, isNew: true }
   }
 }
 
-interface WriterHead {
-  readonly views: string
-  readonly epoch: number
-  readonly stream: number | null
-  readonly owner: number | null
-}
-const emptyHead: WriterHead = { views: '', epoch: 1, stream: 0, owner: 0 }
-
-const selectHead = `select views, epoch, (select max(key) from stream) as stream,
-  (select max(key) from owner_key) as owner from head`
 const selectOwner = `select key, owner, epoch, wrapped, commitment, is_erased as "isErased" from owner_key
   where owner = ?`
 

@@ -4,11 +4,9 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, type Steps } from '../database/connection.ts'
-import type { LogEnd } from '../log/head.ts'
+import { readHead } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
-import { endOfLog } from '../log/read.ts'
 import type { Tags } from '../log/tags.ts'
-import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { Batch, stageAppend } from './stage.ts'
 import { RecentDigests, WriterCache } from './writer-cache.ts'
@@ -20,7 +18,7 @@ export interface WriterParts {
   readonly headers: HeaderReader
   readonly tags: Tags
   /** Checks what another process has written: that it has the keys of the log, and changed no table. */
-  readonly checkForeign: (end: LogEnd, after: number) => Steps<void>
+  readonly checkForeign: (position: number, after: number) => Steps<void>
   /** Updates the views, in the transaction of the events. */
   readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
   readonly onCommitted: (position: number) => void
@@ -184,7 +182,7 @@ export class Writer {
     }
     cache.trim()
     if (batch.isEmpty) return results
-    yield* batch.write(tags, cache.tree, this.recents)
+    yield* batch.write(tags, cache, this.recents)
     if (batch.events.length > 0)
       yield* project(
         batch.events.map(event => event.recorded),
@@ -199,10 +197,10 @@ export class Writer {
     const row = yield* first<Record<string, unknown>>(connection.foreignWrites)
     const value = Object.values(row ?? {})[0]
     if (!this.#cache || value !== this.#foreignWrites) {
-      const tree = yield* Tree.load(yield* endOfLog())
-      yield* this.#parts.checkForeign({ size: tree.size, root: tree.root() }, this.checked)
-      this.checked = tree.size
-      this.#cache = yield* WriterCache.load(this.#parts.headers, tree)
+      const head = yield* readHead(this.#parts.tags)
+      yield* this.#parts.checkForeign(head.position, this.checked)
+      this.checked = head.position
+      this.#cache = new WriterCache(head)
       this.recents.markStale()
     }
     this.#foreignWrites = value

@@ -41,12 +41,12 @@ test('an event that somebody else appended stops every later append, and names t
   await expect(append(store)).rejects.toMatchObject(refused)
   await expect(store.checkpoint()).rejects.toMatchObject(refused)
   await expect(openStore({ path })).rejects.toMatchObject(refused)
-  edit(database => database.exec('update head set size = 5'))
+  edit(database => database.exec('update head set position = 5'))
   const forged = { code: 'CORRUPT', message: 'The log of 5 events was changed, or written to without its keys' }
   await expect(append(store)).rejects.toMatchObject(forged)
   await expect(store.checkpoint()).rejects.toMatchObject(forged)
   await expect(openStore({ path })).rejects.toMatchObject(forged)
-  edit(() => file.exec('delete from event where position = 5; update head set size = 4'))
+  edit(() => file.exec('delete from event where position = 5; update head set position = 4'))
   expect(await append(store)).toMatchObject({ status: 'appended', position: 5 })
 })
 

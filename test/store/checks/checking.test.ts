@@ -73,8 +73,8 @@ describe('the deep check finds', () => {
     ['a changed stream', 'update event set stream = 1, version = 900 where position = 100', 'headers'],
     ['a header that is not JSON', "update event set header = 'x' where position = 100", 'headers'],
     ['a wrong version', 'update event set version = 7 where position = 100', 'headers'],
-    ['an edited tile', 'update tile set hashes = zeroblob(length(hashes)) where number = 0', 'tree'],
-    ['an extra tile', 'insert into tile values (1, -1, zeroblob(32))', 'tree'],
+    ['an edited subtree', 'update subtree set hash = zeroblob(32) where number = 0', 'tree'],
+    ['an extra subtree', 'insert into subtree values (1, -1, zeroblob(32))', 'tree'],
     ['an edited part', 'update part set sealed = zeroblob(length(sealed)) where position = 100', 'parts'],
     ['a deleted part', "delete from part where position = 100 and name = 'body'", 'parts'],
     [
@@ -130,7 +130,7 @@ describe('the deep check finds', () => {
     ['a digest without its tag', "update keyed_index set tag = '' where kind = 'cpf'", 'index'],
     ['an event without its tag', "update event set tag = '' where position = 3", 'tags'],
     ['a head without its tag', "update head set tag = ''", 'tags'],
-    ['a head of fewer events', 'update head set size = size - 1', 'end'],
+    ['a head of fewer events', 'update head set position = position - 1', 'end'],
     [
       'a recent digest without an event',
       "insert into recent_digest values (99999, '2026-11-20T12:00:00.000Z', zeroblob(32))",
@@ -150,7 +150,10 @@ describe('the deep check finds', () => {
       "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
       'end',
     ],
-    ['a missing last tile', 'delete from tile where number = (select max(number) from tile)', 'end'],
+    ['a missing last subtree', 'delete from subtree where number = (select max(number) from subtree)', 'end'],
+    ['a head of another time', "update head set at = '2020-01-01T00:00:00.000Z'", 'end'],
+    ['a head of another tree', 'update head set frontier = zeroblob(length(frontier))', 'end'],
+    ['a head of fewer streams', 'update head set stream = stream - 1', 'end'],
     [
       'a keyring of another log',
       `update event set header = replace(header, 'keys_', 'other_') where position = 1`,
@@ -197,11 +200,13 @@ describe('opening finds at once', () => {
       'a follower beyond the end of the log',
       "insert into follower (name, position, is_parked, attempts, reason) values ('x', 99999, 0, 0, '')",
     ],
-    ['a missing last tile', 'delete from tile where number = (select max(number) from tile)'],
-    ['a short last tile', 'update tile set hashes = substr(hashes, 1, 32)'],
-    ['a tile above the last level', 'insert into tile values (2, 0, zeroblob(32))'],
+    ['a missing last subtree', 'delete from subtree where number = (select max(number) from subtree)'],
+    ['a short subtree', 'update subtree set hash = substr(hash, 1, 31)'],
+    ['a subtree above the last level', 'insert into subtree values (2, 0, zeroblob(32))'],
+    ['a head of another tree', 'update head set frontier = zeroblob(length(frontier))'],
+    ['a head without a tree', "update head set frontier = x''"],
     ['a missing head', 'delete from head'],
-    ['a missing table', 'drop table tile'],
+    ['a missing table', 'drop table subtree'],
   ])('%s', async (_, sql) => {
     const store = tampered(database => void database.exec(sql))
     const code = sql === 'delete from head' ? 'NOT_OURS' : 'CORRUPT'

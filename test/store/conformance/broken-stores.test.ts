@@ -129,9 +129,9 @@ test.each<[string, (connection: Connection) => Connection, string]>([
     'with several types every matching event is found, and the others are skipped',
   ],
   [
-    'writes no tile of the tree',
+    'writes no subtree',
     withSql(sql =>
-      sql.startsWith('insert into tile') ? 'insert into tile (level, number, hashes) select ?, ?, ? where 0' : sql,
+      sql.startsWith('insert into subtree') ? 'insert into subtree (level, number, hash) select ?, ?, ? where 0' : sql,
     ),
     'events, root, receipt, effect and checkpoint are still there after closing and opening',
   ],

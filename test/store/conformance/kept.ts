@@ -5,7 +5,7 @@ import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { digest, type Place } from './place.ts'
 
-/** More than a tile of the tree holds. */
+/** More than a stored subtree covers. */
 const many = 300
 
 /** Tests that acknowledged data is there after closing and opening. */
@@ -27,7 +27,7 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
     expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
     expect((await again.reader.read(readNewestCheckpoint))?.note).toBe(note)
-    // The tree continues from its tiles.
+    // The tree continues from its frontier.
     await append(again, many)
     await again.close()
     const whole = await place.open()
