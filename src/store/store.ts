@@ -12,10 +12,10 @@ import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './chec
 import { checkEnd } from './checks/check-end.ts'
 import { checkSchema } from './checks/check-schema.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
+import { type AttemptEnd, canEnd, type EffectMove } from './ledger/effect-row.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
 import {
   type ClaimCandidate,
-  canSettle,
   claimEffect,
   countPending,
   type DueFilter,
@@ -23,9 +23,9 @@ import {
   dueEffects,
   type EffectAttempt,
   type EffectFilter,
-  type EffectMove,
   extendEffect,
   findClaimable,
+  findEffect,
   heldUntil,
   type LedgerClaim,
   listEffects,
@@ -49,8 +49,8 @@ import { type RebuildAll, type RebuildParts, type RebuildResult, rebuildAll } fr
 import { sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
-import type { Append, Appended, AttemptEnd, Receipt } from './writing/append.ts'
-import { findReceipt } from './writing/stage.ts'
+import type { Append, Appended, Receipt } from './writing/append.ts'
+import { findReceipt } from './writing/receipt.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 import type { RecentDigest } from './writing/writer-cache.ts'
 
@@ -316,13 +316,11 @@ export class Store<E extends EventMap = EventMap> {
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
   deferEffect(attempt: EffectAttempt, dueAt: number, reason: string): Promise<void> {
     const now = toInstant(this.#options.clock.now())
-    return this.#connection.transact(() =>
-      deferEffect({ headers: this.headers, tags: this.#tags }, attempt, toInstant(dueAt), reason, now),
-    )
+    return this.#connection.transact(() => deferEffect(attempt, toInstant(dueAt), reason, now))
   }
 
-  canSettle(end: AttemptEnd): Promise<boolean> {
-    return this.#connection.read(() => canSettle(end))
+  async canSettle(end: AttemptEnd): Promise<boolean> {
+    return canEnd(await this.#connection.read(() => findEffect(end.effect)), end)
   }
 
   effect(id: string): Promise<PendingEffect | undefined> {

@@ -1,13 +1,6 @@
 import { PGlite, type Transaction } from '@electric-sql/pglite'
 import type { CompiledQuery } from 'kysely'
-import type {
-  AttemptSteps,
-  CheckTables,
-  Connection,
-  Statement,
-  StatementForEach,
-  Steps,
-} from '../../src/store/database/connection.ts'
+import type { CheckTables, Connection, DatabaseRequest, Steps } from '../../src/store/database/connection.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 
 /** A PostgreSQL database in this process. */
@@ -106,11 +99,13 @@ async function run<T>(transaction: Transaction, work: Steps<T>): Promise<T> {
   return step.value
 }
 
-async function answer(
-  transaction: Transaction,
-  request: Statement | StatementForEach | AttemptSteps,
-): Promise<readonly unknown[]> {
+async function answer(transaction: Transaction, request: DatabaseRequest): Promise<readonly unknown[]> {
   if ('attempt' in request) return attempt(transaction, request.attempt)
+  if ('together' in request) {
+    const answers: (readonly unknown[])[] = []
+    for (const statement of request.together) answers.push(await answer(transaction, statement))
+    return answers
+  }
   let marks = 0
   const text = request.sql.replaceAll('?', () => `$${++marks}`)
   if (!('forEach' in request)) {

@@ -21,11 +21,19 @@ export interface AttemptSteps {
   readonly attempt: () => Steps<void>
 }
 
+/** Statements that do not depend on each other, in one request. The answer has the rows of each. */
+export interface StatementsTogether {
+  readonly together: readonly Statement[]
+}
+
+/** One request to the database. */
+export type DatabaseRequest = Statement | StatementForEach | StatementsTogether | AttemptSteps
+
 /**
- * Work on the database, written once for every dialect: a generator that yields statements and receives their rows.
- * SQLite runs it synchronously, so that no other statement can come in between; PostgreSQL awaits each statement.
+ * Work on the database, written once for every dialect: a generator that yields requests and receives their rows.
+ * SQLite runs it synchronously, so that no other statement can come in between; PostgreSQL awaits each request.
  */
-export type Steps<T> = Generator<Statement | StatementForEach | AttemptSteps, T, readonly unknown[]>
+export type Steps<T> = Generator<DatabaseRequest, T, readonly unknown[]>
 
 /**
  * Throws when a statement reads a table that it may not read. With `perhaps` the names are all words of a statement
@@ -84,6 +92,31 @@ export function* rows<R>(query: BuiltQuery<R>): Steps<readonly R[]> {
 /** Runs one statement and returns its first row. */
 export function* first<R>(query: BuiltQuery<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
+}
+
+/** Runs readings side by side: what they ask for at the same time is one request. */
+export function* together<T>(readings: readonly Steps<T>[]): Steps<T[]> {
+  const steps = readings.map(reading => reading.next())
+  for (;;) {
+    const asked: { reading: number; statements: readonly Statement[]; isOne: boolean }[] = []
+    for (const [reading, step] of steps.entries()) {
+      if (step.done) continue
+      if ('together' in step.value) asked.push({ reading, statements: step.value.together, isOne: false })
+      else if ('parameters' in step.value) asked.push({ reading, statements: [step.value], isOne: true })
+      else throw new TypeError('Only readings run side by side')
+    }
+    if (asked.length === 0) break
+    // The statement says what its rows are.
+    const answers = (yield { together: asked.flatMap(each => each.statements) }) as readonly (readonly unknown[])[]
+    let from = 0
+    for (const { reading, statements, isOne } of asked) {
+      const own = answers.slice(from, from + statements.length)
+      from += statements.length
+      const next = readings[reading]?.next(isOne ? (own[0] ?? []) : own)
+      if (next) steps[reading] = next
+    }
+  }
+  return steps.map(step => step.value as T) // All are done.
 }
 
 /** Runs steps in a savepoint and returns their error; `undefined` when they succeed. */

@@ -4,15 +4,7 @@ import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { AverbaError, closedError, type ErrorCode } from '../../vocabulary/errors.ts'
-import type {
-  AttemptSteps,
-  CheckTables,
-  Connection,
-  SearchProgress,
-  Statement,
-  StatementForEach,
-  Steps,
-} from './connection.ts'
+import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { searchFile } from './search-file.ts'
@@ -194,9 +186,10 @@ export class SqliteRunner {
     this.#hostStatements.clear()
   }
 
-  #execute(request: Statement | StatementForEach | AttemptSteps): readonly unknown[] {
+  #execute(request: DatabaseRequest): readonly unknown[] {
     if ('attempt' in request) return this.#executeAttempt(request.attempt)
     if ('forEach' in request) return this.#executeForEach(request)
+    if ('together' in request) return request.together.map(statement => this.#execute(statement))
     const statement = this.prepare(request.sql)
     if (statement.reader) return statement.all(...request.parameters)
     statement.run(...request.parameters)

@@ -1,125 +1,51 @@
 import { sql } from 'kysely'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { EffectState, Instant, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import { fromInstant } from '../../vocabulary/instant.ts'
+import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
 import { first, oneOf, rows, type Steps } from '../database/connection.ts'
-import { db, type Schema } from '../database/schema.ts'
+import { db } from '../database/schema.ts'
 import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { endOfLog, readPage } from '../log/read.ts'
 import { readStreamEnd } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
-import { isLeaseOver, type Lease } from './secrets.ts'
+import {
+  canMove,
+  type EffectMove,
+  type EffectRow,
+  isClaimable,
+  latestPlausible,
+  movedRow,
+  writeEffects,
+} from './effect-row.ts'
+import type { Lease } from './secrets.ts'
 
 // The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
 // and attempts run it.
 
-/** Inserts a row of `effectRows`, in the transaction of the event. */
-export const insertEffect = `insert into effect (position, n, stream, type, state, is_open, due_at, given_at, attempts,
-  reason) values (?, ?, ?, ?, 'pending', 1, ?, ?, 0, '')`
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`
 const selectEffect = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
-const endOne = `update effect set state = ?, is_open = ?, reason = ?, settled_at = ?, given_at = null,
-  lease_owner = null, lease_until = null where ${effectOf}`
 const selectLease = `select lease_until as until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
-const moveOne = `update effect set state = ?, due_at = ?, given_at = ?, attempts = ?, reason = ?,
-  lease_owner = ?, lease_until = ? where ${effectOf}`
 const newestUnknown = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
-  where effect.stream = ? and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
+  where effect.stream = (select key from stream where name = ?) and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
 
-/**
- * Makes a row for each effect of an event. Effects on keys have no `given_at`, so they never run before `dueAt`, even
- * when that came from a clock that was ahead: a backup may need the keys until then.
- */
-export function effectRows({ position, effects }: RecordedEvent, stream: number, now: Instant): unknown[][] {
-  return (effects ?? []).map(({ type, dueAt }, n) => {
-    return [position, n, stream, type, dueAt ?? now, type.startsWith('keys.') ? null : now]
-  })
-}
-
-/**
- * Stores how an effect ended, with the position of the event that records it. A process that is performing a cancelled
- * effect cannot settle it any more.
- */
-export function* endEffect(
-  { effect, as, reason }: { effect: string; as: Settlement | 'cancelled'; reason: string },
-  position: number,
-): Steps<void> {
-  const isOpen = as === 'unknown' ? 1 : 0
-  yield* rows({ sql: endOne, parameters: [as, isOpen, reason, position, ...parseEffectId(effect)] })
-}
-
-/** Ends the effect of a type that became `unknown` last. */
-export function* resolveEffect(
-  stream: number,
-  { effect, as }: NonNullable<RecordedEvent['resolves']>,
-  position: number,
-): Steps<void> {
-  const newest = yield* first<EffectRow>({ sql: newestUnknown, parameters: [stream, effect] })
-  if (newest) yield* endEffect({ effect: effectIdOf(newest), as, reason: 'it was found out' }, position)
-}
-
-/** A change of an effect's state that does not end it: defer, park, release, or begin an attempt. */
-export interface EffectMove {
-  readonly effect: string
-  readonly to: 'deferred' | 'parked' | 'pending' | 'started'
-  readonly from: readonly EffectState[]
-  /** The attempts that it must have: a higher count means that another process has tried it. */
-  readonly attempts: number
-  readonly dueAt: Instant
-  readonly reason: string
-  /** The lease of the process that makes the attempt. */
-  readonly lease?: Lease
-}
-
-/** Parks or defers an effect, releases it with its attempts reset, or begins one more attempt. */
-export function* moveEffect({ effect, to, dueAt, attempts, reason, lease }: EffectMove, now: Instant): Steps<void> {
-  const counted = to === 'started' ? attempts + 1 : to === 'pending' ? 0 : attempts
-  const givenAt = to === 'parked' ? null : now
-  const parameters = [to, dueAt, givenAt, counted, reason, lease?.owner ?? null, lease?.until ?? null]
-  yield* rows({ sql: moveOne, parameters: [...parameters, ...parseEffectId(effect)] })
+/** Reads the effect of a type that became `unknown` last in a stream. */
+export function findNewestUnknown(stream: string, type: string): Steps<StoredEffect | undefined> {
+  return first({ sql: newestUnknown, parameters: [stream, type] })
 }
 
 /** How the log is read where the ledger is not enough. */
-interface TaggedLog {
+export interface TaggedLog {
   readonly headers: HeaderReader
   readonly tags: Tags
-}
-
-/**
- * Reports whether an effect still is in the state that a move requires.
- *
- * @throws {DamagedEvent} when the move begins an attempt, and the log gives the effect another state
- */
-export function* canMove(log: TaggedLog, move: EffectMove): Steps<boolean> {
-  const { effect, to, from, attempts, lease } = move
-  const row = yield* findRow(effect)
-  if (!row || !from.includes(row.state) || row.attempts !== attempts) return false
-  if (lease !== undefined && !isClaimable(row, lease)) return false
-  if (to === 'started') yield* checkStateInLog(log, row)
-  return true
-}
-
-/**
- * Reports whether an effect is due and its lease is over. A started effect was due before. A time or lease set by a
- * clock that was ahead and has been corrected since does not count: it would last as long as that clock was ahead.
- */
-function isClaimable({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
-  const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > latestPlausible(lease)
-  return isDue && isLeaseOver(lease_until, lease)
-}
-
-/** A `given_at` later than this was written by a clock that was ahead. */
-function latestPlausible({ now }: Pick<Lease, 'now'>): Instant {
-  return toInstant(fromInstant(now) + clocksDifferMaxMs)
 }
 
 /** Which due effects to list. */
@@ -190,20 +116,24 @@ export interface LedgerClaim extends ClaimCandidate {
 
 /** Finds an effect that can be claimed; `undefined` when it has ended, is not due, or another lease still runs. */
 export function* findClaimable(headers: HeaderReader, id: string, lease: Lease): Steps<ClaimCandidate | undefined> {
-  const row = yield* findRow(id)
-  if (!row?.is_open || row.state === 'unknown' || row.state === 'parked') return undefined
-  if (!isClaimable(row, lease)) return undefined
+  const row = yield* findEffect(id)
+  return row && toCandidate(headers, row, lease)
+}
+
+function toCandidate(headers: HeaderReader, row: StoredEffect, lease: Lease): ClaimCandidate | undefined {
   const { attempts, state, due_at: dueAt, reason } = row
-  const move = { effect: id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
+  if (!row.is_open || state === 'unknown' || state === 'parked' || !isClaimable(row, lease)) return undefined
   const pending = { ...toPendingEffect(row, headers), attempts: attempts + 1 }
+  const move = { effect: pending.id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
   return { pending, wasStarted: state === 'started', move }
 }
 
 /** Claims an effect for one attempt without an event, in a transaction before the request is sent. */
 export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): Steps<LedgerClaim | undefined> {
-  const found = yield* findClaimable(headers, id, lease)
+  const row = yield* findEffect(id)
+  const found = row && toCandidate(headers, row, lease)
   if (!found) return undefined
-  yield* moveEffect(found.move, lease.now)
+  yield* writeEffects([movedRow(row, found.move, lease.now)])
   return { ...found, since: yield* endOfLog() }
 }
 
@@ -213,7 +143,7 @@ export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): S
  *
  * @throws {DamagedEvent} when the log gives it another state, or is not complete
  */
-function* checkStateInLog(log: TaggedLog, row: EffectRow): Steps<void> {
+export function* checkStateInLog(log: TaggedLog, row: StoredEffect): Steps<void> {
   const { position, name, version } = row
   const call = { id: effectIdOf(row), type: row.type, position }
   const later = yield* readGapless(log, name, version + 1)
@@ -265,31 +195,25 @@ export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, unt
 
 /** Defers an effect whose attempt certainly had no effect, unless another attempt has begun or the effect has ended. */
 export function* deferEffect(
-  log: TaggedLog,
   { id, attempts }: EffectAttempt,
   dueAt: Instant,
   reason: string,
   now: Instant,
 ): Steps<void> {
   const move = { effect: id, to: 'deferred', from: ['started'], attempts, dueAt, reason } as const
-  if (yield* canMove(log, move)) yield* moveEffect(move, now)
+  const row = yield* findEffect(id)
+  if (row && canMove(row, move)) yield* writeEffects([movedRow(row, move, now)])
 }
 
 /** Reads one effect. One with a damaged event has `isDamaged`. */
 export function* readEffect(headers: HeaderReader, id: string): Steps<PendingEffect | undefined> {
-  const row = yield* findRow(id)
+  const row = yield* findEffect(id)
   return row && toPendingOrDamaged(row, headers)
 }
 
 /** Reports whether an effect has not ended. */
 export function* isEffectOpen(id: string): Steps<boolean> {
-  return (yield* findRow(id))?.is_open === 1
-}
-
-/** Reports whether an attempt can end an effect: no other attempt has begun since, or none knows what became of it. */
-export function* canSettle({ effect, attempts }: { effect: string; attempts: number }): Steps<boolean> {
-  const row = yield* findRow(effect)
-  return row?.is_open === 1 && (row.attempts === attempts || row.state === 'unknown')
+  return (yield* findEffect(id))?.is_open === 1
 }
 
 /** Which effects to list. */
@@ -359,24 +283,26 @@ export function* countPending(): Steps<readonly PendingCount[]> {
 }
 
 /** A row of the ledger with the header, version and stream of its event. */
-type EffectRow = Schema['effect'] &
+export type StoredEffect = EffectRow &
   StoredHeader & {
     readonly version: number
     readonly name: string
   }
 
-function findRow(id: string): Steps<EffectRow | undefined> {
+/** Finds the row of an effect. */
+export function findEffect(id: string): Steps<StoredEffect | undefined> {
   return first({ sql: selectEffect, parameters: parseEffectId(id) })
 }
 
-type EffectIdParts = Pick<EffectRow, 'name' | 'version' | 'n'>
+type EffectIdParts = Pick<StoredEffect, 'name' | 'version' | 'n'>
 
-function effectIdOf({ name, version, n }: EffectIdParts): string {
+/** The id of an effect: `<stream>/<version>/<n>`. */
+export function effectIdOf({ name, version, n }: EffectIdParts): string {
   return `${name}/${version}/${n}`
 }
 
 /** Builds an effect from its row. When its event is damaged, it has only the columns of the ledger. */
-function toPendingOrDamaged(row: EffectRow, headers: HeaderReader): PendingEffect {
+function toPendingOrDamaged(row: StoredEffect, headers: HeaderReader): PendingEffect {
   try {
     return toPendingEffect(row, headers)
   } catch (error) {
@@ -386,7 +312,7 @@ function toPendingOrDamaged(row: EffectRow, headers: HeaderReader): PendingEffec
 }
 
 /** Builds an effect from its row. Addresses that begin with `./` name parts of the effect's own event. */
-function toPendingEffect(row: EffectRow, headers: HeaderReader): PendingEffect {
+function toPendingEffect(row: StoredEffect, headers: HeaderReader): PendingEffect {
   const event = headers.read(row)
   const { type, data = {}, opens = {} } = event.effects?.[row.n] ?? {}
   if (type !== row.type || event.id !== `${row.name}/${row.version}`)
@@ -397,7 +323,7 @@ function toPendingEffect(row: EffectRow, headers: HeaderReader): PendingEffect {
   return { ...ledgerFields(row), data, opens: Object.fromEntries(addresses) }
 }
 
-function ledgerFields(row: EffectRow): Omit<PendingEffect, 'data'> {
+function ledgerFields(row: StoredEffect): Omit<PendingEffect, 'data'> {
   return {
     id: effectIdOf(row),
     type: row.type,

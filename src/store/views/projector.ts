@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { attempt, type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { attempt, type Connection, first, rows, type Steps, together } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { endOfLog } from '../log/read.ts'
 import type { WriterCache } from '../writing/writer-cache.ts'
@@ -76,9 +76,13 @@ export class Projector {
       const reason = 'a version of averba without this view wrote to the log'
       yield* recordStop(name.slice(0, name.indexOf('@')), from, reason)
     }
-    for (const { view, table } of this.#projected) {
-      if (!running.has(viewVersionName(view))) continue
-      const reason = yield* this.#foldInto(view, table, events)
+    const foldings = this.#projected
+      .filter(({ view }) => running.has(viewVersionName(view)))
+      .map(({ view, table }) => new Folding(view, table, events))
+    yield* together(foldings.map(folding => folding.readRows()))
+    for (const folding of foldings) {
+      const { view } = folding
+      const reason = yield* folding.write()
       if (reason === undefined) continue
       running.delete(viewVersionName(view))
       yield* recordStop(view.name, from, reason)
@@ -88,27 +92,59 @@ export class Projector {
     known.views = [...running].join(' ')
     if (known.views !== before) yield* rows(db.updateTable('head').set({ views: known.views }))
   }
+}
 
-  *#foldInto(view: View, table: ViewTable, events: readonly RecordedEvent[]): Steps<string | undefined> {
-    const changed = new Map<string, ViewRow | undefined>()
-    let at: RecordedEvent | undefined
-    try {
-      for (const event of events) {
-        at = event
+/** The folding of new events into one view. */
+class Folding {
+  readonly view: View
+  readonly #table: ViewTable
+  readonly #events: readonly RecordedEvent[]
+  /** The events that change a row, with its key. */
+  readonly #keyed: { readonly key: string; readonly event: RecordedEvent }[] = []
+  readonly #rows = new Map<string, ViewRow | undefined>()
+  #stop: string | undefined
+
+  constructor(view: View, table: ViewTable, events: readonly RecordedEvent[]) {
+    this.view = view
+    this.#table = table
+    this.#events = events
+    for (const event of events)
+      this.#try(event, () => {
         const key = view.key(event)
-        if (key === undefined) continue
-        const isFirst = view.isByStream === true && event.version === 1
-        const before = changed.has(key) || isFirst ? changed.get(key) : yield* table.find(key)
-        changed.set(key, foldOne(view, key, before, event))
-      }
-    } catch (error) {
-      return describeStop(error, at?.position)
+        if (key !== undefined) this.#keyed.push({ key, event })
+      })
+  }
+
+  /** Reads the rows that will change, all at once: one statement after the other would be slow over a network. */
+  *readRows(): Steps<void> {
+    const keys = new Set<string>()
+    for (const { key, event } of this.#keyed) {
+      if (this.view.isByStream === true && event.version === 1) this.#rows.set(key, undefined)
+      else if (!this.#rows.has(key)) keys.add(key)
     }
-    if (changed.size === 0) return undefined
-    const error = yield* attempt(() => table.write(changed.values()))
-    return error === undefined
-      ? undefined
-      : describeStop(error, (yield* findFailingEvent(view, table, events))?.position)
+    if (keys.size === 0) return
+    const found = yield* together([...keys].map(key => this.#table.find(key)))
+    for (const [i, key] of [...keys].entries()) this.#rows.set(key, found[i])
+  }
+
+  /** Folds the events and writes the rows. Returns why the view stops, if it does. */
+  *write(): Steps<string | undefined> {
+    for (const { key, event } of this.#keyed)
+      this.#try(event, () => this.#rows.set(key, foldOne(this.view, key, this.#rows.get(key), event)))
+    if (this.#stop !== undefined || this.#rows.size === 0) return this.#stop
+    const error = yield* attempt(() => this.#table.write(this.#rows.values()))
+    if (error === undefined) return undefined
+    return describeStop(error, (yield* findFailingEvent(this.view, this.#table, this.#events))?.position)
+  }
+
+  /** Stops the view at the first event that fails. */
+  #try(event: RecordedEvent, work: () => unknown): void {
+    if (this.#stop !== undefined) return
+    try {
+      work()
+    } catch (error) {
+      this.#stop = describeStop(error, event.position)
+    }
   }
 }
 

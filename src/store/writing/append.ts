@@ -1,15 +1,6 @@
 import { logStream, type logTypes } from '../../proof/recorded-header.ts'
-import type {
-  Actor,
-  Basis,
-  DecisionInput,
-  Event,
-  Instant,
-  Parts,
-  RecordedEvent,
-  Settlement,
-} from '../../vocabulary/message.ts'
-import type { EffectMove } from '../ledger/ledger.ts'
+import type { Actor, Basis, DecisionInput, Event, Instant, Parts, RecordedEvent } from '../../vocabulary/message.ts'
+import type { AttemptEnd, EffectMove } from '../ledger/effect-row.ts'
 import type { IndexValue } from '../log/keyed-index.ts'
 import type { Destruction } from './destruction.ts'
 import type { RecentDigest } from './writer-cache.ts'
@@ -44,7 +35,7 @@ export interface Append {
   readonly receipt?: NewReceipt
   /** The stream that an append without events is about. */
   readonly concerns?: string
-  /** The effect that the last event ends, and the attempt that ended it: see `canSettle`. */
+  /** The effect that the last event ends, and the attempt that ended it: see `canEnd`. */
   readonly settles?: AttemptEnd
   /** The effect that the last event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
@@ -59,14 +50,6 @@ export interface Append {
    * commands are; or (by default) without parts and index entries.
    */
   readonly whenErased?: 'conflict' | 'refuse'
-}
-
-/** How an attempt at an effect ended. `attempts` counts the attempts up to it. */
-export interface AttemptEnd {
-  readonly effect: string
-  readonly attempts: number
-  readonly as: Settlement
-  readonly reason: string
 }
 
 /** A value to store under a keyed digest. `replaces` is its present value. */

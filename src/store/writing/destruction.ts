@@ -1,13 +1,13 @@
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { each, rows, type Steps } from '../database/connection.ts'
 import type { HeaderReader, StoredHeader } from '../log/header.ts'
-import { findPresent, partPlaceKey } from '../parts/parts.ts'
+import { type PartPlace, partPlaceKey } from '../parts/parts.ts'
 import { isEventOfPerson } from '../parts/person-search.ts'
 import { deleteRecentDigests, type KnownOwner } from './writer-cache.ts'
 
 /** The data that an append destroys. */
 export interface Destruction {
-  readonly parts: readonly { readonly position: number; readonly name: string }[]
+  readonly parts: readonly PartPlace[]
   /** For an erasure: the person whose parts they are. */
   readonly person?: ErasedPerson
 }
@@ -29,25 +29,30 @@ export interface ErasedPerson {
   readonly kept: readonly number[]
 }
 
-/** Reports whether an event of the person was recorded or staged since the survey. */
-export function* isSurveyOutdated(
-  headers: HeaderReader,
-  { subject, until, streams }: ErasedPerson,
-  staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
-): Steps<boolean> {
-  const found = yield* rows<StoredHeader>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
-  const newer = found.map(stored => headers.read(stored))
-  const inBatch = staged.filter(({ header }) => header.includes(subject)).map(each => each.recorded)
-  // An event of one of the person's streams may name them only in the parts that its effects open.
-  return [...newer, ...inBatch].some(event => streams.includes(event.stream) || isEventOfPerson(subject, event))
+/** Reports whether an event of the person was recorded since the survey. */
+export function* isSurveyOutdated(headers: HeaderReader, person: ErasedPerson): Steps<boolean> {
+  const { subject, until } = person
+  const newer = yield* rows<StoredHeader>({ sql: selectNewer, parameters: [until, `%${subject}%`] })
+  return newer.some(stored => isOfPerson(person, headers.read(stored)))
 }
 
-/** Reports whether every part exists and is not staged to be destroyed. An erasure destroys their key instead. */
-export function* arePartsPresent({ parts, person }: Destruction, staged: readonly Destruction[]): Steps<boolean> {
-  if (person) return true
+/** Reports whether one of the staged events is of the person. */
+export function isPersonStaged(
+  person: ErasedPerson,
+  staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
+): boolean {
+  return staged.some(({ header, recorded }) => header.includes(person.subject) && isOfPerson(person, recorded))
+}
+
+/** An event of one of the person's streams may name them only in the parts that its effects open. */
+function isOfPerson({ subject, streams }: ErasedPerson, event: RecordedEvent): boolean {
+  return streams.includes(event.stream) || isEventOfPerson(subject, event)
+}
+
+/** Reports whether one of the parts is staged to be destroyed. */
+export function areDestroyed(parts: readonly PartPlace[], staged: readonly Destruction[]): boolean {
   const inBatch = new Set(staged.flatMap(each => each.parts.map(partPlaceKey)))
-  if (parts.some(part => inBatch.has(partPlaceKey(part)))) return false
-  return (yield* findPresent(parts)).length === parts.length
+  return parts.some(part => inBatch.has(partPlaceKey(part)))
 }
 
 /** Destroys the data. The row of an erased key stays, without the key, so that no new key is created. */

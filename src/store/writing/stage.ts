@@ -1,52 +1,43 @@
 import { leafHash } from '../../proof/merkle.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Instant, PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
-import { each, first, type Steps } from '../database/connection.ts'
+import type { PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import { each, type Steps } from '../database/connection.ts'
 import {
+  type AttemptEnd,
+  canEnd,
   canMove,
-  canSettle,
-  type EffectMove,
-  effectRows,
-  endEffect,
-  insertEffect,
-  isEffectOpen,
-  moveEffect,
-  resolveEffect,
-} from '../ledger/ledger.ts'
+  type EffectRow,
+  endedRow,
+  movedRow,
+  newRows,
+  writeEffects,
+} from '../ledger/effect-row.ts'
 import { writeHead } from '../log/head.ts'
 import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
-import { digestKey, lookUp, writeEntries } from '../log/keyed-index.ts'
+import { digestKey, writeEntries } from '../log/keyed-index.ts'
 import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
-import { arePartsPresent, type Destruction, destroyData, erasedOwner, isSurveyOutdated } from './destruction.ts'
-import type {
-  KnownOwner,
-  KnownStream,
-  NewRecentDigest,
-  RecentDigest,
-  RecentDigests,
-  WriterCache,
-} from './writer-cache.ts'
+import { areDestroyed, type Destruction, destroyData, erasedOwner, isPersonStaged } from './destruction.ts'
+import type { Found } from './found.ts'
+import { writeReceipts } from './receipt.ts'
+import type { KnownOwner, KnownStream, NewRecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
 
 /** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
 export class Batch {
   readonly streams = new Map<string, ChangedStream>()
   readonly owners: KnownOwner[] = []
   readonly events: StagedEvent[] = []
-  readonly effects: unknown[][] = []
   readonly receipts = new Map<string, Receipt>()
   readonly indexEntries = new Map<string, IndexEntry>()
   readonly recent = new Map<string, NewRecentDigest>()
-  /** The moves of effects by id, each with the time of its append. */
-  readonly moved = new Map<string, { move: EffectMove; now: Instant }>()
-  readonly ended = new Map<string, { as: Settlement; reason: string; position: number }>()
-  readonly cancelled = new Set<string>()
+  /** New and changed effects by id. Each changes at most once in a batch. */
+  readonly effects = new Map<string, EffectRow>()
   readonly destroyed: Destruction[] = []
 
   get isEmpty(): boolean {
-    return this.events.length + this.receipts.size + this.indexEntries.size + this.ended.size === 0
+    return this.events.length + this.receipts.size + this.indexEntries.size + this.effects.size === 0
   }
 
   /** Writes everything but the views and their checkpoints. */
@@ -55,17 +46,10 @@ export class Batch {
     yield* each(insertOwner, this.owners, ownerRow)
     yield* each(insertEvent, this.events, eventRow)
     yield* each(insertPart, this.events.flatMap(partRows), row => row)
-    yield* each(insertEffect, this.effects, row => row)
+    yield* writeEffects([...this.effects.values()])
     yield* writeEntries(tags, [...this.indexEntries.values()])
     yield* recents.add(this.recent)
-    for (const { move, now } of this.moved.values()) yield* moveEffect(move, now)
-    for (const [effect, { position, ...how }] of this.ended) yield* endEffect({ effect, ...how }, position)
-    for (const { recorded, stream } of this.events) {
-      if (recorded.resolves) yield* resolveEffect(stream, recorded.resolves, recorded.position)
-      for (const effect of recorded.cancels ?? [])
-        yield* endEffect({ effect, as: 'cancelled', reason: `cancelled by ${recorded.type}` }, recorded.position)
-    }
-    yield* each(insertReceipt, [...this.receipts.values()], receiptRow)
+    yield* writeReceipts([...this.receipts.values()])
     yield* each(insertSubtree, cache.tree.takeCompleted(), ({ level, number, hash }) => [level, number, hash])
     for (const destruction of this.destroyed) yield* destroyData(destruction)
     if (this.events.length > 0) yield* writeHead(tags, cache, cache.tree)
@@ -85,28 +69,15 @@ function partRows({ recorded, parts }: StagedEvent): unknown[][] {
   return parts.map(({ name, owner, sealed }) => [recorded.position, name, owner, sealed])
 }
 
-function receiptRow({ commandId, digest, code, detail, effect, position, stream }: Receipt): unknown[] {
-  return [commandId, digest, code, detail, effect, position, stream]
-}
-
-/** Finds the stored receipt of a command. */
-export function* findReceipt(commandId: string): Steps<Receipt | undefined> {
-  return yield* first<Receipt>({ sql: selectReceipt, parameters: [commandId] })
-}
-
 const insertOwner = 'insert into owner_key (key, owner, epoch, wrapped, commitment) values (?, ?, ?, ?, ?)'
 const insertEvent = `insert into event (position, stream, version, type, header, leaf, tag)
   values (?, ?, ?, ?, ?, ?, ?)`
 const insertPart = 'insert into part (position, name, owner, sealed) values (?, ?, ?, ?)'
-const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
-  values (?, ?, ?, ?, ?, ?, ?)`
-const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
-  from receipt where command_id = ?`
 const insertSubtree = 'insert into subtree (level, number, hash) values (?, ?, ?)'
 
 /** The stored state of a stream, and its key and version after the append. A key of 0 is not assigned yet. */
 interface StreamPlacement {
-  readonly found: KnownStream | undefined
+  readonly before: KnownStream | undefined
   key: number
   version: number
 }
@@ -118,7 +89,6 @@ interface AppendContext {
   readonly headers: HeaderReader
   readonly tags: Tags
   readonly cache: WriterCache
-  readonly recents: RecentDigests
   readonly batch: Batch
 }
 
@@ -126,21 +96,18 @@ interface AppendContext {
  * Checks an append against the log and the appends staged before it, and stages it. The batch and the cache change only
  * in the last step, so that a conflict or an error leaves them unchanged.
  */
-export function* stageAppend(context: AppendContext, input: Append): Steps<Appended> {
+export function stageAppend(context: AppendContext, input: Append, found: Found): Appended {
   const { batch, cache } = context
-  if (input.receipt) {
-    const { commandId } = input.receipt
-    const receipt = batch.receipts.get(commandId) ?? (yield* findReceipt(commandId))
-    if (receipt) return { status: 'known', receipt }
-  }
+  const receipt = input.receipt && (batch.receipts.get(input.receipt.commandId) ?? found.receipt)
+  if (receipt) return { status: 'known', receipt }
   const streams = new Map<string, StreamPlacement>()
-  for (const { stream, expect, isNew } of input.streams) {
-    const found = cache.streams.get(stream) ?? (isNew ? undefined : yield* cache.readStream(context.tags, stream))
-    if (!isExpected(expect, found?.version))
-      return conflict(`"${stream}" is at ${found?.version ?? 'none'} instead of ${expect}`)
-    streams.set(stream, { found, key: found?.key ?? 0, version: found?.version ?? 0 })
+  for (const { stream, expect } of input.streams) {
+    const known = cache.streams.get(stream)
+    if (!isExpected(expect, known?.version))
+      return conflict(`"${stream}" is at ${known?.version ?? 'none'} instead of ${expect}`)
+    streams.set(stream, { before: known, key: known?.key ?? 0, version: known?.version ?? 0 })
   }
-  const reason = yield* findConflict(context, input)
+  const reason = findConflict(context, input, found)
   if (reason !== undefined) return conflict(reason)
   const owners = new Map<string, KnownOwner>()
   let isErased = false
@@ -148,7 +115,7 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
     for (const part in parts) {
       const name = parts[part]?.owner ?? ''
       if (owners.has(name)) continue
-      const owner = (yield* cache.findOwner(context.headers, name)) ?? cache.newOwner(name, context.vault)
+      const owner = cache.owners.get(name) ?? cache.newOwner(name, context.vault)
       owners.set(name, owner)
       if (owner.isErased === 1) isErased = true
     }
@@ -158,54 +125,39 @@ export function* stageAppend(context: AppendContext, input: Append): Steps<Appen
   if (isErased && input.whenErased === 'conflict') return conflict('the owner of a part was erased meanwhile')
   const { destroys } = input
   const person = destroys?.person
-  const erased = person && (yield* cache.findOwner(context.headers, person.owner))
+  const erased = person && cache.owners.get(person.owner)
   // The key of somebody else may have been put under this name.
   if (erased && erased.epoch > 0) context.vault.checkOwnerKey(erased)
-  const appended = stageEvents(context, isErased ? withoutDigests(input) : input, streams, owners)
+  const appended = stageEvents(context, isErased ? withoutDigests(input) : input, found, streams, owners)
   if (destroys) batch.destroyed.push(destroys)
   if (person && erased) cache.owners.set(erased.owner, erasedOwner(erased, person))
   return appended
 }
 
 /** Checks what an append requires besides the versions of its streams. Returns why it conflicts, if it does. */
-function* findConflict(context: AppendContext, input: Append): Steps<string | undefined> {
-  const { batch, cache } = context
-  const { moves, destroys, concerns } = input
-  const taken = yield* findTaken(context, input.indexEntries ?? [])
+function findConflict({ batch, cache }: AppendContext, input: Append, found: Found): string | undefined {
+  const { indexEntries = [], recent, settles, moves, destroys, concerns } = input
+  const valueOf = (entry: IndexEntry) => batch.indexEntries.get(entryKey(entry))?.value ?? found.indexed?.get(entry)
+  const taken = indexEntries.find(entry => valueOf(entry) !== entry.replaces)
   if (taken) return `a ${taken.kind} was indexed meanwhile`
-  if (input.recent && (yield* wasRecordedRecently(context, input.recent)))
+  if (recent && (found.wasRecent || batch.recent.has(digestKey(recent.digest))))
     return 'the same content was recorded recently'
-  const { settles } = input
-  if (settles && (hasEndedInBatch(batch, settles.effect) || !(yield* canSettle(settles))))
+  const effectOf = (id: string) => (batch.effects.has(id) ? undefined : found.effects?.get(id))
+  if (settles && !canEnd(effectOf(settles.effect), settles))
     return `the effect "${settles.effect}" has ended meanwhile, or another attempt has begun`
   for (const { event } of input.events) {
-    for (const effect of event.cancels ?? []) {
-      if (hasEndedInBatch(batch, effect) || !(yield* isEffectOpen(effect)))
-        return `the effect "${effect}" has ended meanwhile`
-    }
+    for (const effect of event.cancels ?? [])
+      if (effectOf(effect)?.is_open !== 1) return `the effect "${effect}" has ended meanwhile`
   }
-  const isMoved = moves && (batch.moved.has(moves.effect) || hasEndedInBatch(batch, moves.effect))
-  if (moves && (isMoved || !(yield* canMove(context, moves)))) {
-    return `the effect "${moves.effect}" has changed meanwhile`
-  }
+  for (const id of found.resolved?.values() ?? [])
+    if (batch.effects.has(id)) return `the effect "${id}" has changed meanwhile`
+  if (moves && !canMove(effectOf(moves.effect), moves)) return `the effect "${moves.effect}" has changed meanwhile`
   const person = destroys?.person
-  if (person && (yield* isSurveyOutdated(context.headers, person, batch.events)))
+  if (person && (found.isSurveyOutdated || isPersonStaged(person, batch.events)))
     return 'an event of the person was recorded meanwhile'
-  if (destroys && !(yield* arePartsPresent(destroys, batch.destroyed))) return 'a part was destroyed meanwhile'
-  if (concerns && (yield* cache.findOwner(context.headers, concerns))?.isErased === 1)
-    return 'the data subject was erased meanwhile'
-  return undefined
-}
-
-/** Finds an index entry that is no longer what the append replaces. */
-function* findTaken({ batch, tags }: AppendContext, entries: readonly IndexEntry[]): Steps<IndexEntry | undefined> {
-  for (const [kind, ofKind] of Map.groupBy(entries, each => each.kind)) {
-    const digests = ofKind.map(each => each.digest)
-    const stored = yield* lookUp(tags, kind, digests)
-    const valueOf = (entry: IndexEntry, i: number) => batch.indexEntries.get(entryKey(entry))?.value ?? stored[i]
-    const taken = ofKind.find((entry, i) => valueOf(entry, i) !== entry.replaces)
-    if (taken) return taken
-  }
+  if (found.arePartsPresent === false || (destroys && !person && areDestroyed(destroys.parts, batch.destroyed)))
+    return 'a part was destroyed meanwhile'
+  if (concerns && cache.owners.get(concerns)?.isErased === 1) return 'the data subject was erased meanwhile'
   return undefined
 }
 
@@ -213,6 +165,7 @@ function* findTaken({ batch, tags }: AppendContext, entries: readonly IndexEntry
 function stageEvents(
   context: AppendContext,
   input: Append,
+  found: Found,
   streams: ReadonlyMap<string, StreamPlacement>,
   owners: ReadonlyMap<string, KnownOwner>,
 ): Appended {
@@ -230,9 +183,9 @@ function stageEvents(
     const ending = staged.length === input.events.length - 1 ? input : undefined
     staged.push(toStagedEvent(context, input, item, { position, at, ...place }, ending, owners))
   }
-  for (const [name, { found, key, version }] of streams) {
-    if (version === (found?.version ?? 0)) continue
-    batch.streams.set(name, { key, name, version, isNew: batch.streams.get(name)?.isNew ?? !found })
+  for (const [name, { before, key, version }] of streams) {
+    if (version === (before?.version ?? 0)) continue
+    batch.streams.set(name, { key, name, version, isNew: batch.streams.get(name)?.isNew ?? !before })
     cache.streams.set(name, { key, version })
   }
   for (const [name, owner] of owners) {
@@ -241,7 +194,8 @@ function stageEvents(
   }
   for (const event of staged) {
     batch.events.push(event)
-    if (event.recorded.effects) batch.effects.push(...effectRows(event.recorded, event.stream, input.at))
+    for (const row of newRows(event.recorded, event.stream, input.at))
+      batch.effects.set(`${event.recorded.id}/${row.n}`, row)
     cache.tree.add(event.leaf)
   }
   cache.position += staged.length
@@ -252,12 +206,7 @@ function stageEvents(
   if (input.recent && events.length > 0) {
     batch.recent.set(digestKey(input.recent.digest), { ...input.recent, position, at: input.at })
   }
-  if (input.settles) {
-    const { effect, as, reason } = input.settles
-    batch.ended.set(effect, { as, reason, position })
-  }
-  for (const { cancels = [] } of events) for (const effect of cancels) batch.cancelled.add(effect)
-  if (input.moves && events.length > 0) batch.moved.set(input.moves.effect, { move: input.moves, now: input.at })
+  changeEffects(batch, input, found, events)
   if (input.receipt) {
     const first = events.find(event => event.effects?.length)
     batch.receipts.set(input.receipt.commandId, {
@@ -310,13 +259,30 @@ function withoutDigests({ recent: _, indexEntries: __, ...input }: Append): Appe
   return input
 }
 
-function* wasRecordedRecently({ batch, recents }: AppendContext, recent: RecentDigest): Steps<boolean> {
-  yield* recents.catchUp()
-  return batch.recent.has(digestKey(recent.digest)) || (yield* recents.find(recent)) !== undefined
-}
-
-function hasEndedInBatch({ ended, cancelled }: Batch, effect: string): boolean {
-  return ended.has(effect) || cancelled.has(effect)
+/** Stages how the events of an append end and move effects. */
+function changeEffects(
+  { effects }: Batch,
+  { settles, moves, at }: Append,
+  found: Found,
+  events: readonly RecordedEvent[],
+) {
+  const end = (
+    id: string | undefined,
+    how: Pick<AttemptEnd, 'reason'> & { as: Settlement | 'cancelled' },
+    position: number,
+  ) => {
+    const row = id === undefined ? undefined : found.effects?.get(id)
+    if (id !== undefined && row) effects.set(id, endedRow(row, how, position))
+  }
+  const last = events.at(-1)?.position ?? 0
+  const moved = moves && found.effects?.get(moves.effect)
+  if (moved) effects.set(moves.effect, movedRow(moved, moves, at))
+  if (settles) end(settles.effect, settles, last)
+  for (const { stream, type, position, cancels, resolves } of events) {
+    for (const id of cancels ?? []) end(id, { as: 'cancelled', reason: `cancelled by ${type}` }, position)
+    if (!resolves) continue
+    end(found.resolved?.get(`${stream} ${resolves.effect}`), { as: resolves.as, reason: 'it was found out' }, position)
+  }
 }
 
 function entryKey({ kind, digest }: IndexEntry): string {

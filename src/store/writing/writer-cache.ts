@@ -54,23 +54,19 @@ export class WriterCache implements LogEnd {
     if (this.owners.size > ownersMax) this.owners.clear()
   }
 
-  /** Reads a stream into the cache; `undefined` when it does not exist. */
-  *readStream(tags: Tags, name: string): Steps<KnownStream | undefined> {
+  /** Reads a stream into the cache, if it exists. */
+  *readStream(tags: Tags, name: string): Steps<void> {
     const found = yield* readStreamEnd(tags, name)
     if (found) this.streams.set(name, found)
-    return found
   }
 
-  /** Finds an owner's key, and reads it into the cache; `undefined` when the owner has none yet. */
-  *findOwner(headers: HeaderReader, owner: string): Steps<KnownOwner | undefined> {
-    const known = this.owners.get(owner)
-    if (known) return known
+  /** Reads an owner's key into the cache, if the owner has one. */
+  *readOwner(headers: HeaderReader, owner: string): Steps<void> {
     const found = yield* first<KnownOwner>({ sql: selectOwner, parameters: [owner] })
     // The mark has no tag, and what belongs to an erased person is not kept.
     if (found?.isErased === 1 && (yield* readErasedAt(headers, owner)) === '')
       throw damagedLogError(`The key of "${owner}" is marked as erased, and no event says so`)
     if (found) this.owners.set(owner, found)
-    return found
   }
 
   nextStream(): number {

@@ -8,6 +8,7 @@ import { readHead } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
 import type { Append, Appended } from './append.ts'
+import { findAll } from './found.ts'
 import { Batch, stageAppend } from './stage.ts'
 import { RecentDigests, WriterCache } from './writer-cache.ts'
 
@@ -170,10 +171,15 @@ export class Writer {
     if (cache.epoch > epoch) throw new EpochMissingError(cache.epoch, epoch)
     const batch = new Batch()
     const context = { vault, headers, tags, cache, recents: this.recents, batch }
+    const findings = yield* findAll(
+      context,
+      waiting.map(({ input }) => input),
+    )
     const results: AppendResult[] = []
-    for (const { input } of waiting) {
+    for (const finding of findings) {
       try {
-        results.push({ appended: yield* stageAppend(context, input) })
+        if ('error' in finding) throw finding.error
+        results.push({ appended: stageAppend(context, finding.input, finding.found) })
       } catch (error) {
         // Another process began the epoch and did not record it yet: the keyring file may have it by now.
         if (error instanceof EpochMissingError && !isRefreshed) throw error

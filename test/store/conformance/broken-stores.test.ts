@@ -31,12 +31,14 @@ const withSql = (change: Change) => (connection: Connection) =>
   })
 
 function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
+  const changed = <S extends { readonly sql: string }>(statement: S) => ({ ...statement, sql: change(statement.sql) })
   const work = steps()
   let step = work.next()
   while (!step.done) {
     const request = step.value
     if ('attempt' in request) step = work.next(yield { attempt: () => changeSql(request.attempt, change) })
-    else step = work.next(yield { ...request, sql: change(request.sql) })
+    else if ('together' in request) step = work.next(yield { together: request.together.map(changed) })
+    else step = work.next(yield changed(request))
   }
   return step.value
 }

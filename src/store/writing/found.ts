@@ -1,0 +1,128 @@
+import { type Steps, together } from '../database/connection.ts'
+import { canMove, type EffectRow } from '../ledger/effect-row.ts'
+import { checkStateInLog, effectIdOf, findEffect, findNewestUnknown, type TaggedLog } from '../ledger/ledger.ts'
+import type { HeaderReader } from '../log/header.ts'
+import { lookUp } from '../log/keyed-index.ts'
+import type { Tags } from '../log/tags.ts'
+import { findPresent } from '../parts/parts.ts'
+import type { Append, IndexEntry, Receipt } from './append.ts'
+import { type Destruction, isSurveyOutdated } from './destruction.ts'
+import { findReceipt } from './receipt.ts'
+import type { RecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
+
+/** What an append needs to know of the log besides what the writer's cache holds. Absent is what it does not need. */
+export interface Found {
+  readonly receipt?: Receipt
+  /** The present value of each of its index entries; absent without one. */
+  readonly indexed?: ReadonlyMap<IndexEntry, string | undefined>
+  readonly wasRecent?: boolean
+  /** The effects that it ends, cancels, moves or resolves, by id. */
+  readonly effects?: ReadonlyMap<string, EffectRow>
+  /** The ids of the effects that it resolves, by stream and type. */
+  readonly resolved?: ReadonlyMap<string, string>
+  readonly arePartsPresent?: boolean
+  /** Whether the log has events of the person whose data it destroys that the survey did not see. */
+  readonly isSurveyOutdated?: boolean
+}
+
+/** An append with what was found for it, or why that could not be read: then only this append fails. */
+export type Finding = { readonly input: Append } & ({ readonly found: Found } | { readonly error: unknown })
+
+type Finder = TaggedLog & { readonly cache: WriterCache; readonly recents: RecentDigests }
+
+/**
+ * Reads what the appends of a transaction need, side by side, before the first of them is checked. Streams and owners
+ * are read into the writer's cache.
+ */
+export function* findAll(finder: Finder, inputs: readonly Append[]): Steps<readonly Finding[]> {
+  if (inputs.some(({ recent }) => recent)) yield* finder.recents.catchUp()
+  return yield* together(inputs.map(input => find(finder, input)))
+}
+
+function* find(finder: Finder, input: Append): Steps<Finding> {
+  const reads = [...readsFor(finder, input)]
+  if (reads.length === 0) return { input, found: nothing }
+  try {
+    return { input, found: Object.assign({}, ...(yield* together(reads))) }
+  } catch (error) {
+    return { input, error }
+  }
+}
+
+const nothing: Found = {}
+
+/** The reads for an append: each gives a part of what is found. */
+function* readsFor(finder: Finder, input: Append): Generator<Steps<Found>> {
+  const { tags, headers, cache } = finder
+  const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
+  if (receipt) yield findKnown(receipt.commandId)
+  for (const { stream, isNew } of input.streams)
+    if (!isNew && !cache.streams.has(stream)) yield into(cache.readStream(tags, stream))
+  for (const owner of ownersOf(input)) if (!cache.owners.has(owner)) yield into(cache.readOwner(headers, owner))
+  if (indexEntries.length > 0) yield findIndexed(tags, indexEntries)
+  if (recent) yield findRecent(finder.recents, recent)
+  if (destroys) yield findDestroyed(headers, destroys)
+  if (settles || moves || events.some(({ event }) => event.cancels ?? event.resolves)) yield findEffects(finder, input)
+}
+
+/** Reads into the writer's cache. */
+function* into(reading: Steps<unknown>): Steps<Found> {
+  yield* reading
+  return {}
+}
+
+/** The owners whose keys an append needs. */
+function ownersOf({ events, concerns, destroys }: Append): Set<string> {
+  const owners = new Set<string>()
+  for (const { parts } of events) for (const part in parts) owners.add(parts[part]?.owner ?? '')
+  if (concerns !== undefined) owners.add(concerns)
+  if (destroys?.person) owners.add(destroys.person.owner)
+  return owners
+}
+
+function* findKnown(commandId: string): Steps<Found> {
+  const receipt = yield* findReceipt(commandId)
+  return receipt ? { receipt } : {}
+}
+
+function* findIndexed(tags: Tags, entries: readonly IndexEntry[]): Steps<Found> {
+  const indexed = new Map<IndexEntry, string | undefined>()
+  for (const [kind, ofKind] of Map.groupBy(entries, each => each.kind)) {
+    const digests = ofKind.map(each => each.digest)
+    const values = yield* lookUp(tags, kind, digests)
+    for (const [i, entry] of ofKind.entries()) indexed.set(entry, values[i])
+  }
+  return { indexed }
+}
+
+function* findRecent(recents: RecentDigests, recent: RecentDigest): Steps<Found> {
+  return { wasRecent: (yield* recents.find(recent)) !== undefined }
+}
+
+/** An erasure destroys the key of the parts instead, so it does not matter which of them exist. */
+function* findDestroyed(headers: HeaderReader, { parts, person }: Destruction): Steps<Found> {
+  if (person) return { isSurveyOutdated: yield* isSurveyOutdated(headers, person) }
+  return { arePartsPresent: (yield* findPresent(parts)).length === parts.length }
+}
+
+function* findEffects(log: TaggedLog, { settles, moves, events }: Append): Steps<Found> {
+  const effects = new Map<string, EffectRow>()
+  const resolved = new Map<string, string>()
+  if (moves) {
+    const row = yield* findEffect(moves.effect)
+    if (row) effects.set(moves.effect, row)
+    if (row && canMove(row, moves) && moves.to === 'started') yield* checkStateInLog(log, row)
+  }
+  const others = events.flatMap(({ event }) => event.cancels ?? [])
+  for (const id of settles ? [settles.effect, ...others] : others) {
+    const row = yield* findEffect(id)
+    if (row) effects.set(id, row)
+  }
+  for (const { stream, event } of events) {
+    const row = event.resolves && (yield* findNewestUnknown(stream, event.resolves.effect))
+    if (!row) continue
+    effects.set(effectIdOf(row), row)
+    resolved.set(`${stream} ${row.type}`, effectIdOf(row))
+  }
+  return { effects, resolved }
+}
