@@ -36,33 +36,42 @@ type Finder = TaggedLog & { readonly cache: WriterCache; readonly recents: Recen
  */
 export function* findAll(finder: Finder, inputs: readonly Append[]): Steps<readonly Finding[]> {
   if (inputs.some(({ recent }) => recent)) yield* finder.recents.catchUp()
-  return yield* together(inputs.map(input => find(finder, input)))
-}
-
-function* find(finder: Finder, input: Append): Steps<Finding> {
-  const reads = [...readsFor(finder, input)]
-  if (reads.length === 0) return { input, found: nothing }
-  try {
-    return { input, found: Object.assign({}, ...(yield* together(reads))) }
-  } catch (error) {
-    return { input, error }
+  const findings: Finding[] = inputs.map(input => ({ input, found: nothing }))
+  const readings: Steps<void>[] = []
+  for (const [i, input] of inputs.entries()) {
+    const reads = readsFor(finder, input)
+    // Most appends need nothing that is not in the cache.
+    if (reads.length > 0) readings.push(find(input, reads, finding => (findings[i] = finding)))
   }
+  if (readings.length > 0) yield* together(readings)
+  return findings
 }
 
 const nothing: Found = {}
 
+function* find(input: Append, reads: readonly Steps<Found>[], onFound: (finding: Finding) => void): Steps<void> {
+  try {
+    onFound({ input, found: Object.assign({}, ...(yield* together(reads))) })
+  } catch (error) {
+    onFound({ input, error })
+  }
+}
+
 /** The reads for an append: each gives a part of what is found. */
-function* readsFor(finder: Finder, input: Append): Generator<Steps<Found>> {
+function readsFor(finder: Finder, input: Append): Steps<Found>[] {
   const { tags, headers, cache } = finder
   const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
-  if (receipt) yield findKnown(receipt.commandId)
+  const reads: Steps<Found>[] = []
+  if (receipt) reads.push(findKnown(receipt.commandId))
   for (const { stream, isNew } of input.streams)
-    if (!isNew && !cache.streams.has(stream)) yield into(cache.readStream(tags, stream))
-  for (const owner of ownersOf(input)) if (!cache.owners.has(owner)) yield into(cache.readOwner(headers, owner))
-  if (indexEntries.length > 0) yield findIndexed(tags, indexEntries)
-  if (recent) yield findRecent(finder.recents, recent)
-  if (destroys) yield findDestroyed(headers, destroys)
-  if (settles || moves || events.some(({ event }) => event.cancels ?? event.resolves)) yield findEffects(finder, input)
+    if (!isNew && !cache.streams.has(stream)) reads.push(into(cache.readStream(tags, stream)))
+  for (const owner of ownersOf(input)) if (!cache.owners.has(owner)) reads.push(into(cache.readOwner(headers, owner)))
+  if (indexEntries.length > 0) reads.push(findIndexed(tags, indexEntries))
+  if (recent) reads.push(findRecent(finder.recents, recent))
+  if (destroys) reads.push(findDestroyed(headers, destroys))
+  const changesEffects = settles || moves || events.some(({ event }) => event.cancels ?? event.resolves)
+  if (changesEffects) reads.push(findEffects(finder, input))
+  return reads
 }
 
 /** Reads into the writer's cache. */
@@ -72,11 +81,11 @@ function* into(reading: Steps<unknown>): Steps<Found> {
 }
 
 /** The owners whose keys an append needs. */
-function ownersOf({ events, concerns, destroys }: Append): Set<string> {
-  const owners = new Set<string>()
-  for (const { parts } of events) for (const part in parts) owners.add(parts[part]?.owner ?? '')
-  if (concerns !== undefined) owners.add(concerns)
-  if (destroys?.person) owners.add(destroys.person.owner)
+function ownersOf({ events, concerns, destroys }: Append): string[] {
+  const owners: string[] = []
+  for (const { parts } of events) for (const part in parts) owners.push(parts[part]?.owner ?? '')
+  if (concerns !== undefined) owners.push(concerns)
+  if (destroys?.person) owners.push(destroys.person.owner)
   return owners
 }
 
