@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
-import { createKeyring, createKeyringFile, type Keyring, openKeyringFile } from '../vault/keyring.ts'
+import { createKeyring, createKeyringIn, type Keyring, openKeyring as openExisting } from '../vault/keyring.ts'
+import { KeyringFile } from '../vault/keyring-file.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
@@ -9,6 +10,7 @@ import { verifierKeyLine } from './checkpoints/high-water-mark.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
 import { openSqlite } from './database/sqlite.ts'
+import { endOfLog } from './log/read.ts'
 import type { StoreOptions } from './store-options.ts'
 import { type Append, logEvent } from './writing/append.ts'
 
@@ -44,14 +46,21 @@ function logMissingError(path: string): AverbaError {
 }
 
 /** Opens the keyring beside a log, or creates it when the log is empty and has none. */
-export async function openKeyring(options: StoreOptions, isEmpty: boolean): Promise<Keyring> {
+export async function openKeyring(connection: Connection, options: StoreOptions, isEmpty: boolean): Promise<Keyring> {
   const { entropy, keys } = options
   if (options.path === ':memory:') return createKeyring(entropy)
   const path = keyringPath(options.path)
-  if (!isEmpty || existsSync(path)) return openKeyringFile(path, entropy, keys)
-  const keyring = await createKeyringFile(path, entropy, keys)
+  const place = new KeyringFile(path, entropy, work => connection.transact(() => underLock(work)))
+  if (!isEmpty || existsSync(path)) return openExisting(place, entropy, keys)
+  const keyring = await createKeyringIn(place, entropy, keys)
   options.onKeyringCreated?.(path)
   return keyring
+}
+
+/** Write transactions exclude each other across processes from their first statement on. */
+function* underLock<T>(work: () => T): Steps<T> {
+  yield* endOfLog()
+  return work()
 }
 
 /**

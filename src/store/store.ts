@@ -139,7 +139,7 @@ export class Store<E extends EventMap = EventMap> {
       await connection.read(() => checkEnd(path))
       // It names the keyring, by which its own tag is checked later.
       const began = await connection.read(() => readAt(new HeaderReader(options.schemas ?? upcasters), 1))
-      const create = () => openKeyring(options, began === undefined)
+      const create = () => openKeyring(connection, options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
       if (began) checkKeyringId(path, began, keyring)
@@ -173,8 +173,10 @@ export class Store<E extends EventMap = EventMap> {
     const newest = await mark?.read()
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.checked = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
-    if (acceptRollback)
+    if (acceptRollback) {
+      await keyring.rememberSize(this.#writer.checked)
       await this.append(await this.#connection.transact(() => resumeLog(this.headers, keyring, this.#options, newest)))
+    }
     await this.#checkpointer.start(acceptRollback)
     this.#restoredAt = (await this.#connection.read(() => readLastResume(this.headers)))?.position ?? 0
     await this.#stoppedViews.restore()

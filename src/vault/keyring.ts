@@ -2,19 +2,19 @@ import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
+import { KeyringInMemory, type KeyringStore } from './keyring-store.ts'
+import type { Keys } from './keys.ts'
 import {
   authenticate,
-  createKeyringFileAt,
   damagedKeyringError,
   type ErasureToRemember,
-  type KeyringFile,
+  formatKeyring,
+  parseKeyring,
   type RememberedErasures,
-  readKeyringFile,
-  replaceKeyringFile,
+  type StoredKeys,
   withErasure,
   withoutOldErasures,
-} from './keyring-file.ts'
-import type { Keys } from './keys.ts'
+} from './stored-keys.ts'
 
 const tagLength = 22
 
@@ -45,26 +45,20 @@ export interface PreparedEpoch {
 /** The keys of a keyring, wrapped in advance under another root key. */
 export interface PreparedRoot {
   readonly keys: Keys | undefined
-  readonly wrapped: Pick<KeyringFile, 'root' | 'holder' | 'secret' | 'epochs'>
+  readonly wrapped: Pick<StoredKeys, 'root' | 'holder' | 'secret' | 'epochs'>
 }
 
 /** Who wraps the keys of a keyring: an external root key, or that of the file. */
 type RootHolder = Pick<Keys, 'wrap' | 'unwrap'>
 
 interface OpenedKeyring {
-  readonly file: KeyringFile
+  readonly stored: StoredKeys
   readonly epochs: Map<number, KeyObject>
   readonly digest: Hmac
   readonly tag: Hmac
-  /** Authenticates the file of the keyring. */
+  /** Authenticates the stored keyring. */
   readonly mac: Hmac
   readonly signer: KeyringSigner
-}
-
-/** The path of a keyring, and the holder of its root key. Both are absent for a keyring in memory. */
-interface KeyringLocation {
-  readonly path?: string
-  readonly keys?: Keys | undefined
 }
 
 /**
@@ -74,17 +68,20 @@ interface KeyringLocation {
  */
 export class Keyring {
   readonly #entropy: Entropy
-  #location: KeyringLocation
+  readonly #store: KeyringStore
+  /** The holder of its root key; absent when the keyring holds it. */
+  #keys: Keys | undefined
   #opened: OpenedKeyring
 
-  constructor(opened: OpenedKeyring, location: KeyringLocation, entropy: Entropy) {
+  constructor(opened: OpenedKeyring, store: KeyringStore, keys: Keys | undefined, entropy: Entropy) {
     this.#opened = opened
-    this.#location = location
+    this.#store = store
+    this.#keys = keys
     this.#entropy = entropy
   }
 
   get id(): string {
-    return this.#opened.file.id
+    return this.#opened.stored.id
   }
 
   /** Signs checkpoints of the log. Every copy of the keyring gives the same signer. */
@@ -102,12 +99,12 @@ export class Keyring {
 
   /** The erasures that are missing from backups which still open. */
   get erased(): RememberedErasures {
-    return this.#opened.file.erased ?? {}
+    return this.#opened.stored.erased ?? {}
   }
 
   /** The number of events in the log when the keyring was last written. */
   get size(): number {
-    return this.#opened.file.size ?? 0
+    return this.#opened.stored.size ?? 0
   }
 
   wrap(key: Uint8Array, owner: string): Uint8Array {
@@ -138,13 +135,9 @@ export class Keyring {
    * @throws {KeyringUnreadableError} with code `KEYS_MISSING`, `KEYS_MISMATCH` or `STORE_UNSAFE`
    */
   async refresh(): Promise<void> {
-    const { path, keys } = this.#location
-    if (path === undefined) return
     try {
-      const file = readKeyringFile(path)
-      if (file.id !== this.id)
-        throw new AverbaError('KEYS_MISMATCH', `Cannot use "${path}": it is the keyring of another log`, { path })
-      this.#opened = await unwrapKeyring(file, path, keys, this.#entropy)
+      const { stored } = await this.#read()
+      this.#opened = await unwrapKeyring(stored, this.#store.name, this.#keys, this.#entropy)
     } catch (error) {
       throw error instanceof AverbaError ? new KeyringUnreadableError(error) : error
     }
@@ -168,225 +161,265 @@ export class Keyring {
   }
 
   /**
-   * Begins the next epoch, durable when it returns, and gives its number. The caller must hold a lock against other
-   * processes.
+   * Begins the next epoch, durable when it resolves, and gives its number.
    *
    * @param size the number of events in the log
+   * @param erasure what the keyring remembers from then on
    * @throws {EpochMissingError} when another process has begun one since: `refresh` and prepare again
    */
-  beginEpoch({ key, wrapped }: PreparedEpoch, size: number): number {
-    const file = this.#readFile()
-    const newest = Math.max(...Object.keys(file.epochs).map(Number))
-    if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
-    const epoch = newest + 1
-    this.#replaceFile({ ...file, size, epochs: { ...file.epochs, [epoch]: wrapped } })
+  async beginEpoch({ key, wrapped }: PreparedEpoch, size: number, erasure?: ErasureToRemember): Promise<number> {
+    const epoch = this.epoch + 1
+    await this.#change(stored => {
+      this.#checkNewest(stored)
+      const begun = { ...stored, size, epochs: { ...stored.epochs, [epoch]: wrapped } }
+      return erasure ? withErasure(begun, erasure) : begun
+    })
     this.#opened.epochs.set(epoch, key)
     return epoch
   }
 
-  /** Remembers an erasure durably, while backups from before it open. Hold a lock against other processes. */
-  remember(erasure: ErasureToRemember): void {
-    this.#replaceFile(withErasure(this.#readFile(), erasure))
+  /** Remembers an erasure durably, while backups from before it open. */
+  remember(erasure: ErasureToRemember): Promise<void> {
+    return this.#change(stored => withErasure(stored, erasure))
   }
 
   /** Remembers the size of a log that was restored, which may be smaller. */
-  rememberSize(size: number): void {
-    this.#replaceFile({ ...this.#readFile(), size })
+  rememberSize(size: number): Promise<void> {
+    return this.#change(stored => ({ ...stored, size }))
   }
 
   /**
-   * Destroys an epoch that no longer wraps any key. The caller must hold a lock against other processes.
+   * Destroys an epoch that no longer wraps any key.
    *
    * @param lost subjects whose erasures stay remembered because they were lost in a restore and must be repeated
    */
-  destroyEpoch(epoch: number, lost: ReadonlySet<string> = new Set()): void {
-    const file = this.#readFile()
-    const { [String(epoch)]: destroyed, ...epochs } = file.epochs
-    if (destroyed !== undefined) this.#replaceFile(withoutOldErasures({ ...file, epochs }, lost))
+  async destroyEpoch(epoch: number, lost: ReadonlySet<string> = new Set()): Promise<void> {
+    await this.#change(stored => {
+      const { [String(epoch)]: destroyed, ...epochs } = stored.epochs
+      return destroyed === undefined ? stored : withoutOldErasures({ ...stored, epochs }, lost)
+    })
     this.#opened.epochs.delete(epoch)
   }
 
   async announceDestroyed(epoch: number): Promise<void> {
-    await this.#location.keys?.destroyEpoch(epoch)
+    await this.#keys?.destroyEpoch(epoch)
   }
 
   /**
-   * Wraps all keys under another root key, or under one that the file holds. Data, signatures and tags stay as they
+   * Wraps all keys under another root key, or under one that the keyring holds. Data, signatures and tags stay as they
    * are.
    *
    * @throws {AverbaError} `KEYS_MISMATCH` when the other holder does not open what it wrapped
    */
   async prepareRoot(keys?: Keys): Promise<PreparedRoot> {
-    const { file, epochs } = this.#opened
-    if (keys && keys.id === this.#location.keys?.id) {
+    const { stored, epochs } = this.#opened
+    if (keys && keys.id === this.#keys?.id) {
       const hint = 'Give another one: what is known of the former key would still open the log'
       throw new AverbaError('INVALID_INPUT', 'Cannot change the root key: the new one is the present one', { hint })
     }
     const root = keys ? undefined : encodeKey(this.#entropy.bytes(32))
-    const to = keys ?? fileRoot(root, this.#entropy)
-    const secret = await this.#holder().unwrap(decodeKey(file.secret), secretName)
+    const to = keys ?? ownRoot(root, this.#entropy)
+    const secret = await this.#holder().unwrap(decodeKey(stored.secret), secretName)
     const moved: Record<string, string> = {}
     for (const [epoch, key] of epochs) moved[epoch] = encodeKey(await to.wrap(key.export(), epochName(epoch)))
-    const holder = keys && keys.id !== file.id ? keys.id : undefined
+    const holder = keys && keys.id !== stored.id ? keys.id : undefined
     const wrapped = { root, holder, secret: encodeKey(await to.wrap(secret, secretName)), epochs: moved }
-    // A holder that fails would otherwise be found out when the former file is gone.
-    const { path } = this.#location
-    await unwrapKeyring(authenticate({ ...file, ...wrapped }, this.#opened.mac), path, keys, this.#entropy)
+    // A holder that fails would otherwise be found out when the former keyring is gone.
+    const moving = authenticate({ ...stored, ...wrapped }, this.#opened.mac)
+    await unwrapKeyring(moving, this.#store.name, keys, this.#entropy)
     return { keys, wrapped }
   }
 
   /**
-   * Replaces the root key, durable when it returns. The caller must hold a lock against other processes.
+   * Replaces the root key, durable when it resolves.
    *
    * @throws {EpochMissingError} when another process has begun an epoch since: `refresh` and prepare again
    */
-  replaceRoot({ keys, wrapped }: PreparedRoot): void {
-    const file = this.#readFile()
-    const newest = Math.max(...Object.keys(file.epochs).map(Number))
+  async replaceRoot({ keys, wrapped }: PreparedRoot): Promise<void> {
+    await this.#change(stored => {
+      this.#checkNewest(stored)
+      return { ...stored, ...wrapped }
+    })
+    this.#keys = keys
+  }
+
+  #checkNewest({ epochs }: StoredKeys): void {
+    const newest = Math.max(...Object.keys(epochs).map(Number))
     if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
-    this.#replaceFile({ ...file, ...wrapped })
-    this.#location = { ...this.#location, keys }
   }
 
   #holder(): RootHolder {
-    return holderOf(this.#opened.file, this.#location.keys, this.#entropy)
+    return holderOf(this.#opened.stored, this.#keys, this.#entropy)
   }
 
-  #readFile(): KeyringFile {
-    const { path } = this.#location
-    return path === undefined ? this.#opened.file : readKeyringFile(path)
+  /** Changes what is stored. When another process was faster, what that one wrote is changed. */
+  async #change(change: (stored: StoredKeys) => StoredKeys): Promise<void> {
+    for (;;) {
+      const { stored, tag } = await this.#read()
+      const changed = authenticate(change(stored), this.#opened.mac)
+      if (!(await this.#store.replace(formatKeyring(changed), tag))) continue
+      this.#opened = { ...this.#opened, stored: changed }
+      return
+    }
   }
 
-  #replaceFile(file: KeyringFile): void {
-    const authentic = authenticate(file, this.#opened.mac)
-    if (this.#location.path !== undefined) replaceKeyringFile(this.#location.path, authentic)
-    this.#opened = { ...this.#opened, file: authentic }
+  async #read(): Promise<ReadKeyring> {
+    const read = await readKeyring(this.#store)
+    const { name } = this.#store
+    if (read.stored.id !== this.id)
+      throw new AverbaError('KEYS_MISMATCH', `Cannot use "${name}": it is the keyring of another log`, { path: name })
+    if (authenticate(read.stored, this.#opened.mac).mac !== read.stored.mac) throw damagedKeyringError(name)
+    return read
   }
+}
+
+interface ReadKeyring {
+  readonly stored: StoredKeys
+  readonly tag: string
+}
+
+/**
+ * Reads a stored keyring without unwrapping its keys.
+ *
+ * @throws {AverbaError} `KEYS_MISSING` when there is none, `KEYS_MISMATCH` when it is not a keyring
+ */
+async function readKeyring(store: KeyringStore): Promise<ReadKeyring> {
+  const { name } = store
+  const read = await store.read()
+  if (!read) {
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${name}": it does not exist`, {
+      hint: 'Put back the one that was created with the log: without it the personal data cannot be read',
+      path: name,
+    })
+  }
+  return { stored: parseKeyring(read.text, name), tag: read.tag }
 }
 
 /** Creates a keyring in memory, for a log in memory. */
 export function createKeyring(entropy: Entropy): Keyring {
-  const { file, epoch, secret } = newFile(entropy)
-  return new Keyring(derive(file, new Map([[1, createSecretKey(epoch)]]), secret), {}, entropy)
+  const { stored, epoch, secret } = newKeys(entropy)
+  const opened = derive(stored, new Map([[1, createSecretKey(epoch)]]), secret)
+  return new Keyring(opened, new KeyringInMemory(formatKeyring(stored)), undefined, entropy)
 }
 
 /**
- * Creates a keyring file of mode 0600, durable when it returns. Opens the existing one when another process was faster.
+ * Creates a keyring, durable when it resolves. Opens the existing one when another process was faster.
  *
- * @param keys the holder of its root key; without it, the file holds a new one
- * @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed
+ * @param keys the holder of its root key; without it, the keyring holds a new one
+ * @throws {AverbaError} what `KeyringStore.replace` throws
  */
-export async function createKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
-  const { file, epoch, secret } = newFile(entropy)
-  const made = keys ? await moveUnder(keys, file, epoch, secret) : file
-  createKeyringFileAt(path, made, entropy)
-  return openKeyringFile(path, entropy, keys)
+export async function createKeyringIn(store: KeyringStore, entropy: Entropy, keys?: Keys): Promise<Keyring> {
+  const { stored, epoch, secret } = newKeys(entropy)
+  const made = keys ? await moveUnder(keys, stored, epoch, secret) : stored
+  await store.replace(formatKeyring(made), undefined)
+  return openKeyring(store, entropy, keys)
 }
 
 /**
- * Opens a keyring file.
+ * Opens a keyring.
  *
- * @param keys the holder of its root key; absent when the file holds it
+ * @param keys the holder of its root key; absent when the keyring holds it
  * @throws {AverbaError} `KEYS_MISSING` when it does not exist or its root key is elsewhere, `KEYS_MISMATCH` when it was
  * created under another root key, or is not a keyring or damaged
  */
-export async function openKeyringFile(path: string, entropy: Entropy, keys?: Keys): Promise<Keyring> {
-  const file = readKeyringFile(path)
-  const holder = file.root === undefined ? (file.holder ?? file.id) : undefined
+export async function openKeyring(store: KeyringStore, entropy: Entropy, keys?: Keys): Promise<Keyring> {
+  const { stored } = await readKeyring(store)
+  const { name } = store
+  const holder = stored.root === undefined ? (stored.holder ?? stored.id) : undefined
   if (keys && holder !== keys.id) {
-    const cannot = `Cannot open the keyring "${path}": it is under another root key`
+    const cannot = `Cannot open the keyring "${name}": it is under another root key`
     const hint = holder === undefined ? 'Pass no keys: it holds its root key' : `Pass the keys with id ${holder}`
     throw new AverbaError('KEYS_MISMATCH', cannot, { hint: `${hint} instead of ${keys.id}` })
   }
-  if (!keys && file.root === undefined) {
-    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${path}": it does not hold its root key`, {
+  if (!keys && stored.root === undefined) {
+    throw new AverbaError('KEYS_MISSING', `Cannot open the keyring "${name}": it does not hold its root key`, {
       hint: 'Pass the root key: keys to openAverba, rootKey to a function on a store, --root-key-from to a command',
     })
   }
-  return new Keyring(await unwrapKeyring(file, path, keys, entropy), { path, keys }, entropy)
+  return new Keyring(await unwrapKeyring(stored, name, keys, entropy), store, keys, entropy)
 }
 
-/** Reports whether a keyring file holds its own root key. Throws as `openKeyringFile` does. */
-export function holdsRootKey(path: string): boolean {
-  return readKeyringFile(path).root !== undefined
+/** Reports whether a keyring holds its own root key. Throws as `openKeyring` does. */
+export async function holdsRootKey(store: KeyringStore): Promise<boolean> {
+  return (await readKeyring(store)).stored.root !== undefined
 }
 
-/** Reads what a keyring file shows without its root key, or opens it. Throws as `openKeyringFile` does. */
-export async function inspectKeyringFile(
-  path: string,
+/** Reads what a keyring shows without its root key, or opens it. Throws as `openKeyring` does. */
+export async function inspectKeyring(
+  store: KeyringStore,
   entropy: Entropy,
 ): Promise<Pick<Keyring, 'id' | 'epochs' | 'erased' | 'size'>> {
-  const { id, root, epochs, erased = {}, size = 0 } = readKeyringFile(path)
-  if (root !== undefined) return openKeyringFile(path, entropy)
+  const { id, root, epochs, erased = {}, size = 0 } = (await readKeyring(store)).stored
+  if (root !== undefined) return openKeyring(store, entropy)
   return { id, erased, size, epochs: Object.keys(epochs).map(Number) }
 }
 
-/** The content of a new keyring file with its own root key and one epoch, and what is wrapped in it. */
-function newFile(entropy: Entropy): { file: KeyringFile; epoch: Uint8Array; secret: Uint8Array } {
+/** A new keyring with its own root key and one epoch, and what is wrapped in it. */
+function newKeys(entropy: Entropy): { stored: StoredKeys; epoch: Uint8Array; secret: Uint8Array } {
   const [root, secret, epoch] = [entropy.bytes(32), entropy.bytes(32), entropy.bytes(32)]
   const key = createSecretKey(root)
   const wrap = (plain: Uint8Array, name: string) => encodeKey(encrypt(key, plain, name, entropy))
-  const file = {
+  const stored = {
     format: 1,
     id: `keys_${Buffer.from(entropy.bytes(10)).toString('hex')}`,
     root: encodeKey(root),
     secret: wrap(secret, secretName),
     epochs: { 1: wrap(epoch, epochName(1)) },
   } as const
-  return { file: authenticate(file, macKey(secret)), epoch, secret }
+  return { stored: authenticate(stored, macKey(secret)), epoch, secret }
 }
 
 /** The same keys under an external root key, which names the keyring. */
 async function moveUnder(
   keys: Keys,
-  { format }: KeyringFile,
+  { format }: StoredKeys,
   epoch: Uint8Array,
   secret: Uint8Array,
-): Promise<KeyringFile> {
+): Promise<StoredKeys> {
   const [wrapped, first] = await Promise.all([keys.wrap(secret, secretName), keys.wrap(epoch, epochName(1))])
-  const file = { format, id: keys.id, secret: encodeKey(wrapped), epochs: { 1: encodeKey(first) } }
-  return authenticate(file, macKey(secret))
+  const stored = { format, id: keys.id, secret: encodeKey(wrapped), epochs: { 1: encodeKey(first) } }
+  return authenticate(stored, macKey(secret))
 }
 
 /**
- * Unwraps the keys of a keyring file.
+ * Unwraps the keys of a keyring.
  *
  * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
  */
 async function unwrapKeyring(
-  file: KeyringFile,
-  path: string | undefined,
+  stored: StoredKeys,
+  name: string,
   keys: Keys | undefined,
   entropy: Entropy,
 ): Promise<OpenedKeyring> {
   try {
-    const { unwrap } = holderOf(file, keys, entropy)
+    const { unwrap } = holderOf(stored, keys, entropy)
     const epochs = new Map<number, KeyObject>()
-    for (const [epoch, wrapped] of Object.entries(file.epochs))
+    for (const [epoch, wrapped] of Object.entries(stored.epochs))
       epochs.set(Number(epoch), createSecretKey(await unwrap(decodeKey(wrapped), epochName(Number(epoch)))))
-    return derive(file, epochs, await unwrap(decodeKey(file.secret), secretName))
+    return derive(stored, epochs, await unwrap(decodeKey(stored.secret), secretName))
   } catch (cause) {
-    // The error may quote keys of the file.
-    if (file.root !== undefined) throw damagedKeyringError(path ?? '')
-    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${path}": its root key did not open it`, { cause })
+    // The error may quote its keys.
+    if (stored.root !== undefined) throw damagedKeyringError(name)
+    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${name}": its root key did not open it`, { cause })
   }
 }
 
-/** Derives the other keys from the secret of a keyring. Throws when a member of the file was changed. */
-function derive(file: KeyringFile, epochs: Map<number, KeyObject>, secret: Uint8Array): OpenedKeyring {
+/** Derives the other keys from the secret of a keyring. Throws when a member was changed. */
+function derive(stored: StoredKeys, epochs: Map<number, KeyObject>, secret: Uint8Array): OpenedKeyring {
   const digest = new Hmac(deriveKey(secret, 'averba digest v1'))
   const tag = new Hmac(deriveKey(secret, 'averba tags v1'))
-  return { file, epochs, digest, tag, mac: checkMac(file, secret), signer: deriveSigner(secret) }
+  return { stored, epochs, digest, tag, mac: checkMac(stored, secret), signer: deriveSigner(secret) }
 }
 
-function holderOf({ root }: KeyringFile, keys: Keys | undefined, entropy: Entropy): RootHolder {
-  if (root !== undefined) return fileRoot(root, entropy)
+function holderOf({ root }: StoredKeys, keys: Keys | undefined, entropy: Entropy): RootHolder {
+  if (root !== undefined) return ownRoot(root, entropy)
   if (keys) return keys
   throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
 }
 
-/** The root key that a file holds. */
-function fileRoot(root: string | undefined, entropy: Entropy): RootHolder {
+/** The root key that a keyring holds. */
+function ownRoot(root: string | undefined, entropy: Entropy): RootHolder {
   const key = createSecretKey(decodeKey(root ?? ''))
   return {
     wrap: async (plain, name) => encrypt(key, plain, name, entropy),
@@ -406,15 +439,15 @@ function epochName(epoch: number): string {
   return `epoch ${epoch}`
 }
 
-/** The key that authenticates a keyring file, from its secret. */
+/** The key that authenticates a stored keyring, from its secret. */
 export function macKey(secret: Uint8Array): Hmac {
   return new Hmac(deriveKey(secret, 'averba keyring mac v1'))
 }
 
-/** Returns the key that authenticates a keyring file. Throws when a member was changed. */
-function checkMac(file: KeyringFile, secret: Uint8Array): Hmac {
+/** Returns the key that authenticates a stored keyring. Throws when a member was changed. */
+function checkMac(stored: StoredKeys, secret: Uint8Array): Hmac {
   const key = macKey(secret)
-  if (authenticate(file, key).mac !== file.mac) throw new TypeError('The keyring was changed')
+  if (authenticate(stored, key).mac !== stored.mac) throw new TypeError('The keyring was changed')
   return key
 }
 

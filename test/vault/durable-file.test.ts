@@ -48,9 +48,10 @@ test('a keyring that does not fit on the disk is an error, and the existing one 
   const before = JSON.stringify(keyring(2))
   writeFileSync(path, before)
   const script = `
-    import { replaceKeyringFile } from './src/vault/keyring-file.ts'
+    import { KeyringFile } from './src/vault/keyring-file.ts'
     try {
-      replaceKeyringFile(process.argv[1], ${JSON.stringify(keyring(60))})
+      const place = new KeyringFile(process.argv[1], { bytes: count => new Uint8Array(count) })
+      await place.replace(${JSON.stringify(JSON.stringify(keyring(60)))}, (await place.read()).tag)
       console.log('replaced')
     } catch (error) { console.log(error.code, error.cause.code) }`
   expect(runWithFileLimit(script, path)).toBe('STORE_UNSAFE EFBIG')

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { AverbaError, diagnoseStore, environmentKeys, type Keys, openAverba, valueOf } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
-import type { KeyringFile } from '../../src/vault/keyring-file.ts'
+import type { StoredKeys } from '../../src/vault/stored-keys.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { passTime } from '../support/pass-time.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
@@ -130,10 +130,10 @@ test("an owner's key moves to the new epoch, and its old copy does not open with
   const keyring = createKeyring(systemEntropy)
   const vault = new Vault(keyring, systemEntropy)
   const key = vault.createOwnerKey('subject-a')
-  expect(keyring.beginEpoch(await keyring.prepareEpoch(), 0)).toBe(2)
+  expect(await keyring.beginEpoch(await keyring.prepareEpoch(), 0)).toBe(2)
   const newer = vault.rewrap(key)
   expect(newer).toMatchObject({ epoch: 2, commitment: key.commitment })
-  keyring.destroyEpoch(1)
+  await keyring.destroyEpoch(1)
   expect(keyring.epochs).toEqual([2])
   vault.forget()
   expect(() => vault.seal(key, 'p', 'x')).toThrow(expect.objectContaining({ code: 'KEYS_MISMATCH' }))
@@ -141,10 +141,10 @@ test("an owner's key moves to the new epoch, and its old copy does not open with
 })
 
 test.each([
-  ['an erasure forgotten', ({ erased: _, ...file }: KeyringFile) => file],
-  ['an epoch put back', (file: KeyringFile) => ({ ...file, epochs: { ...file.epochs, 9: file.epochs[2] ?? '' } })],
-  ['its epochs exchanged', (file: KeyringFile) => ({ ...file, epochs: { 2: file.epochs[3], 3: file.epochs[2] } })],
-  ['its digest cut', (file: KeyringFile) => ({ ...file, mac: file.mac?.slice(0, 8) })],
+  ['an erasure forgotten', ({ erased: _, ...file }: StoredKeys) => file],
+  ['an epoch put back', (file: StoredKeys) => ({ ...file, epochs: { ...file.epochs, 9: file.epochs[2] ?? '' } })],
+  ['its epochs exchanged', (file: StoredKeys) => ({ ...file, epochs: { 2: file.epochs[3], 3: file.epochs[2] } })],
+  ['its digest cut', (file: StoredKeys) => ({ ...file, mac: file.mac?.slice(0, 8) })],
 ])('a keyring with %s does not open', async (_, change) => {
   const store = temporaryStore()
   const keys = keysFrom(randomBytes(32).toString('base64'))
@@ -156,7 +156,7 @@ test.each([
   await made.settle()
   await made.close()
   const path = `${store}.keys`
-  const file: KeyringFile = JSON.parse(readFileSync(path, 'utf8'))
+  const file: StoredKeys = JSON.parse(readFileSync(path, 'utf8'))
   expect(Object.keys(file.epochs)).toEqual(['1', '2', '3'])
   expect(Object.keys(file.erased ?? {})).toHaveLength(2)
   writeFileSync(path, JSON.stringify(change(file)))

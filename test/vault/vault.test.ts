@@ -3,7 +3,8 @@ import { dirname, join } from 'node:path'
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
-import { createKeyring, createKeyringFile, openKeyringFile } from '../../src/vault/keyring.ts'
+import { createKeyring, createKeyringIn, openKeyring } from '../../src/vault/keyring.ts'
+import { KeyringFile } from '../../src/vault/keyring-file.ts'
 import { Vault } from '../../src/vault/vault.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -42,7 +43,7 @@ test("a record key stays the same when its owner's key is wrapped by another epo
   const { keyring } = vault
   const key = vault.createOwnerKey('subject-a')
   const before = vault.recordKey(key, 'validation-a/1')
-  keyring.beginEpoch(await keyring.prepareEpoch(), 0)
+  await keyring.beginEpoch(await keyring.prepareEpoch(), 0)
   expect(vault.recordKey(vault.rewrap(key), 'validation-a/1')).toEqual(before)
 })
 
@@ -75,40 +76,47 @@ test('a secret opens only with its own place and keyring', () => {
 
 test('a keyring file has mode 0600 and opens what it sealed before', async () => {
   const path = newPath()
-  const before = new Vault(await createKeyringFile(path, systemEntropy), systemEntropy)
+  const before = new Vault(await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy), systemEntropy)
   expect(statSync(path).mode & 0o777).toBe(0o600)
   const key = before.createOwnerKey('subject-a')
   const { sealed } = before.seal(key, 'p', 'x')
-  const after = new Vault(await openKeyringFile(path, systemEntropy), systemEntropy)
+  const after = new Vault(await openKeyring(new KeyringFile(path, systemEntropy), systemEntropy), systemEntropy)
   expect(after.open(key, 'p', sealed)).toBe('x')
   expect(after.keyring.digest('cpf', '25774435016')).toEqual(before.keyring.digest('cpf', '25774435016'))
 })
 
 test('a keyring file is never replaced: an existing one is opened', async () => {
   const path = newPath()
-  const { id } = await createKeyringFile(path, systemEntropy)
+  const { id } = await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
   const text = readFileSync(path, 'utf8')
-  expect((await createKeyringFile(path, systemEntropy)).id).toBe(id)
+  expect((await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)).id).toBe(id)
   expect(readFileSync(path, 'utf8')).toBe(text)
   expect(readdirSync(dirname(path))).toEqual(['log.keys'])
 })
 
 test('a keyring that cannot be written is STORE_UNSAFE', async () => {
   const path = join(newPath(), 'no', 'log.keys')
-  await expect(createKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  await expect(createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+  })
 })
 
 test('a missing keyring is KEYS_MISSING, a damaged one KEYS_MISMATCH', async () => {
   const path = newPath()
-  await expect(openKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
+  await expect(openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
+    code: 'KEYS_MISSING',
+  })
   writeFileSync(path, '{"format":1}')
   const hint = expect.stringContaining('Put back your backup of the keyring')
-  await expect(openKeyringFile(path, systemEntropy)).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
+  await expect(openKeyring(new KeyringFile(path, systemEntropy), systemEntropy)).rejects.toMatchObject({
+    code: 'KEYS_MISMATCH',
+    hint,
+  })
 })
 
 test('the error for a damaged keyring shows nothing of its content', async () => {
   const path = newPath()
-  await createKeyringFile(path, systemEntropy)
+  await createKeyringIn(new KeyringFile(path, systemEntropy), systemEntropy)
   const { root, ...others } = JSON.parse(readFileSync(path, 'utf8'))
   for (const text of [
     // The error of JSON.parse quotes the text at the unexpected character.
@@ -117,7 +125,7 @@ test('the error for a damaged keyring shows nothing of its content', async () =>
     JSON.stringify({ root, ...others, epochs: { 1: root } }),
   ]) {
     writeFileSync(path, text)
-    const thrown = await openKeyringFile(path, systemEntropy).catch(error => error)
+    const thrown = await openKeyring(new KeyringFile(path, systemEntropy), systemEntropy).catch(error => error)
     expect(thrown).toMatchObject({ code: 'KEYS_MISMATCH' })
     // As a logger would print it.
     const printed = inspect(thrown, { depth: 9 })

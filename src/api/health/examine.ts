@@ -15,7 +15,8 @@ import { HeaderReader, untaggedHeaders, upcasters } from '../../store/log/header
 import { readOrSearch, readPage } from '../../store/log/read.ts'
 import { Tags } from '../../store/log/tags.ts'
 import { openPart } from '../../store/parts/parts.ts'
-import { holdsRootKey, openKeyringFile } from '../../vault/keyring.ts'
+import { holdsRootKey, openKeyring } from '../../vault/keyring.ts'
+import { KeyringFile } from '../../vault/keyring-file.ts'
 import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
@@ -156,9 +157,11 @@ function missingStore(store: string): HealthCheck {
 /** Shows the last answer that was not understood, if its call has not ended: the operator's first clue. */
 async function showUnreadAnswer({ store, keys }: HostOptions): Promise<CheckResult | undefined> {
   // Whether the keyring is there is told by another check.
-  if (!existsSync(keyringPath(store)) || (!keys && !holdsRootKey(keyringPath(store)))) return undefined
+  if (!existsSync(keyringPath(store))) return undefined
+  const place = new KeyringFile(keyringPath(store), systemEntropy)
+  if (!keys && !(await holdsRootKey(place))) return undefined
   using snapshot = await Snapshot.open(store)
-  const keyring = await openKeyringFile(keyringPath(store), systemEntropy, keys)
+  const keyring = await openKeyring(place, systemEntropy, keys)
   const headers = new HeaderReader(upcasters, new Tags(keyring))
   const vault = new Vault(keyring, systemEntropy)
   const last = { types: misunderstood, backward: true, limit: eventsLooked }

@@ -122,14 +122,13 @@ export function findSignerFault(signer: Signer, mark: string): string | undefine
  */
 export function* resumeLog(
   headers: HeaderReader,
-  keyring: Pick<Keyring, 'signer' | 'erased' | 'rememberSize'>,
+  keyring: Pick<Keyring, 'signer' | 'erased'>,
   { clock, createId }: Pick<StoreOptions, 'clock' | 'createId'>,
   mark: string | undefined,
 ): Steps<Append> {
   const { signer, erased } = keyring
   const size = yield* endOfLog()
   const root = (yield* rootAt(size)) ?? ''
-  keyring.rememberSize(size)
   const lost = mark === undefined ? undefined : parseCheckpoint(mark)
   const erasures = yield* findLostErasures(headers, erased)
   const since = erasures[0]?.at

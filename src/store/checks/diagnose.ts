@@ -1,8 +1,9 @@
 import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
-import { findLeftoverCopies, type RememberedErasures } from '../../vault/keyring-file.ts'
+import { inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
+import { findLeftoverCopies, KeyringFile } from '../../vault/keyring-file.ts'
 import type { Keys } from '../../vault/keys.ts'
+import type { RememberedErasures } from '../../vault/stored-keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -91,7 +92,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const facts = snapshot.run(readFacts)
   const found = await inspectKeys(snapshot, options.keys ?? keyringPath(store), facts, options.entropy)
   const { keys } = found
-  const opened = found.isOurs ? await openKeyring(keys.path, options) : { problems: [] }
+  const opened = found.isOurs ? await openIfPossible(keys.path, options) : { problems: [] }
   const lost = describeLostErasures(snapshot.run(() => findLostErasures(untaggedHeaders, found.erased)))
   const keyring = isDeep ? opened.keyring : undefined
   const tags = keyring && new Tags(keyring)
@@ -123,13 +124,13 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
 }
 
 /** Opens the keyring if it can be opened: without it, nothing says whether tags, index and owners' keys are genuine. */
-async function openKeyring(
+async function openIfPossible(
   path: string,
   { entropy, rootKey, isDeep = false, isOpening = false }: DiagnoseOptions,
 ): Promise<{ readonly keyring?: Keyring; readonly problems: readonly string[] }> {
   if (!rootKey && !isDeep && !isOpening) return { problems: [] }
   try {
-    return { keyring: await openKeyringFile(path, entropy, rootKey), problems: [] }
+    return { keyring: await openKeyring(new KeyringFile(path, entropy), entropy, rootKey), problems: [] }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
     const what = isDeep ? "tags, index and owners' keys are not checked: " : ''
@@ -250,7 +251,7 @@ async function inspectKeys(
   for (const copy of findLeftoverCopies(path))
     problems.push(`keys: a process died and left "${copy}", a copy that opens data erased since: delete it`)
   try {
-    const keyring = await inspectKeyringFile(path, entropy)
+    const keyring = await inspectKeyring(new KeyringFile(path, entropy), entropy)
     const { id, epochs, erased } = keyring
     const short = snapshot.run(() => findLengthFault(keyring))
     const faults = [...findKeyFaults(facts, keyring), ...(short === undefined ? [] : [short])]

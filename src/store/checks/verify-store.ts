@@ -3,7 +3,8 @@ import { Faults } from '../../proof/faults.ts'
 import { createVerifierKey, parseCheckpoint, parseVerifierKey, type VerifierKey } from '../../proof/note.ts'
 import { type Evidence, type Verdict, verifyLog } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { holdsRootKey, inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
+import { holdsRootKey, inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
+import { KeyringFile } from '../../vault/keyring-file.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -106,14 +107,15 @@ async function openKeyringBeside(
 ): Promise<Keyring | undefined> {
   const path = keyringPath(snapshot.path)
   if (!existsSync(path)) return undefined
+  const place = new KeyringFile(path, entropy)
   try {
     const { keyring: id } = snapshot.run(readFacts)
-    if ((await inspectKeyringFile(path, entropy)).id !== id) {
+    if ((await inspectKeyring(place, entropy)).id !== id) {
       // With its keys, every tag would look forged.
       faults.add('keys', 'the keyring beside it belongs to another log: put its own there, or give a verifier key')
       return undefined
     }
-    if (holdsRootKey(path)) return await openKeyringFile(path, entropy)
+    if (await holdsRootKey(place)) return await openKeyring(place, entropy)
   } catch (error) {
     // A file that may not be read says nothing about the log.
     if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
@@ -121,7 +123,7 @@ async function openKeyringBeside(
     return undefined
   }
   // Without the right root key it may fail to open, which says nothing about the log.
-  return rootKey && openKeyringFile(path, entropy, rootKey)
+  return rootKey && openKeyring(place, entropy, rootKey)
 }
 
 /** Lines in a damaged log may be malformed and are skipped; given lines were checked before. */

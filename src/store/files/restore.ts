@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import type { Fault } from '../../proof/faults.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
-import { inspectKeyringFile, type Keyring, openKeyringFile } from '../../vault/keyring.ts'
+import { inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
+import { KeyringFile } from '../../vault/keyring-file.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
@@ -101,7 +102,7 @@ async function copyChecked(
     cannot,
     checked.faults.filter(fault => fault.check !== 'views'),
   )
-  const { erased, size } = await inspectKeyringFile(keyring, entropy)
+  const { erased, size } = await inspectKeyring(new KeyringFile(keyring, entropy), entropy)
   if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store)), size))
   // The keyring first: a store without one cannot be opened.
   const keys = await placeKeyring(keyring, keyringPath(store), entropy)
@@ -141,7 +142,8 @@ async function identifyKeyring(
   path: string,
   { rootKey, accept, entropy }: RestoreOptions,
 ): Promise<Pick<Keyring, 'id' | 'epochs'>> {
-  return rootKey || accept ? openKeyringFile(path, entropy, rootKey) : inspectKeyringFile(path, entropy)
+  const place = new KeyringFile(path, entropy)
+  return rootKey || accept ? openKeyring(place, entropy, rootKey) : inspectKeyring(place, entropy)
 }
 
 async function placeKeyring(from: string, to: string, entropy: Entropy): Promise<string> {

@@ -1,5 +1,5 @@
 import type { Keyring } from '../../vault/keyring.ts'
-import type { RememberedErasures } from '../../vault/keyring-file.ts'
+import type { RememberedErasures } from '../../vault/stored-keys.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'

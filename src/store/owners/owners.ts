@@ -1,7 +1,7 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import type { Keyring, PreparedEpoch, PreparedRoot } from '../../vault/keyring.ts'
-import type { ErasureToRemember } from '../../vault/keyring-file.ts'
+import type { Keyring } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
+import type { ErasureToRemember } from '../../vault/stored-keys.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -79,16 +79,13 @@ export class Owners {
   async rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
     const { keyring } = this.#vault
     await keyring.refresh()
-    await keyring.withRefresh(async () => {
-      const prepared = await keyring.prepareEpoch()
-      await this.#connection.transact(() => beginEpoch(keyring, prepared, since, erasure))
-    })
+    await keyring.withRefresh(() => this.#beginEpoch(since, erasure))
     const rewrapped = await this.#rewrap()
     return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
   }
 
   /**
-   * Wraps the keys of the keyring under another root key, or under one that its file holds.
+   * Wraps the keys of the keyring under another root key, or under one that the keyring holds.
    *
    * @throws {AverbaError} `KEYS_MISMATCH`, `STORE_UNSAFE`, `STORE_BUSY`
    */
@@ -96,8 +93,7 @@ export class Owners {
     const { keyring } = this.#vault
     await keyring.refresh()
     await keyring.withRefresh(async () => {
-      const prepared = await keyring.prepareRoot(keys)
-      await this.#connection.transact(() => replaceRoot(keyring, prepared))
+      await keyring.replaceRoot(await keyring.prepareRoot(keys))
     })
   }
 
@@ -111,8 +107,11 @@ export class Owners {
     await keyring.refresh()
     // A process that had not read the newest epoch may have made keys under an older one.
     await this.#rewrap()
-    await this.#connection.transact(() => destroyEpochs(this.#headers, keyring, epochs))
-    for (const epoch of epochs) await keyring.announceDestroyed(epoch)
+    const lost = await this.#connection.transact(() => releaseEpochs(this.#headers, keyring, epochs))
+    for (const epoch of epochs) {
+      await keyring.destroyEpoch(epoch, lost)
+      await keyring.announceDestroyed(epoch)
+    }
   }
 
   /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
@@ -135,6 +134,21 @@ export class Owners {
 
   searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
     return this.#connection.searchFile(pieces)
+  }
+
+  /**
+   * Begins an epoch, unless the present one began late enough. The keyring has it before the log names it. One that is
+   * in the keyring but not in the log, after a crash or a restore, does not count: copies of that log may use it too.
+   */
+  async #beginEpoch(since: number, erasure?: ErasureToRemember): Promise<void> {
+    const { keyring } = this.#vault
+    const size = await this.#connection.read(() => findSizeForEpoch(since))
+    if (size === undefined) {
+      if (erasure) await keyring.remember(erasure)
+      return
+    }
+    const epoch = await keyring.beginEpoch(await keyring.prepareEpoch(), size, erasure)
+    await this.#connection.transact(() => enterEpoch(epoch))
   }
 
   async #rewrap(): Promise<number> {
@@ -164,31 +178,19 @@ function* readOwnerState(owner: string): Steps<'live' | 'erased' | undefined> {
   return row && (row.is_erased === 1 ? 'erased' : 'live')
 }
 
-/**
- * Begins an epoch in a write transaction, so that only one process does. An epoch that is in the keyring but not in the
- * log, after a crash or a restore, is never used: copies of that log may hold keys under it.
- */
-function* beginEpoch(
-  keyring: Keyring,
-  prepared: PreparedEpoch,
-  since: number,
-  erasure?: ErasureToRemember,
-): Steps<void> {
+/** The size of the log, when an epoch must begin after a position; `undefined` when the present one did. */
+function* findSizeForEpoch(since: number): Steps<number | undefined> {
   const head = yield* first(db.selectFrom('head').select('epoch_since'))
   const size = yield* endOfLog()
   if (head && head.epoch_since > size)
     throw damagedLogError(`The log has ${size} events, and its epoch is said to have begun at ${head.epoch_since}`)
-  if (!head || head.epoch_since < since) {
-    const epoch = keyring.beginEpoch(prepared, size)
-    yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }))
-  }
-  if (erasure) keyring.remember(erasure)
+  return head && head.epoch_since >= since ? undefined : size
 }
 
-/** In a write transaction, so that no other process writes the keyring meanwhile. */
-function* replaceRoot(keyring: Keyring, prepared: PreparedRoot): Steps<void> {
-  yield* endOfLog()
-  keyring.replaceRoot(prepared)
+/** Wraps new keys under an epoch from now on, unless another process has begun a later one. */
+function* enterEpoch(epoch: number): Steps<void> {
+  const size = yield* endOfLog()
+  yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }).where('epoch', '<', epoch))
 }
 
 function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number }[]> {
@@ -199,16 +201,23 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
   return page
 }
 
-function* destroyEpochs(headers: HeaderReader, keyring: Keyring, epochs: readonly number[]): Steps<void> {
-  const lost = new Set((yield* findLostErasures(headers, keyring.erased)).map(({ subject }) => subject))
+/**
+ * Checks that no key is wrapped under some epochs, and lists the persons whose erasures the log has lost. No key will
+ * be: every process wraps new ones under the epoch that the log names, or a later one.
+ */
+function* releaseEpochs(
+  headers: HeaderReader,
+  keyring: Keyring,
+  epochs: readonly number[],
+): Steps<ReadonlySet<string>> {
   for (const epoch of epochs) {
     const used = yield* first(db.selectFrom('owner_key').select('key').where('epoch', '=', epoch).limit(1))
     if (used || epoch >= keyring.epoch)
       throw new AverbaError('KEYS_MISMATCH', `Cannot destroy the epoch ${epoch}: keys are wrapped under it`)
     // Secrets that still opened have been sealed again under the new epoch.
     yield* rows(db.deleteFrom('secret').where('epoch', '=', epoch))
-    keyring.destroyEpoch(epoch, lost)
   }
+  return new Set((yield* findLostErasures(headers, keyring.erased)).map(({ subject }) => subject))
 }
 
 function* replaceIndex(

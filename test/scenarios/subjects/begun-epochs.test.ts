@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { openKeyringFile } from '../../../src/vault/keyring.ts'
+import { openKeyring } from '../../../src/vault/keyring.ts'
+import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -20,8 +21,8 @@ test('an epoch of a process that died does not affect running processes', async 
   }
   await averba.consents.enrol({ cpf: '25774435016' })
   // The keyring is replaced first; a process that dies then has not recorded it in the log.
-  const keyring = await openKeyringFile(`${store}.keys`, systemEntropy)
-  keyring.beginEpoch(await keyring.prepareEpoch(), 0)
+  const keyring = await openKeyring(new KeyringFile(`${store}.keys`, systemEntropy), systemEntropy)
+  await keyring.beginEpoch(await keyring.prepareEpoch(), 0)
   const later = await openEngine({ store, clock, receiver })
   expect(await deliver(later, 1)).toBe(200)
   // The first event of a commit is staged before the second one turns out to need the other epoch.

@@ -4,7 +4,8 @@ import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { canonicalJson } from '../../../src/proof/canonical-json.ts'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { openKeyringFile } from '../../../src/vault/keyring.ts'
+import { openKeyring } from '../../../src/vault/keyring.ts'
+import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -144,7 +145,7 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   expect(rows.find(({ id }) => id === 'use-1')?.digest).toHaveLength(0)
   const left = rows.filter(({ digest }) => digest.length > 0)
   expect(new Set(left.map(({ digest }) => digest.toString('hex'))).size).toBe(left.length)
-  const keyring = await openKeyringFile(`${store}.keys`, systemEntropy)
+  const keyring = await openKeyring(new KeyringFile(`${store}.keys`, systemEntropy), systemEntropy)
   const inputs = [
     { method: 'consents.enrol', cpf },
     { method: 'validations.validate', cpf, claims },
