@@ -2,6 +2,7 @@ import { leafHash } from '../../proof/merkle.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import { parseEffectId } from '../../vocabulary/names.ts'
 import { each, type Steps } from '../database/connection.ts'
 import {
   type AttemptEnd,
@@ -281,8 +282,14 @@ function changeEffects(
   for (const { stream, type, position, cancels, resolves } of events) {
     for (const id of cancels ?? []) end(id, { as: 'cancelled', reason: `cancelled by ${type}` }, position)
     if (!resolves) continue
-    end(found.resolved?.get(`${stream} ${resolves.effect}`), { as: resolves.as, reason: 'it was found out' }, position)
+    const isOwn = settles?.as === 'unknown' && isEffectOf(settles.effect, stream, resolves.effect, found)
+    const id = isOwn ? settles.effect : found.resolved?.get(`${stream} ${resolves.effect}`)
+    end(id, { as: resolves.as, reason: 'it was found out' }, position)
   }
+}
+
+function isEffectOf(id: string, stream: string, type: string, { effects }: Found): boolean {
+  return effects?.get(id)?.type === type && parseEffectId(id)[0] === stream
 }
 
 function entryKey({ kind, digest }: IndexEntry): string {
