@@ -45,6 +45,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/credentials/secret.ts': 'the time limit of a vault is in real time',
       'adapters/credentials/renewed-certificate.ts': 'the time limit of a vault is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
+      'store/database/postgres-connection.ts': 'waits for a server in real time',
       'store/database/sqlite-connection.ts': 'waits for the lock of another process in real time',
       'simulation/served/shifted-clock.ts': 'a clock that runs ahead of the system clock',
       'simulation/served/start-services.ts': 'the default of real servers, and the time of real deliveries',

@@ -34,6 +34,7 @@ import {
   readEffect,
 } from './ledger/ledger.ts'
 import { type Lease, Secrets } from './ledger/secrets.ts'
+import { selectHeadMark } from './log/head.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
 import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
@@ -119,9 +120,9 @@ export class Store<E extends EventMap = EventMap> {
       }
       yield* checkTail(tags, signer, position, after)
     }
+    this.#owner = options.createId()
     this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkForeign })
     this.viewReader = new ViewReader({ connection, headers, views })
-    this.#owner = options.createId()
     this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
   }
 
@@ -278,9 +279,8 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Wakes `changes` if another process has written since the last call. */
   async watch(): Promise<void> {
-    const { foreignWrites } = this.#connection
-    const row = await this.#connection.read(() => first<Record<string, unknown>>(foreignWrites))
-    const value = JSON.stringify(row)
+    const { foreignWrites = selectHeadMark } = this.#connection
+    const value = JSON.stringify(await this.#connection.read(() => first(foreignWrites)))
     if (this.#seenWrites !== undefined && this.#seenWrites !== value) this.changes.wake()
     this.#seenWrites = value
   }

@@ -7,13 +7,13 @@ import { createSimulators, credentials, samples } from '../../src/simulation/ser
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
 import { type Views, views } from '../../src/views/views.ts'
+import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { appendOf, at } from './append-of.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
-import { InProcessPostgres } from './pglite-connection.ts'
 
-const postgres = new InProcessPostgres()
+const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
 
 describe('PostgreSQL', () => storeConformance({ describe, test, expect }, () => postgres.newSchema()))

@@ -21,9 +21,9 @@ export interface AttemptSteps {
   readonly attempt: () => Steps<void>
 }
 
-/** Statements that do not depend on each other, in one request. The answer has the rows of each. */
+/** Statements in one request: none needs rows of another. They run in order, and the answer has the rows of each. */
 export interface StatementsTogether {
-  readonly together: readonly Statement[]
+  readonly together: readonly (Statement | StatementForEach)[]
 }
 
 /** One request to the database. */
@@ -46,8 +46,11 @@ export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
   /** Lists the tables of the database, as rows with a `name`. */
   readonly listTables: Statement
-  /** Gives a value that changes when another process has written. Run inside a write transaction. */
-  readonly foreignWrites: Statement
+  /**
+   * Gives a value that changes when another process has written. Run inside a write transaction. Absent where only the
+   * head of the log can tell.
+   */
+  readonly foreignWrites?: Statement
   /** Whether other processes may write to the database. */
   readonly isShared: boolean
   /**
@@ -94,29 +97,30 @@ export function* first<R>(query: BuiltQuery<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
 }
 
-/** Runs readings side by side: what they ask for at the same time is one request. */
-export function* together<T>(readings: readonly Steps<T>[]): Steps<T[]> {
-  const steps = readings.map(reading => reading.next())
+/** Runs steps side by side: what they ask for at the same time is one request. */
+export function* together<T>(all: readonly Steps<T>[]): Steps<T[]> {
+  const running = all.map(steps => ({ steps, step: steps.next() }))
   for (;;) {
-    const asked: { reading: number; statements: readonly Statement[]; isOne: boolean }[] = []
-    for (const [reading, step] of steps.entries()) {
-      if (step.done) continue
-      if ('together' in step.value) asked.push({ reading, statements: step.value.together, isOne: false })
-      else if ('parameters' in step.value) asked.push({ reading, statements: [step.value], isOne: true })
-      else throw new TypeError('Only readings run side by side')
-    }
-    if (asked.length === 0) break
+    const asking = running.flatMap(({ steps, step }, i) =>
+      step.done ? [] : [{ i, steps, ...statementsOf(step.value) }],
+    )
+    if (asking.length === 0) break
     // The statement says what its rows are.
-    const answers = (yield { together: asked.flatMap(each => each.statements) }) as readonly (readonly unknown[])[]
+    const answers = (yield { together: asking.flatMap(each => each.statements) }) as readonly (readonly unknown[])[]
     let from = 0
-    for (const { reading, statements, isOne } of asked) {
+    for (const { i, steps, statements, isOne } of asking) {
       const own = answers.slice(from, from + statements.length)
       from += statements.length
-      const next = readings[reading]?.next(isOne ? (own[0] ?? []) : own)
-      if (next) steps[reading] = next
+      running[i] = { steps, step: steps.next(isOne ? (own[0] ?? []) : own) }
     }
   }
-  return steps.map(step => step.value as T) // All are done.
+  return running.map(({ step }) => step.value as T) // All are done.
+}
+
+function statementsOf(request: DatabaseRequest) {
+  if ('attempt' in request) throw new TypeError('Cannot run steps in a savepoint side by side with others')
+  if ('together' in request) return { statements: request.together, isOne: false }
+  return { statements: [request], isOne: true }
 }
 
 /** Runs steps in a savepoint and returns their error; `undefined` when they succeed. */
@@ -183,7 +187,7 @@ export function withChanges(connection: Connection, changes: Partial<Connection>
   return {
     dialect: connection.dialect,
     listTables: connection.listTables,
-    foreignWrites: connection.foreignWrites,
+    ...(connection.foreignWrites && { foreignWrites: connection.foreignWrites }),
     isShared: connection.isShared,
     transact: steps => connection.transact(steps),
     read: steps => connection.read(steps),

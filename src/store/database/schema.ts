@@ -13,7 +13,8 @@ import type { EffectState } from '../../vocabulary/message.ts'
 export interface Schema {
   /**
    * One row: the version of these tables, the running views, the epoch of new keys with where it began, and the end of
-   * the log: see `LogEnd`. `frontier` has the peaks of its tree, and `tag` is that of the whole log.
+   * the log: see `LogEnd`. `frontier` has the peaks of its tree, and `tag` is that of the whole log. `fence` is
+   * raised by what else changes rows that writers keep in memory.
    */
   head: {
     id: 1
@@ -27,6 +28,7 @@ export interface Schema {
     owner: number
     frontier: Uint8Array
     tag: string
+    fence: number
   }
   /** Every view with its version. For a stopped one, also the position that its rows show, and the reason. */
   projection: { view: string; version: number; position: number; reason: string }
@@ -122,7 +124,7 @@ export interface Schema {
 const tables = `
 create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
   epoch_since integer not null, position integer not null, at text not null, stream integer not null,
-  owner integer not null, frontier blob not null, tag text not null) strict
+  owner integer not null, frontier blob not null, tag text not null, fence integer not null) strict
 create table projection (view text primary key, version integer not null, position integer not null,
   reason text not null) strict
 create table stream (key integer primary key, name text not null unique, version integer not null,
@@ -158,8 +160,8 @@ create table secret (name text primary key, generation integer not null, epoch i
 create table lease (name text primary key, owner text not null, until text not null) strict
 create table rebuild (view text primary key, version integer not null, position integer not null,
   until integer not null, written integer not null, run integer not null) strict
-insert into head (id, schema, views, epoch, epoch_since, position, at, stream, owner, frontier, tag)
-  values (1, 1, '', 1, 0, 0, '', 0, 0, x'', '')`
+insert into head (id, schema, views, epoch, epoch_since, position, at, stream, owner, frontier, tag, fence)
+  values (1, 1, '', 1, 0, 0, '', 0, 0, x'', '', 0)`
 
 /**
  * Lists the statements that create the tables of version 1. The writer assigns positions, not the database, so that

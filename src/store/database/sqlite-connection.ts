@@ -7,6 +7,7 @@ import { AverbaError, closedError, type ErrorCode } from '../../vocabulary/error
 import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
+import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
 import { readOnlyError, sqlWords, TablesRead } from './tables-read.ts'
 
@@ -149,7 +150,6 @@ export class SqliteRunner {
   readonly #statements = new Map<string, Prepared>()
   /** Apart from ours, which many different queries of a host would push out. */
   readonly #hostStatements = new Map<string, Prepared>()
-  readonly #multiRowInserts = new Map<string, string>()
 
   constructor(database: Database) {
     this.#database = database
@@ -199,8 +199,9 @@ export class SqliteRunner {
   /** Inserts many rows per statement: two thirds of the time of single inserts. */
   #executeForEach({ sql, forEach }: StatementForEach): readonly unknown[] {
     let done = 0
-    if (forEach.length >= rowsAtOnce && insertedRowPattern.test(sql)) {
-      const statement = this.prepare(this.#toMultiRowInsert(sql))
+    const many = forEach.length >= rowsAtOnce ? insertOf(sql, rowsAtOnce) : undefined
+    if (many !== undefined) {
+      const statement = this.prepare(many)
       for (; done + rowsAtOnce <= forEach.length; done += rowsAtOnce)
         statement.run(forEach.slice(done, done + rowsAtOnce).flat())
     }
@@ -208,15 +209,6 @@ export class SqliteRunner {
     const statement = this.prepare(sql)
     for (; done < forEach.length; done++) statement.run(...(forEach[done] ?? []))
     return []
-  }
-
-  #toMultiRowInsert(sql: string): string {
-    let text = this.#multiRowInserts.get(sql)
-    if (!text) {
-      text = sql.replace(insertedRowPattern, row => Array(rowsAtOnce).fill(row).join(', '))
-      this.#multiRowInserts.set(sql, text)
-    }
-    return text
   }
 
   /** On some errors, such as a full disk, SQLite rolls back the whole transaction: then this throws. */
@@ -243,9 +235,6 @@ export class SqliteRunner {
 function hideParameterValues(sql: string): string {
   return sql.replaceAll('?', '+?')
 }
-
-/** Matches the value list of an insert of one row. */
-const insertedRowPattern = /(?<=values )\([^()]+\)/
 
 /** Turns SQLite's errors into `AverbaError`s. Pass the database to tell damage from tables of another version. */
 export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Database): T {

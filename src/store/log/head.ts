@@ -11,6 +11,8 @@ export interface Head extends LogEnd {
   readonly views: string
   /** The epoch of new keys. */
   readonly epoch: number
+  /** Raised by what changes rows that other writers keep in memory, besides events. */
+  readonly fence: number
 }
 
 /** Writes the end of the log with its tag, in the transaction of its newest events. */
@@ -51,11 +53,22 @@ function changedLogError(events: number) {
   return forgedLogError(`The log of ${events} events was changed, or written to without its keys`)
 }
 
+/** Reads what changes in the head when another process has written what a writer keeps in memory. */
+export const selectHeadMark = { sql: 'select position, fence, views, epoch from head', parameters: [] }
+
+/** What `selectHeadMark` gives for a head. */
+export function headMarkOf({ position, fence, views, epoch }: Omit<Head, 'tree'>): object {
+  return { position, fence, views, epoch }
+}
+
 /** The stored head, and the position of the newest event beside it. */
-type HeadRow = Pick<Schema['head'], 'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'frontier' | 'tag'> & {
+type HeadRow = Pick<
+  Schema['head'],
+  'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'fence' | 'frontier' | 'tag'
+> & {
   readonly end: number
 }
 
-const selectHead = `select position, at, stream, owner, views, epoch, frontier, tag,
+const selectHead = `select position, at, stream, owner, views, epoch, fence, frontier, tag,
   (select coalesce(max(position), 0) from event) as "end" from head`
 const updateHead = 'update head set position = ?, at = ?, stream = ?, owner = ?, frontier = ?, tag = ?'

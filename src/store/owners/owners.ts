@@ -198,6 +198,8 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
   const page = yield* rows(query.where('epoch', '<', vault.keyring.epoch).orderBy('key').limit(pageKeys))
   const rewrapped = page.map(row => ({ ...vault.rewrap(row), key: row.key }))
   yield* each(updateWrapped, rewrapped, ({ epoch, wrapped, key }) => [epoch, wrapped, key])
+  // Other writers keep the former wrapping in memory.
+  if (page.length > 0) yield* rows({ sql: 'update head set fence = fence + 1', parameters: [] })
   return page
 }
 

@@ -3,7 +3,7 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { each, type Steps } from '../database/connection.ts'
+import { each, type Steps, together } from '../database/connection.ts'
 import {
   type AttemptEnd,
   canEnd,
@@ -43,17 +43,20 @@ export class Batch {
 
   /** Writes everything but the views and their checkpoints. */
   *write(tags: Tags, cache: WriterCache, recents: RecentDigests): Steps<void> {
-    yield* writeStreamEnds(tags, [...this.streams.values()])
-    yield* each(insertOwner, this.owners, ownerRow)
-    yield* each(insertEvent, this.events, eventRow)
-    yield* each(insertPart, this.events.flatMap(partRows), row => row)
-    yield* writeEffects([...this.effects.values()])
-    yield* writeEntries(tags, [...this.indexEntries.values()])
-    yield* recents.add(this.recent)
-    yield* writeReceipts([...this.receipts.values()])
-    yield* each(insertSubtree, cache.tree.takeCompleted(), ({ level, number, hash }) => [level, number, hash])
+    const subtrees = cache.tree.takeCompleted()
+    yield* together([
+      writeStreamEnds(tags, [...this.streams.values()]),
+      each(insertOwner, this.owners, ownerRow),
+      each(insertEvent, this.events, eventRow),
+      each(insertPart, this.events.flatMap(partRows), row => row),
+      writeEffects([...this.effects.values()]),
+      writeEntries(tags, [...this.indexEntries.values()]),
+      recents.add(this.recent),
+      writeReceipts([...this.receipts.values()]),
+      each(insertSubtree, subtrees, ({ level, number, hash }) => [level, number, hash]),
+      ...(this.events.length > 0 ? [writeHead(tags, cache, cache.tree)] : []),
+    ])
     for (const destruction of this.destroyed) yield* destroyData(destruction)
-    if (this.events.length > 0) yield* writeHead(tags, cache, cache.tree)
   }
 }
 

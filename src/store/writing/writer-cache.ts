@@ -7,7 +7,7 @@ import { damagedLogError, type HeaderReader } from '../log/header.ts'
 import { digestKey } from '../log/keyed-index.ts'
 import { readErasedAt } from '../log/read.ts'
 import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
-import type { LogEnd, Tags } from '../log/tags.ts'
+import type { Tags } from '../log/tags.ts'
 import type { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache. */
@@ -27,7 +27,7 @@ const ownersMax = 20_000
  * What the writer keeps in memory between commits: the end of the log, the edge of its tree, the versions of streams,
  * the keys of owners. Discarded as a whole when a commit fails or another process has written.
  */
-export class WriterCache implements LogEnd {
+export class WriterCache implements Head {
   position: number
   at: Instant
   stream: number
@@ -35,10 +35,11 @@ export class WriterCache implements LogEnd {
   /** The views that are up to date, as the head lists them. */
   views: string
   readonly epoch: number
+  readonly fence: number
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()
   readonly owners = new Map<string, KnownOwner>()
-  constructor({ position, at, stream, owner, tree, views, epoch }: Head) {
+  constructor({ position, at, stream, owner, tree, views, epoch, fence }: Head) {
     this.position = position
     this.at = at
     this.stream = stream
@@ -46,6 +47,7 @@ export class WriterCache implements LogEnd {
     this.tree = tree
     this.views = views
     this.epoch = epoch
+    this.fence = fence
   }
 
   /** Bounds its memory. Dropped entries are read again when needed. */

@@ -4,7 +4,7 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, type Steps } from '../database/connection.ts'
-import { readHead } from '../log/head.ts'
+import { headMarkOf, readHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
 import type { Append, Appended } from './append.ts'
@@ -54,7 +54,7 @@ export class Writer {
   readonly #waiting: WaitingAppend[] = []
   #cache: WriterCache | undefined
   /** The value of `Connection.foreignWrites` for which `#cache` is valid. */
-  #foreignWrites: unknown
+  #foreignWrites: string | undefined
   #isScheduled = false
   /** The last commit had one caller, who may append again at once. */
   #isAlone = false
@@ -194,14 +194,13 @@ export class Writer {
         batch.events.map(event => event.recorded),
         cache,
       )
+    if (!connection.foreignWrites) this.#foreignWrites = JSON.stringify(headMarkOf(cache))
     return results
   }
 
   /** Loads the cache again when another process has written, after a look at what it wrote. */
   *#refreshCache(connection: Connection): Steps<WriterCache> {
-    // The statement gives one row of one column.
-    const row = yield* first<Record<string, unknown>>(connection.foreignWrites)
-    const value = Object.values(row ?? {})[0]
+    const value = JSON.stringify(yield* first(connection.foreignWrites ?? selectHeadMark))
     if (!this.#cache || value !== this.#foreignWrites) {
       const head = yield* readHead(this.#parts.tags)
       yield* this.#parts.checkForeign(head.position, this.checked)

@@ -1,0 +1,245 @@
+import type { CompiledQuery } from 'kysely'
+import { systemClock } from '../../runtime/clock.ts'
+import { AverbaError, closedError } from '../../vocabulary/errors.ts'
+import { type CheckTables, type Connection, first, type SearchProgress, type Steps } from './connection.ts'
+import { isLostConnection, toAverbaError } from './postgres-errors.ts'
+import type { PostgresAnswer, PostgresPool } from './postgres-pool.ts'
+import { PostgresSession } from './postgres-session.ts'
+
+/** How long a process that stands still may hold the lock of the log. */
+const idleMaxMs = 1_000
+/** How long a statement may take, with the wait for the lock of the log. */
+const statementMaxMs = 30_000
+/** How often, and how far apart, the server is asked what became of a commit whose answer was lost. */
+const doubtTries = 120
+const doubtPauseMs = 500
+
+/**
+ * A schema of a PostgreSQL database. Write transactions exclude each other by the row lock of the log's head. Nothing
+ * is left in a session, so it works behind a pooler that gives each transaction another one.
+ */
+export class PostgresConnection implements Connection {
+  readonly dialect = 'postgres'
+  readonly isShared = true
+  readonly listTables = {
+    sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
+    parameters: [],
+  }
+  readonly #pool: PostgresPool
+  readonly #schema: string
+  readonly #name: string
+  /** Whether the log is known to have its head. Without it, a lock on the schema's name takes its place. */
+  #hasHead = false
+  #isClosed = false
+
+  /** @param schema an identifier that needs no quotes */
+  constructor(pool: PostgresPool, schema: string) {
+    this.#pool = pool
+    this.#schema = schema
+    this.#name = `the schema "${schema}" in PostgreSQL`
+  }
+
+  async transact<T>(steps: () => Steps<T>): Promise<T> {
+    const session = await this.#open()
+    let transaction: string
+    let result: T
+    try {
+      const begun = session.send({ text: this.#begin('read committed read write') })
+      const locked = session.send({ text: this.#hasHead ? lockHead : lockSchema })
+      result = await session.run(steps())
+      await begun
+      transaction = transactionOf(await locked)
+    } catch (cause) {
+      throw await this.#abandon(session, cause)
+    }
+    await this.#commit(session, transaction)
+    if (!this.#hasHead) this.#hasHead = (await this.read(() => findHead())) !== undefined
+    return result
+  }
+
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    const session = await this.#open()
+    try {
+      const begun = session.send({ text: this.#begin('repeatable read read only') })
+      const result = await session.run(steps())
+      await begun
+      // The reader need not wait for its end.
+      session.send({ text: 'commit' }).then(
+        () => session.end(false),
+        () => session.end(true),
+      )
+      return result
+    } catch (cause) {
+      throw await this.#abandon(session, cause)
+    }
+  }
+
+  async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
+    const session = await this.#open()
+    try {
+      await session.send({ text: this.#begin('repeatable read read only') })
+      const values = [...parameters]
+      if (check) {
+        const { rows: plan } = await session.send({ text: `explain (format json) ${sql}`, values })
+        await session.run(check(tablesIn(plan)))
+      }
+      const { rows } = await session.send({ text: sql, values })
+      await session.send({ text: 'commit' })
+      session.end(false)
+      return rows
+    } catch (cause) {
+      const error = await this.#abandon(session, cause)
+      if (!isReadOnlyError(cause)) throw error
+      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read', { cause })
+    }
+  }
+
+  /** PostgreSQL has no journal to empty: its own is for its replicas and archives. */
+  async emptyJournal(): Promise<boolean> {
+    return true
+  }
+
+  /** Frees the rows that were deleted. Their bytes stay until others take their place, and in the server's journal. */
+  async rewrite(): Promise<void> {
+    const session = await this.#open()
+    try {
+      for (const table of ['part', 'owner_key', 'keyed_index', 'secret'])
+        await session.send({ text: `vacuum ${this.#schema}.${table}` })
+      session.end(false)
+    } catch (cause) {
+      throw await this.#abandon(session, cause)
+    }
+  }
+
+  /** The files of a server cannot be searched from outside. */
+  async searchFile(): Promise<SearchProgress> {
+    return { bytes: 0, found: 0 }
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#pool.end()
+  }
+
+  async #open(): Promise<PostgresSession> {
+    if (this.#isClosed) throw closedError()
+    try {
+      return new PostgresSession(await this.#pool.connect())
+    } catch (cause) {
+      throw toAverbaError(this.#name, cause) ?? cause
+    }
+  }
+
+  #begin(mode: string): string {
+    return `begin isolation level ${mode}; set local search_path to ${this.#schema};
+      set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = ${statementMaxMs}`
+  }
+
+  /** Rolls back, and returns the error that says why. */
+  async #abandon(session: PostgresSession, cause: unknown): Promise<unknown> {
+    // Steps that throw by themselves have no failure of the session.
+    const reason = session.failure ?? cause
+    const isBroken = await session.send({ text: 'rollback' }).then(
+      () => false,
+      () => true,
+    )
+    session.end(isBroken)
+    return toAverbaError(this.#name, reason) ?? reason
+  }
+
+  async #commit(session: PostgresSession, transaction: string): Promise<void> {
+    try {
+      const { command } = await session.send({ text: 'commit' })
+      session.end(false)
+      if (command === 'COMMIT') return
+    } catch (cause) {
+      session.end(true)
+      if (!isLostConnection(cause)) throw toAverbaError(this.#name, cause) ?? cause
+      if (await this.#hasCommitted(transaction)) return
+    }
+    throw new AverbaError('STORE_BUSY', `Cannot use ${this.#name}: the transaction was rolled back`, {
+      hint: 'The connection was lost before the commit: nothing was recorded. Try again',
+    })
+  }
+
+  /**
+   * Asks the server what became of a transaction. It holds the lock of the log until it ends, so behind that lock it
+   * has ended.
+   *
+   * @throws {AverbaError} `STORE_UNSAFE` when the server cannot be reached for a minute
+   */
+  async #hasCommitted(transaction: string): Promise<boolean> {
+    for (let tries = 1; ; tries++) {
+      try {
+        const session = await this.#open()
+        const ask = { text: 'select pg_xact_status($1::xid8) as status', values: [transaction] }
+        try {
+          const begun = session.send({ text: this.#begin('read committed read write') })
+          const locked = session.send({ text: this.#hasHead ? lockHead : lockSchema })
+          const { rows } = await session.send(ask)
+          await Promise.all([begun, locked])
+          await session.send({ text: 'rollback' })
+          session.end(false)
+          return (rows[0] as { status: string | null }).status === 'committed' // The selected column.
+        } catch (cause) {
+          throw await this.#abandon(session, cause)
+        }
+      } catch (cause) {
+        if (tries >= doubtTries) throw doubtError(this.#name, cause)
+        await systemClock.sleep(doubtPauseMs)
+      }
+    }
+  }
+}
+
+/** The transaction gets its number with the lock. */
+const lockHead = 'select pg_current_xact_id()::text as transaction from head for update'
+/** Once there is a head, all lock it. */
+const lockSchema = `do $$ begin
+  perform pg_advisory_xact_lock(hashtextextended('averba ' || current_schema(), 0));
+  if to_regclass('head') is not null then perform 1 from head for update; end if;
+end $$; select pg_current_xact_id()::text as transaction`
+
+function* findHead(): Steps<string | undefined> {
+  const found = yield* first<{ head: string | null }>({
+    sql: `select to_regclass('head')::text as head`,
+    parameters: [],
+  })
+  return found?.head ?? undefined
+}
+
+/** Several statements in one query have several results, and the last one has the row. */
+function transactionOf(answer: PostgresAnswer | readonly PostgresAnswer[]): string {
+  const last = 'rows' in answer ? answer : answer.at(-1)
+  const row = last?.rows[0] as { transaction?: string } | undefined // The selected column.
+  if (row?.transaction !== undefined) return row.transaction
+  throw new AverbaError('CORRUPT', 'Cannot use the log: its head is missing', {
+    hint: 'Keep the database unchanged and restore a backup elsewhere',
+  })
+}
+
+/** Finds the tables that a query plan reads. */
+function tablesIn(plan: unknown): string[] {
+  if (typeof plan === 'string') return tablesIn(JSON.parse(plan))
+  if (typeof plan !== 'object' || plan === null) return []
+  return Object.entries(plan).flatMap(([name, value]) => {
+    if (name === 'Relation Name') return [String(value)]
+    return name === 'QUERY PLAN' || typeof value === 'object' ? tablesIn(value) : []
+  })
+}
+
+function isReadOnlyError(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === '25006'
+}
+
+function doubtError(name: string, cause: unknown): AverbaError {
+  return new AverbaError(
+    'STORE_UNSAFE',
+    `Cannot use ${name}: a commit was not answered, and the server is not reached`,
+    {
+      cause,
+      hint: 'A command that was running may have been recorded: repeat it only with the same command id',
+    },
+  )
+}

@@ -1,0 +1,38 @@
+import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
+
+/** Codes of PostgreSQL (its appendix A) for what another try may not meet again. */
+const passingCodes = /^(08|40|53[34]|55P03|57P|25P03)/
+/** The disk is full, or the server accepts no writes. */
+const unwritableCodes = /^(53[12]|25006|58)/
+const damageCodes = /^(XX001|XX002|42P01|42703)$/
+/** The codes of Node for a server that is not reached, or goes away. */
+const socketCodes = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)/
+/** Codes with which the server ends the session. */
+const endedCodes = /^(08|57P|25P03)/
+
+/** Reports whether the connection is gone, so that the server alone knows what became of the transaction. */
+export function isLostConnection(cause: unknown): boolean {
+  const code = codeOf(cause)
+  if (endedCodes.test(code) || socketCodes.test(code)) return true
+  // node-postgres gives no code when the socket closes.
+  return code === '' && cause instanceof Error && /[Cc]onnection (terminated|ended)|not queryable/.test(cause.message)
+}
+
+/** Turns an error of the server or of its connection into an `AverbaError`; `undefined` for any other. */
+export function toAverbaError(name: string, cause: unknown): AverbaError | undefined {
+  const code = codeOf(cause)
+  const cannot = (as: ErrorCode, why: string, hint: string) =>
+    new AverbaError(as, `Cannot use ${name}: ${why}`, { cause, hint })
+  if (isLostConnection(cause)) return cannot('STORE_BUSY', 'the connection was lost', 'Look at the server. Try again')
+  if (passingCodes.test(code))
+    return cannot('STORE_BUSY', 'it is locked or overloaded', 'Another session holds the log. Try again')
+  if (unwritableCodes.test(code))
+    return cannot('STORE_UNSAFE', 'it cannot be written', 'Look at its disk, and whether it is a replica')
+  if (damageCodes.test(code))
+    return cannot('CORRUPT', 'a table is damaged or missing', 'Keep it unchanged and restore a backup elsewhere')
+  return undefined
+}
+
+function codeOf(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+}

@@ -1,0 +1,47 @@
+/** A query, as node-postgres takes it. */
+export interface PostgresQuery {
+  readonly text: string
+  readonly values?: unknown[]
+  readonly types?: PostgresTypes
+}
+
+/** Parses the values of a column type, as node-postgres takes it. */
+export interface PostgresTypes {
+  getTypeParser(type: number): (text: string) => unknown
+}
+
+/** The answer to a query of one statement. */
+export interface PostgresAnswer {
+  readonly rows: readonly unknown[]
+  /** What was done, such as `COMMIT`. */
+  readonly command: string
+}
+
+/** A connection of a `PostgresPool`. */
+export interface PostgresClient {
+  query(query: PostgresQuery): Promise<PostgresAnswer>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  off(event: 'error', listener: (error: Error) => void): unknown
+  /** Gives it back, or with true closes it. */
+  release(isBroken?: boolean): void
+}
+
+/** Connections to one PostgreSQL server: a `Pool` of node-postgres, the package `pg`. */
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+  on(event: 'error', listener: (error: Error) => void): unknown
+  end(): Promise<void>
+}
+
+const numberTypes = new Set([20, 21, 23, 700, 701, 1700])
+const byteaType = 17
+
+/** Positions and counts are `bigint`, which node-postgres gives as text. They stay far below 2 ** 53. */
+export const columnTypes: PostgresTypes = {
+  getTypeParser: type => {
+    if (numberTypes.has(type)) return Number
+    if (type === byteaType) return text => Buffer.from(text.slice(hexPrefix.length), 'hex')
+    return text => text
+  },
+}
+const hexPrefix = '\\x'

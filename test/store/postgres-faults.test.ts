@@ -1,0 +1,107 @@
+import { afterAll, expect, test } from 'vitest'
+import { createPool, openPostgres } from '../../src/store/database/postgres.ts'
+import { closeAtEnd } from '../support/close-at-end.ts'
+import { type Cut, CuttingProxy } from '../support/cutting-proxy.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
+import { Random } from '../support/random.ts'
+import { appendOf } from './append-of.ts'
+import { Place, positionsOf } from './conformance/place.ts'
+
+const server = await PostgresServer.start()
+afterAll(() => server.stop())
+let schemas = 0
+
+/** A place on the server, through a proxy if one is given. */
+function placeOn(url: string): Place {
+  schemas += 1
+  const schema = `faults_${schemas}`
+  return new Place(async () => openPostgres({ pool: await createPool(url), schema }))
+}
+
+test('whether a commit was recorded is known, wherever its connection is cut', async () => {
+  const proxy = closeAtEnd(await CuttingProxy.start(server.folder))
+  const place = placeOn(proxy.url)
+  const store = closeAtEnd(await place.open())
+  const random = new Random(7)
+  const cuts: (Cut | undefined)[] = ['before', 'behind', undefined]
+  proxy.onCommit = () => cuts[random.below(cuts.length)]
+  const answers = { recorded: 0, refused: 0 }
+  const recorded = new Map<string, number>()
+  const refused = new Set<string>()
+  const callers = Array.from({ length: 4 }, async (_, caller) => {
+    for (let n = 0; n < 25; n++) {
+      const stream = `bench-${caller}-${n}`
+      try {
+        const [position = 0] = positionsOf(await store.append(appendOf(stream, 'none')))
+        recorded.set(stream, position)
+        answers.recorded += 1
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'STORE_BUSY' })
+        refused.add(stream)
+        answers.refused += 1
+      }
+    }
+  })
+  await Promise.all(callers)
+  proxy.onCommit = () => undefined
+  expect(proxy.cuts).toBeGreaterThan(10)
+  expect(answers.recorded).toBeGreaterThan(5)
+  expect(answers.refused).toBeGreaterThan(5)
+  const events = await store.read({ after: 1, limit: 1_000 })
+  expect(new Map(events.map(({ stream, position }) => [stream, position]))).toEqual(recorded)
+  expect(events.map(({ position }) => position)).toEqual(events.map((_, i) => i + 2))
+  expect([...refused].filter(stream => recorded.has(stream))).toEqual([])
+})
+
+test('nothing acknowledged is lost when the server crashes, and the log goes on when it is back', async () => {
+  const place = placeOn(server.url)
+  const store = closeAtEnd(await place.open())
+  const acknowledged: string[] = []
+  let isBack = false
+  const appending = (async () => {
+    for (let n = 0, after = 0; after < 5; n++) {
+      const stream = `bench-${n}`
+      try {
+        await store.append(appendOf(stream, 'none'))
+        acknowledged.push(stream)
+        if (isBack) after += 1
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'STORE_BUSY' })
+      }
+    }
+  })()
+  await store.append(appendOf('bench-first', 'none'))
+  await server.restart('SIGQUIT')
+  isBack = true
+  await appending
+  const streams = (await store.read({ after: 1, limit: 10_000 })).map(({ stream }) => stream)
+  expect(streams).toEqual(expect.arrayContaining(acknowledged))
+  const [last] = await store.read({ backward: true, limit: 1 })
+  expect(last?.position).toBe(streams.length + 1)
+})
+
+test('a server that may lose commits is refused, and so is one that is not there', async () => {
+  const open = async (url: string) => openPostgres({ pool: await createPool(url), schema: 'refused' })
+  const careless = `${server.url}&options=${encodeURIComponent('-c synchronous_commit=off')}`
+  await expect(open(careless)).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+    message: expect.stringContaining('synchronous_commit is off'),
+  })
+  const secret = 'postgres://somebody:palavra-secreta@/postgres?host=/nowhere'
+  const error = await open(secret).catch(thrown => thrown)
+  expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringContaining('the schema "refused"') })
+  expect(`${error.stack} ${error.cause.stack}`).not.toContain('palavra-secreta')
+  await expect(openPostgres({ pool: await createPool(server.url), schema: 'x; drop' })).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+  })
+})
+
+test('many processes that open an empty schema at once make one log', async () => {
+  const place = placeOn(server.url)
+  const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()))
+  const began = await Promise.all(stores.map(store => store.readAt(1)))
+  expect(new Set(began.map(event => JSON.stringify(event))).size).toBe(1)
+  await Promise.all(stores.map((store, i) => store.append(appendOf(`bench-${i}`, 'none'))))
+  expect((await stores[0]?.read({}))?.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
+  for (const store of stores) await store.close()
+})

