@@ -89,6 +89,13 @@ export type { Entropy } from './runtime/entropy.ts'
 export type { AsyncList } from './runtime/lazy-list.ts'
 export type { Diagnosis } from './store/checks/diagnose.ts'
 export { migrationsFrom } from './store/database/migrations.ts'
+export type {
+  PostgresAnswer,
+  PostgresClient,
+  PostgresPool,
+  PostgresQuery,
+  PostgresTypes,
+} from './store/database/postgres-pool.ts'
 export type { BackupResult } from './store/files/backup.ts'
 export type { ExportResult } from './store/files/export-log.ts'
 export type { RestoreResult } from './store/files/restore.ts'
@@ -96,6 +103,7 @@ export type { Follower } from './store/ledger/follower-table.ts'
 export type { Anchor, HighWaterMark } from './store/store-options.ts'
 export type { RebuildAll, RebuildResult } from './store/views/rebuilder.ts'
 export type { ViewsHandle } from './store/views/views-handle.ts'
+export type { KeyringStore, KeyringText } from './vault/keyring-store.ts'
 export { environmentKeys, type Keys } from './vault/keys.ts'
 export type { Views } from './views/views.ts'
 export { AverbaError, type ErrorCode, httpStatuses } from './vocabulary/errors.ts'

@@ -6,13 +6,15 @@ import { parseRanges } from '../adapters/receiver/sender.ts'
 import type { ServeReceiversOptions } from '../adapters/receiver/serve-receivers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
+import type { PostgresPool } from '../store/database/postgres-pool.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
+import type { KeyringStore } from '../vault/keyring-store.ts'
 import type { Keys } from '../vault/keys.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { Actor, Basis } from '../vocabulary/message.ts'
-import { checkKnownNames, serviceNames } from '../vocabulary/names.ts'
+import { checkKnownNames, isOnPostgres, serviceNames } from '../vocabulary/names.ts'
 import { recordKinds } from '../vocabulary/part-kinds.ts'
 import { isCnpj } from '../vocabulary/tax-numbers.ts'
 import { checkActor, checkBasis, checkId, checkSyncEveryMs } from './arguments.ts'
@@ -48,13 +50,19 @@ const reservedHeaders = new Set([
   ...['transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
 ])
 
-const storeHint = 'Give the path of a SQLite file, or :memory:'
+const storeHint = 'Give the path of a SQLite file, :memory:, or an address that begins with postgres:'
 
 // The messages do not repeat the value: an address may contain a password.
 const storePath = accepted<string>(path => typeof path === 'string' && path !== '', 'it is missing', storeHint).refine(
-  path => !/^\w+:\/\//.test(path),
-  withHint('it is an address, and only SQLite files are supported', storeHint),
+  store => isOnPostgres(store) || !/^\w+:\/\//.test(store),
+  withHint('it is an address of something else', storeHint),
 )
+
+function isKeyringPlace(value: unknown): boolean {
+  const { name, read, replace }: Partial<KeyringStore> = Object(value)
+  const isPlace = typeof name === 'string' && typeof read === 'function' && typeof replace === 'function'
+  return isPlace || (typeof value === 'string' && value !== '')
+}
 
 /** How long a kind of sealed parts is kept. */
 export type RetentionRule = 'until-settled' | { readonly days: number }
@@ -327,9 +335,24 @@ export class ServingOptions {
 export class HostOptions {
   /**
    * The path of the SQLite file, or `:memory:` for a log that ends with the process. The file is created when it is
-   * missing, and its keyring beside it as `<store>.keys`: back that up, apart from the file.
+   * missing, and its keyring beside it as `<store>.keys`: back that up, apart from the file. For processes on several
+   * machines, the address of a PostgreSQL database, such as `postgres://averba@db.example/averba?schema=averba`: this
+   * needs the package `pg`, and the option `keyring`.
    */
   readonly store = required(storePath, "'averba.sqlite'")
+  /** Your own pool of the package `pg` for a store on PostgreSQL, instead of one made from its address. Not closed. */
+  readonly pool? = optional(
+    withFunctions<Pick<PostgresPool, 'connect'>>('connect'),
+    "{ connect: () => Promise.reject(new Error('your pool')) }",
+  )
+  /**
+   * Where the keyring of a log on PostgreSQL is kept: the path of a file that every machine reaches and no backup of
+   * the database contains, or an object that reads and replaces it, such as one over your secret store.
+   */
+  readonly keyring? = optional(
+    accepted<string | KeyringStore>(isKeyringPlace, 'it is not a path, or an object with name, read and replace'),
+    "'/mnt/keys/averba.keys'",
+  )
   /**
    * What holds the root key of the log: `environmentKeys()`, or your key management service. When absent, a keyring
    * file is created beside a new store, and a log line says so.
@@ -435,6 +458,13 @@ export const optionsSchema = group(HostOptions)
     ...withHint(
       'the option receiver is missing',
       'Give the option receiver: it is served at the path of its publicUrl',
+    ),
+  })
+  .refine(({ store, keyring }) => isOnPostgres(store) === (keyring !== undefined), {
+    path: ['keyring'],
+    ...withHint(
+      'a store on PostgreSQL needs it, and a file has its own',
+      'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only',
     ),
   })
   .superRefine(refuseBy(checkDeclarations))

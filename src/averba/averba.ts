@@ -26,6 +26,7 @@ import type { Machine } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
+import { locatePostgres, openPostgres } from '../store/database/postgres.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
@@ -37,6 +38,7 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { foreignCodeIn } from '../vocabulary/foreign-answer.ts'
 import { type LogLevel, type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
+import { isOnPostgres } from '../vocabulary/names.ts'
 import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
@@ -187,8 +189,7 @@ async function openContext(
   const createId = createIds(clock, entropy)
   const tracing = await loadTracing()
   const store = await Store.open<Events>({
-    path: options.store,
-    ...(medium && { medium }),
+    ...placeOf(options, medium),
     views,
     clock,
     entropy,
@@ -219,6 +220,16 @@ async function openContext(
     views: openViews<Views>(store.viewReader),
     rows: createRows(store),
   })
+}
+
+/** Where the log is kept. What errors name must not have the password of an address. */
+function placeOf(
+  { store, pool, keyring }: AverbaOptions,
+  medium: StoreOptions['medium'],
+): Pick<StoreOptions, 'path' | 'medium' | 'keyring'> {
+  if (!isOnPostgres(store)) return { path: store, ...(medium && { medium }) }
+  const open = async () => openPostgres(await locatePostgres(store, pool))
+  return { path: 'postgres:', medium: { open, keyring: create => create() }, ...(keyring && { keyring }) }
 }
 
 function logStoreTroubles(log: (line: LogLine) => void) {

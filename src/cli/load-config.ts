@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
-import { isFileError } from '../vocabulary/file-errors.ts'
+import { isFileError, requireFile } from '../vocabulary/file-errors.ts'
+import { isOnPostgres } from '../vocabulary/names.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -87,7 +88,8 @@ export async function withConfigured<T>(
 ): Promise<T> {
   const options = await loadConfig(file)
   const { store } = options
-  if (mustExist && typeof store === 'string' && store !== ':memory:' && !existsSync(store)) {
+  const isFile = typeof store === 'string' && store !== ':memory:' && !isOnPostgres(store)
+  if (mustExist && isFile && !existsSync(store)) {
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
@@ -105,6 +107,7 @@ export async function withStore<T>(
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
 ): Promise<T> {
+  requireFile(store)
   if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
   return withOpen({ store, schedules: false, ...(keys && { keys }), ...more }, work)
 }

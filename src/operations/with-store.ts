@@ -7,6 +7,7 @@ import type { StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { requireFile } from '../vocabulary/file-errors.ts'
 
 /** A store, and what it is opened with. */
 export interface OpenedWith {
@@ -23,6 +24,7 @@ export async function withStore<T>(
   work: (store: Store) => Promise<T>,
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
 ): Promise<T> {
+  requireFile(path)
   // Otherwise `Store.open` would create it.
   if (!more.medium && !existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it does not exist`)
   const createId = createIds(clock, entropy)

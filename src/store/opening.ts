@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
 import { createKeyring, createKeyringIn, type Keyring, openKeyring as openExisting } from '../vault/keyring.ts'
-import { KeyringFile } from '../vault/keyring-file.ts'
+import { type Exclusively, KeyringFile } from '../vault/keyring-file.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
@@ -45,15 +45,16 @@ function logMissingError(path: string): AverbaError {
   })
 }
 
-/** Opens the keyring beside a log, or creates it when the log is empty and has none. */
+/** Opens the keyring of a log, or creates it when the log is empty and has none. */
 export async function openKeyring(connection: Connection, options: StoreOptions, isEmpty: boolean): Promise<Keyring> {
   const { entropy, keys } = options
   if (options.path === ':memory:') return createKeyring(entropy)
-  const path = keyringPath(options.path)
-  const place = new KeyringFile(path, entropy, work => connection.transact(() => underLock(work)))
-  if (!isEmpty || existsSync(path)) return openExisting(place, entropy, keys)
+  const { keyring: kept = keyringPath(options.path) } = options
+  const exclusively: Exclusively = work => connection.transact(() => underLock(work))
+  const place = typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : kept
+  if (!isEmpty || (await place.read())) return openExisting(place, entropy, keys)
   const keyring = await createKeyringIn(place, entropy, keys)
-  options.onKeyringCreated?.(path)
+  options.onKeyringCreated?.(place.name)
   return keyring
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { Keyring } from '../vault/keyring.ts'
+import type { KeyringStore } from '../vault/keyring-store.ts'
 import type { Keys } from '../vault/keys.ts'
 import type { EventMap } from '../vocabulary/log-types.ts'
 import type { View } from '../vocabulary/view.ts'
@@ -18,6 +19,8 @@ export interface StoreOptions<E extends EventMap = EventMap> {
   readonly entropy: Entropy
   readonly createId: () => string
   readonly schemas?: Schemas<E>
+  /** Where the keyring is kept. By default in a file beside the store. */
+  readonly keyring?: string | KeyringStore
   /** Holds the root key of the log. By default the keyring file holds it. */
   readonly keys?: Keys
   /** Kinds of records whose parts are sealed under a key per record. */

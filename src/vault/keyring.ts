@@ -107,6 +107,11 @@ export class Keyring {
     return this.#opened.stored.size ?? 0
   }
 
+  /** Whether what is stored is still there: without it, the log cannot be opened again. */
+  async isStored(): Promise<boolean> {
+    return ((await this.#store.read())?.text ?? '') !== ''
+  }
+
   wrap(key: Uint8Array, owner: string): Uint8Array {
     return encrypt(epochKey(this.#opened.epochs, this.epoch), key, owner, this.#entropy)
   }

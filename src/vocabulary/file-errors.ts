@@ -1,4 +1,5 @@
 import { AverbaError } from './errors.ts'
+import { isOnPostgres } from './names.ts'
 
 type FileError = NodeJS.ErrnoException & { readonly code: string }
 
@@ -36,4 +37,16 @@ export function withFileErrors<T>(verb: 'read' | 'write', path: string, work: ()
   } catch (cause) {
     throw asFileError(verb, path, cause)
   }
+}
+
+/**
+ * Refuses the address of a database where a file is needed. The error does not repeat it: it may have a password.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function requireFile(store: string): void {
+  if (!isOnPostgres(store)) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log on PostgreSQL: it needs a SQLite file', {
+    hint: 'Use the tools of the server for its backups, and the functions of averba for everything else',
+  })
 }

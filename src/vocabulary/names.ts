@@ -60,6 +60,11 @@ export function followerName({ evento, name }: { readonly evento: string; readon
 /** The stream of our account at the portal. */
 export const portalStream = 'portal-main'
 
+/** Reports whether a store is the address of a database on a PostgreSQL server, instead of the path of a file. */
+export function isOnPostgres(store: string): boolean {
+  return /^postgres(ql)?:/.test(store)
+}
+
 /** Returns the path of a store's keyring. */
 export function keyringPath(store: string): string {
   return `${store}.keys`

@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
-import { createPool, openPostgres } from '../../src/store/database/postgres.ts'
+import { first } from '../../src/store/database/connection.ts'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { type Cut, CuttingProxy } from '../support/cutting-proxy.ts'
-import { PostgresServer } from '../support/postgres-server.ts'
+import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { Random } from '../support/random.ts'
 import { appendOf } from './append-of.ts'
 import { Place, positionsOf } from './conformance/place.ts'
@@ -15,7 +18,7 @@ let schemas = 0
 function placeOn(url: string): Place {
   schemas += 1
   const schema = `faults_${schemas}`
-  return new Place(async () => openPostgres({ pool: await createPool(url), schema }))
+  return new Place(async () => openPostgres(await locatePostgres(withSchema(url, schema))))
 }
 
 test('whether a commit was recorded is known, wherever its connection is cut', async () => {
@@ -81,17 +84,17 @@ test('nothing acknowledged is lost when the server crashes, and the log goes on 
 })
 
 test('a server that may lose commits is refused, and so is one that is not there', async () => {
-  const open = async (url: string) => openPostgres({ pool: await createPool(url), schema: 'refused' })
+  const open = async (url: string) => openPostgres(await locatePostgres(withSchema(url, 'refused')))
   const careless = `${server.url}&options=${encodeURIComponent('-c synchronous_commit=off')}`
   await expect(open(careless)).rejects.toMatchObject({
     code: 'STORE_UNSAFE',
     message: expect.stringContaining('synchronous_commit is off'),
   })
-  const secret = 'postgres://somebody:palavra-secreta@/postgres?host=/nowhere'
+  const secret = 'postgres://somebody:palavra-secreta@localhost/postgres?host=/nowhere'
   const error = await open(secret).catch(thrown => thrown)
   expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringContaining('the schema "refused"') })
   expect(`${error.stack} ${error.cause.stack}`).not.toContain('palavra-secreta')
-  await expect(openPostgres({ pool: await createPool(server.url), schema: 'x; drop' })).rejects.toMatchObject({
+  await expect(openPostgres(await locatePostgres(withSchema(server.url, 'x; drop')))).rejects.toMatchObject({
     code: 'MISCONFIGURED',
   })
 })
@@ -104,4 +107,33 @@ test('many processes that open an empty schema at once make one log', async () =
   await Promise.all(stores.map((store, i) => store.append(appendOf(`bench-${i}`, 'none'))))
   expect((await stores[0]?.read({}))?.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
   for (const store of stores) await store.close()
+})
+
+test('a process that stands still while it holds the lock holds up the others for a second, and records nothing', async () => {
+  schemas += 1
+  const address = withSchema(server.url, `faults_${schemas}`)
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
+  const store = closeAtEnd(await place.open())
+  const script = `
+    import { locatePostgres, openPostgres } from './src/store/database/postgres.ts'
+    const connection = await openPostgres(await locatePostgres(process.argv[1]))
+    function* standStill() {
+      yield { sql: "update head set views = 'forged'", parameters: [] }
+      console.log('holding')
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3_000)
+      yield { sql: 'select 1', parameters: [] }
+    }
+    await connection.transact(standStill).catch(error => console.log(error.code))
+    await connection.close()`
+  const still = spawn(process.execPath, ['--input-type=module', '-e', script, address], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: still.stdout })[Symbol.asyncIterator]()
+  expect((await lines.next()).value).toBe('holding')
+  const began = performance.now()
+  expect(await store.append(appendOf('bench-a', 'none'))).toMatchObject({ status: 'appended' })
+  expect(performance.now() - began).toBeLessThan(2_500)
+  expect((await lines.next()).value).toBe('STORE_BUSY')
+  const head = { sql: 'select views from head', parameters: [] }
+  expect(await store.reader.read(() => first(head))).toEqual({ views: '' })
 })

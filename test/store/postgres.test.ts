@@ -1,13 +1,16 @@
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { openOn } from '../../src/averba/averba.ts'
-import { staticHeaders, valueOf } from '../../src/index.ts'
-import { systemEntropy } from '../../src/runtime/entropy.ts'
+import { type AverbaOptions, backupStore, examine, openAverba, staticHeaders, valueOf } from '../../src/index.ts'
+import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
-import { createKeyring } from '../../src/vault/keyring.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
+import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { appendOf, at } from './append-of.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'
@@ -51,10 +54,9 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
 const evento = 'dimp-situacao-import'
 
 /** Opens an engine with simulated services. It can be reopened on the same log. */
-async function openWorld() {
-  const clock = new VirtualClock()
-  const keyring = createKeyring(systemEntropy)
-  const medium = { open: postgres.newSchema(), keyring: async () => keyring }
+async function openWorld(clock: Clock = new VirtualClock()) {
+  const store = postgres.newAddress()
+  const keyring = join(temporaryFolder(), 'averba.keys')
   const services = createSimulators({
     clock,
     entropy: seededEntropy(1, 'services '),
@@ -68,26 +70,26 @@ async function openWorld() {
     'portal.exemplo.br': request => reach.portal(request),
   }
   const { consumerKey, consumerSecret, service, portalHeaders } = credentials
-  const open = () =>
-    openOn(medium, {
-      ...{ store: ':memory:', clock, schedules: false },
-      fetch: async request => {
-        const reached = hosts[new URL(request.url).hostname]?.(request)
-        return reached ?? new Response('', { status: 404 })
-      },
-      consentService: {
-        baseUrl: 'https://consentimento.exemplo.br',
-        certificate: { cert: '', key: '' },
-      },
-      tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service },
-      portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(portalHeaders) },
-      receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-      subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
-    })
+  const options: AverbaOptions = {
+    ...{ store, keyring, clock, schedules: false },
+    fetch: async request => {
+      const reached = hosts[new URL(request.url).hostname]?.(request)
+      return reached ?? new Response('', { status: 404 })
+    },
+    consentService: {
+      baseUrl: 'https://consentimento.exemplo.br',
+      certificate: { cert: '', key: '' },
+    },
+    tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },
+    validationService: { baseUrl: 'https://validacao.exemplo.br', service },
+    portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(portalHeaders) },
+    receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
+    subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
+  }
+  const open = () => openAverba(options)
   let averba = await open()
   return {
-    ...{ services, clock },
+    ...{ services, clock, options, open },
     get averba() {
       return averba
     },
@@ -129,4 +131,54 @@ test('the engine works on it, reopens with its data and erases a person', async 
   expect(positions).toEqual(positions.map((_, i) => i + 1))
   expect((await averba.figures()).position).toBe(positions.length)
   await averba.close()
+})
+
+test('two engines share a log: each command runs once, and a person that one erases is erased for the other', async () => {
+  const world = await openWorld(systemClock)
+  const { averba, services } = world
+  const other = await world.open()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await other.consents.enrol({ cpf: samples.cpf })).toBe(subject)
+  const claims = { nome: 'X' }
+  const both = [averba, other].map(each => each.validations.validate({ id: 'v1', cpf: samples.cpf, claims }))
+  const validated = await Promise.all(both)
+  expect(validated.map(({ status }) => status)).toEqual(['settled', 'settled'])
+  expect(services.validationService.answered).toBe(1)
+  await averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  await averba.settle()
+  await expect(other.consents.sync({ subject })).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
+  const again = await other.consents.enrol({ cpf: '25774435016' })
+  expect(await averba.consents.list({ subject: again })).toHaveLength(4)
+  expect((await other.health()).checks.filter(each => !each.ok)).toEqual([])
+  await other.close()
+  await averba.close()
+})
+
+test('doctor reaches the server, and what needs a file says so without the address', async () => {
+  const { averba, options, clock: _ } = await openWorld()
+  const { checks } = await examine(options)
+  expect(checks.find(({ name }) => name === 'store')).toEqual({
+    name: 'store',
+    ok: true,
+    detail: 'the server is reached, and its log has 1 events',
+  })
+  await averba.close()
+  const store = options.store.replace('user=postgres', 'user=postgres&password=palavra-secreta')
+  const refused = await backupStore({ store, to: '/nowhere' }).catch(error => error)
+  expect(refused).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('it needs a SQLite file') })
+  expect(JSON.stringify(refused) + refused.message).not.toContain('palavra-secreta')
+  const { keyring: __, ...without } = options
+  await expect(openAverba(without)).rejects.toMatchObject({ code: 'MISCONFIGURED', message: /Cannot use keyring/ })
+  await expect(openAverba({ store: 'mysql://localhost/x' })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+})
+
+test('the page about PostgreSQL runs', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/postgres.md'), 'utf8')
+  const [, script = ''] = /^```ts postgres\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const folder = folderInPackage()
+  writeFileSync(join(folder, 'script.mts'), script)
+  const env = { ...process.env, AVERBA_STORE: postgres.newAddress(), AVERBA_KEYRING: join(folder, 'averba.keys') }
+  const run = ['--conditions=averba-source', join(folder, 'script.mts')]
+  for (const _ of ['it is new', 'it exists'])
+    expect((await promisify(execFile)(process.execPath, run, { env })).stdout).toBe('[] 26\n')
 })

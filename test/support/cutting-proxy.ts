@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { addressOf } from './postgres-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** Where a proxy cuts a connection: a message passes as far as before or behind the proxy. */
@@ -20,7 +21,7 @@ export class CuttingProxy {
 
   private constructor(server: Server, folder: string) {
     this.#server = server
-    this.url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`
+    this.url = addressOf(folder)
   }
 
   /** @param folder the folder of the server's socket */

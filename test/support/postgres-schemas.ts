@@ -1,6 +1,6 @@
-import { createPool, openPostgres } from '../../src/store/database/postgres.ts'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
-import { PostgresServer } from './postgres-server.ts'
+import { PostgresServer, withSchema } from './postgres-server.ts'
 
 /** Empty schemas on a real PostgreSQL server: that of `AVERBA_POSTGRES_URL`, or one that is started for them. */
 export class PostgresSchemas {
@@ -20,11 +20,16 @@ export class PostgresSchemas {
     return new PostgresSchemas(server.url, server)
   }
 
-  /** Names a schema that does not exist, and returns a function that opens connections to it, each with its own pool. */
-  newSchema(): () => Promise<PostgresConnection> {
+  /** The address of a schema that does not exist yet. */
+  newAddress(): string {
     this.#schemas += 1
-    const schema = `averba_${process.pid}_${Date.now()}_${this.#schemas}`
-    return async () => openPostgres({ pool: await createPool(this.url), schema })
+    return withSchema(this.url, `averba_${process.pid}_${Date.now()}_${this.#schemas}`)
+  }
+
+  /** Names a schema that does not exist yet, and returns a function that opens connections to it, each with a pool. */
+  newSchema(): () => Promise<PostgresConnection> {
+    const address = this.newAddress()
+    return async () => openPostgres(await locatePostgres(address))
   }
 
   async close(): Promise<void> {

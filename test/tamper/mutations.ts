@@ -43,6 +43,7 @@ export const noEvidence: Readonly<Record<string, string>> = {
   'head.views': 'the views that are up to date: the rows themselves are compared',
   'head.epoch': 'the epoch that wraps new keys: every key names its own epoch',
   'head.epoch_since': 'the time since which an epoch wraps new keys',
+  'head.fence': 'only that writers read again what they keep in memory',
   'receipt.digest': 'keyed, over an input that is not in the log',
   'receipt.detail': 'a text that is returned when a command is repeated',
   'receipt: rows doubled': 'a command that recorded no event has a receipt too',

@@ -14,6 +14,7 @@ import {
 import type { ExportResult } from '../../store/files/export-log.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor } from '../../vocabulary/message.ts'
+import { isOnPostgres } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
 import type { Module } from '../module.ts'
@@ -84,8 +85,9 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
   const { store, engine } = context
   const path = context.options.store
   const filePath = () => {
-    if (path !== ':memory:') return path
-    throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
+    if (path !== ':memory:' && !isOnPostgres(path)) return path
+    const where = isOnPostgres(path) ? 'on PostgreSQL' : 'in memory'
+    throw new AverbaError('INVALID_INPUT', `Cannot do this with a log ${where}: it has no file`)
   }
   async function prove(what: EventSelector | ConsentQuestion, page?: PageOptions): Promise<string> {
     if (typeof what === 'object')

@@ -8,6 +8,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { systemEntropy } from '../../runtime/entropy.ts'
 import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
+import { countEvents, locatePostgres } from '../../store/database/postgres.ts'
 import { db } from '../../store/database/schema.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
 import { isEffectOpen } from '../../store/ledger/ledger.ts'
@@ -22,7 +23,7 @@ import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress } from '../../vocabulary/message.ts'
-import { keyringPath } from '../../vocabulary/names.ts'
+import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
 import type { Recorded } from '../events.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
@@ -66,14 +67,15 @@ export async function examine(
   })
   // With wrong options, nothing that they name can be checked.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
-  const diagnosis = existsSync(store)
-    ? await diagnoseStore({ store, isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(describeError)
-    : undefined
+  const diagnosis =
+    !isOnPostgres(store) && existsSync(store)
+      ? await diagnoseStore({ store, isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(describeError)
+      : undefined
   const services = await reachServices(options, clock)
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
     configuration,
-    ...storeChecks(options.store, diagnosis),
+    ...(isOnPostgres(store) ? [await runCheck('store', () => reachPostgres(options))] : storeChecks(store, diagnosis)),
     typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
     typeof diagnosis === 'object'
       ? await runCheck('notifications', () => checkNotifications(options.store))
@@ -81,7 +83,7 @@ export async function examine(
     typeof diagnosis === 'object' && options.portal
       ? await runCheck('subscriptions', () => showDeliveries(options.store))
       : undefined,
-    await runCheck('writing', async () => checkAccess(options.store)),
+    isOnPostgres(store) ? undefined : await runCheck('writing', async () => checkAccess(store)),
     ...(await checkCertificates(options, clock)),
     ...services.map(each => (otherPortal && each.name === 'portal' ? otherPortal : each)),
     token ? await runCheck('token', () => tryToken(options, clock)) : undefined,
@@ -213,6 +215,13 @@ function countTroubled() {
   const notifications = db.$extendTables<Pick<Views, 'notifications'>>().selectFrom('notifications')
   const query = notifications.select(({ fn }) => ['trouble', fn.countAll<number>().as('count')])
   return query.where('trouble', 'is not', null).groupBy('trouble')
+}
+
+/** Reaches the server of a log, and reads how far it is. A schema that does not exist is not created. */
+async function reachPostgres({ store, pool }: HostOptions): Promise<CheckResult> {
+  const events = await countEvents(await locatePostgres(store, pool))
+  const none = 'the server is reached, and has no log in this schema yet: opening it creates it'
+  return { ok: true, detail: events === undefined ? none : `the server is reached, and its log has ${events} events` }
 }
 
 /** SQLite creates files next to the store, so the folder must be writable too. */

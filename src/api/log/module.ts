@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs'
 import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
@@ -6,7 +5,7 @@ import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { keyringPath, serviceNames, serviceOf } from '../../vocabulary/names.ts'
+import { serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
@@ -35,7 +34,7 @@ export function createLogModule(
   }
 }
 
-function logChecks({ store, followers, options, clock, engine }: ApiContext): HealthChecks {
+function logChecks({ store, followers, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
       const last = await store.readLast()
@@ -46,12 +45,11 @@ function logChecks({ store, followers, options, clock, engine }: ApiContext): He
       return { ok: true, detail: 'it can be written' }
     },
     async keyring() {
-      const path = keyringPath(options.store)
-      if (options.store === ':memory:' || (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0)
-        return { ok: true, detail: store.vault.keyring.id }
+      const { keyring } = store.vault
+      if (await keyring.isStored()) return { ok: true, detail: keyring.id }
       return {
         ok: false,
-        detail: 'its file is missing or empty: restore it, because the log cannot be opened again without it',
+        detail: 'it is missing or empty: restore it, because the log cannot be opened again without it',
       }
     },
     async times() {

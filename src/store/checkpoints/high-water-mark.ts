@@ -13,7 +13,7 @@ import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { markPath } from '../../vocabulary/names.ts'
+import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
@@ -27,7 +27,7 @@ import { damagedMark, findMarkFault, readOrigin } from './checkpoints.ts'
 /** Returns the mark of a store: the host's own, or a file beside the store. A log in memory has none. */
 export function resolveMark(options: { path: string; highWaterMark?: HighWaterMark }): HighWaterMark | undefined {
   const { path, highWaterMark } = options
-  if (highWaterMark || path === ':memory:') return highWaterMark
+  if (highWaterMark || path === ':memory:' || isOnPostgres(path)) return highWaterMark
   return createFileMark(markPath(path))
 }
 

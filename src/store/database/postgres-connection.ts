@@ -25,16 +25,18 @@ export class PostgresConnection implements Connection {
     sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
     parameters: [],
   }
-  readonly #pool: PostgresPool
+  readonly #pool: Pick<PostgresPool, 'connect'>
   readonly #schema: string
   readonly #name: string
+  readonly #closePool: () => Promise<void>
   /** Whether the log is known to have its head. Without it, a lock on the schema's name takes its place. */
   #hasHead = false
   #isClosed = false
 
   /** @param schema an identifier that needs no quotes */
-  constructor(pool: PostgresPool, schema: string) {
+  constructor(pool: Pick<PostgresPool, 'connect'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
+    this.#closePool = closePool
     this.#schema = schema
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
@@ -119,7 +121,7 @@ export class PostgresConnection implements Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.#pool.end()
+    await this.#closePool()
   }
 
   async #open(): Promise<PostgresSession> {

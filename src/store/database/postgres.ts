@@ -1,13 +1,34 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toAverbaError } from './postgres-errors.ts'
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { columnTypes, type PostgresClient, type PostgresPool } from './postgres-pool.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {
-  readonly pool: PostgresPool
-  /** A schema of its own. It is created when it does not exist. By default `averba`. */
-  readonly schema?: string
+  readonly pool: Pick<PostgresPool, 'connect'>
+  /** A schema of its own, created when it does not exist. */
+  readonly schema: string
+  /** Closes the pool, if it was made for this log. */
+  readonly closePool: () => Promise<void>
+}
+
+/**
+ * Reads the address of a store: its parameter `schema` names the schema, by default `averba`. The rest is for the
+ * driver, unless the host gives its own pool.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when the address cannot be read, or the driver is missing
+ */
+export async function locatePostgres(address: string, given?: Pick<PostgresPool, 'connect'>): Promise<PostgresPlace> {
+  if (!URL.canParse(address)) {
+    const hint = 'It has the form postgres://user@host/database?schema=averba'
+    throw new AverbaError('MISCONFIGURED', 'Cannot open the log: its address cannot be read', { hint })
+  }
+  const url = new URL(address)
+  const schema = url.searchParams.get('schema') ?? 'averba'
+  url.searchParams.delete('schema')
+  if (given) return { pool: given, schema, closePool: async () => undefined }
+  const pool = await createPool(url.href)
+  return { pool, schema, closePool: () => pool.end() }
 }
 
 const schemaPattern = /^[a-z_][a-z0-9_]{0,62}$/
@@ -19,29 +40,53 @@ const connectMaxMs = 10_000
  *
  * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`
  */
-export async function openPostgres({ pool, schema = 'averba' }: PostgresPlace): Promise<PostgresConnection> {
+export async function openPostgres(place: PostgresPlace): Promise<PostgresConnection> {
+  const { pool, schema, closePool } = place
+  await withClient(place, async client => {
+    await checkDurable(client)
+    await createSchema(client, schema)
+  })
+  return new PostgresConnection(pool, schema, closePool)
+}
+
+/** Counts the events of a log without opening it; `undefined` when the schema has none. Closes its own pool. */
+export async function countEvents(place: PostgresPlace): Promise<number | undefined> {
+  const { schema, closePool } = place
+  const found = await withClient(place, async client => {
+    await checkDurable(client)
+    const { rows } = await client.query({ text: `select to_regclass('${schema}.head')::text as head` })
+    if ((rows[0] as { head: string | null }).head === null) return undefined // The selected column.
+    return (await client.query({ text: `select position from ${schema}.head`, types: columnTypes })).rows[0]
+  })
+  await closePool()
+  return (found as { position: number } | undefined)?.position // The same.
+}
+
+/** Works with one connection of a pool. A failure closes the pool. */
+async function withClient<T>(
+  { pool, schema, closePool }: PostgresPlace,
+  work: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
   if (!schemaPattern.test(schema)) {
     throw new AverbaError('MISCONFIGURED', 'Cannot open the log: the name of its schema is not allowed', {
       hint: 'Use small letters, digits and _, and begin with a letter',
     })
   }
-  const name = `the schema "${schema}" in PostgreSQL`
   try {
     const client = await pool.connect()
     try {
-      await checkDurable(client)
-      await createSchema(client, schema)
+      return await work(client)
     } finally {
       client.release()
     }
   } catch (cause) {
-    throw cause instanceof AverbaError ? cause : (toAverbaError(name, cause) ?? cause)
+    await closePool()
+    throw toAverbaError(`the schema "${schema}" in PostgreSQL`, cause) ?? cause
   }
-  return new PostgresConnection(pool, schema)
 }
 
 /** Makes a pool for an address. Needs the package `pg`. */
-export async function createPool(url: string): Promise<PostgresPool> {
+async function createPool(url: string): Promise<PostgresPool> {
   const { default: pg } = await import('pg').catch(cause => {
     const hint = 'Add the package pg: npm install pg'
     throw new AverbaError('MISCONFIGURED', 'Cannot open a log on PostgreSQL: its driver is not installed', {

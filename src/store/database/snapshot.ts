@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { BackupMetadata, Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
 import { applicationId, readTablesVersion } from './migrations.ts'
@@ -38,6 +39,7 @@ export class Snapshot {
    * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
    */
   static async open(path: string, displayName = path): Promise<Snapshot> {
+    requireFile(path)
     const Sqlite = await loadSqlite()
     if (!existsSync(path)) throw notFoundError(path, displayName)
     return wrapSqliteErrors(displayName, () => {

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { Database } from 'better-sqlite3'
 import { resolveLinks } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { requireFile } from '../../vocabulary/file-errors.ts'
 import { oldNode } from '../../vocabulary/node-version.ts'
 import type { Connection } from './connection.ts'
 import { applicationId } from './migrations.ts'
@@ -29,6 +30,7 @@ export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
  * of averba, `STORE_BUSY` when another process holds it, `CORRUPT` when it was cut off
  */
 export async function openSqlite(path: string): Promise<Connection> {
+  requireFile(path)
   const Sqlite = await loadSqlite()
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)

@@ -5,6 +5,7 @@ import { inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.t
 import { KeyringFile } from '../../vault/keyring-file.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { damagedMark, findMarkFault } from '../checkpoints/checkpoints.ts'
@@ -60,6 +61,7 @@ export interface RestoreOptions {
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, store, entropy } = options
+  requireFile(store)
   await removeEmptyStore(store)
   // SQLite would use the remaining files of a lost store.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
