@@ -56,6 +56,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       /\bMath\.random\b|\brandom(UUID|Bytes|Int|Fill|FillSync)\b|\bgetRandomValues\b|\bgenerateKey(Pair|Sync|PairSync)?\b|\bnanoid\b/,
     allowed: {
       'runtime/entropy.ts': 'the system entropy',
+      'store/database/postgres-connection.ts': 'names a process among those of a server, in no event',
       'simulation/served/authority.ts': 'keys for certificates of simulated servers, which no log contains',
     },
   },

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
 import { createKeyring, createKeyringIn, type Keyring, openKeyring as openExisting } from '../vault/keyring.ts'
 import { type Exclusively, KeyringFile } from '../vault/keyring-file.ts'
+import type { KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
@@ -30,10 +31,14 @@ function isEmptyFile(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
 }
 
-/** Creates or migrates the tables. The keyring is created after them: a keyring without tables means a lost log. */
-export function* prepareTables(connection: Connection, path: string): Steps<void> {
+/**
+ * Creates or migrates the tables. The keyring is created after them: a keyring without tables means a lost log.
+ *
+ * @param hasKeyring whether it was there before
+ */
+export function* prepareTables(connection: Connection, path: string, hasKeyring: boolean): Steps<void> {
   const isEmpty = (yield* rows(connection.listTables)).length === 0
-  if (isEmpty && path !== ':memory:' && existsSync(keyringPath(path))) throw logMissingError(path)
+  if (isEmpty && hasKeyring) throw logMissingError(path)
   yield* migrate(connection, path)
 }
 
@@ -45,13 +50,22 @@ function logMissingError(path: string): AverbaError {
   })
 }
 
+/** Where the keyring of a log is kept; `undefined` for a log in memory. */
+export function keyringPlace(connection: Connection, options: StoreOptions): KeyringStore | undefined {
+  const { path, entropy, keyring: kept = keyringPath(path) } = options
+  if (path === ':memory:') return undefined
+  const exclusively: Exclusively = work => connection.transact(() => underLock(connection, work))
+  return typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : kept
+}
+
 /** Opens the keyring of a log, or creates it when the log is empty and has none. */
-export async function openKeyring(connection: Connection, options: StoreOptions, isEmpty: boolean): Promise<Keyring> {
+export async function openKeyring(
+  place: KeyringStore | undefined,
+  options: StoreOptions,
+  isEmpty: boolean,
+): Promise<Keyring> {
   const { entropy, keys } = options
-  if (options.path === ':memory:') return createKeyring(entropy)
-  const { keyring: kept = keyringPath(options.path) } = options
-  const exclusively: Exclusively = work => connection.transact(() => underLock(work))
-  const place = typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : kept
+  if (!place) return createKeyring(entropy)
   if (!isEmpty || (await place.read())) return openExisting(place, entropy, keys)
   const keyring = await createKeyringIn(place, entropy, keys)
   options.onKeyringCreated?.(place.name)
@@ -59,7 +73,9 @@ export async function openKeyring(connection: Connection, options: StoreOptions,
 }
 
 /** Write transactions exclude each other across processes from their first statement on. */
-function* underLock<T>(work: () => T): Steps<T> {
+function* underLock<T>({ dialect }: Connection, work: () => T): Steps<T> {
+  // A file on a slow disk takes longer than a transaction may otherwise stand still.
+  if (dialect === 'postgres') yield { sql: 'set local idle_in_transaction_session_timeout = 0', parameters: [] }
   yield* endOfLog()
   return work()
 }

@@ -40,7 +40,15 @@ import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
 import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
-import { beginLog, checkKeyringId, openFile, openKeyring, outdatedKeyringError, prepareTables } from './opening.ts'
+import {
+  beginLog,
+  checkKeyringId,
+  keyringPlace,
+  openFile,
+  openKeyring,
+  outdatedKeyringError,
+  prepareTables,
+} from './opening.ts'
 import { isOlderThanLog } from './owners/keyring-faults.ts'
 import { Owners } from './owners/owners.ts'
 import { openPart } from './parts/parts.ts'
@@ -135,12 +143,14 @@ export class Store<E extends EventMap = EventMap> {
     const { path, medium } = options
     const connection = await (medium?.open() ?? openFile(path))
     try {
-      await connection.transact(() => prepareTables(connection, path))
+      const place = keyringPlace(connection, options)
+      const hasKeyring = (await place?.read()) !== undefined
+      await connection.transact(() => prepareTables(connection, path, hasKeyring))
       if (connection.dialect === 'sqlite') await connection.read(() => checkSchema(path))
       await connection.read(() => checkEnd(path))
       // It names the keyring, by which its own tag is checked later.
       const began = await connection.read(() => readAt(new HeaderReader(options.schemas ?? upcasters), 1))
-      const create = () => openKeyring(connection, options, began === undefined)
+      const create = () => openKeyring(place, options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
       if (began) checkKeyringId(path, began, keyring)

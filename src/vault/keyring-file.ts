@@ -29,13 +29,23 @@ export class KeyringFile implements KeyringStore {
   }
 
   /** @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed */
-  replace(text: string, ifTag: string | undefined): Promise<boolean> {
-    return this.#exclusively(() => {
-      if (this.#readText() !== ifTag) return false
-      if (ifTag === undefined) return this.#create(text)
-      replaceFile(this.name, text)
-      return true
-    })
+  async replace(text: string, ifTag: string | undefined): Promise<boolean> {
+    try {
+      return await this.#exclusively(() => {
+        if (this.#readText() !== ifTag) return false
+        if (ifTag === undefined) return this.#create(text)
+        replaceFile(this.name, text, this.#copySuffix())
+        return true
+      })
+    } catch (error) {
+      // The lock may be lost when the file is already there.
+      if (this.#readText() === text) return true
+      throw error
+    }
+  }
+
+  #copySuffix(): string {
+    return Buffer.from(this.#entropy.bytes(copyBytes)).toString('hex')
   }
 
   #readText(): string | undefined {
@@ -46,7 +56,7 @@ export class KeyringFile implements KeyringStore {
   /** Creates the file, durable when it returns. Never replaces one: false when it exists already. */
   #create(text: string): boolean {
     const path = this.name
-    const temporary = `${path}.${Buffer.from(this.#entropy.bytes(copyBytes)).toString('hex')}`
+    const temporary = `${path}.${this.#copySuffix()}`
     try {
       writeDurably(temporary, text)
       // Unlike a rename, a link fails when a keyring exists.
@@ -63,9 +73,9 @@ export class KeyringFile implements KeyringStore {
 }
 
 /** Replaces the file atomically, and overwrites the former one: it may open data that is erased now. */
-function replaceFile(path: string, text: string): void {
+function replaceFile(path: string, text: string, suffix: string): void {
   try {
-    replaceDurably(path, text, 'new', overwrite)
+    replaceDurably(path, text, suffix, overwrite)
   } catch (cause) {
     throw new AverbaError('STORE_UNSAFE', `Cannot write the keyring "${path}"`, { cause })
   }

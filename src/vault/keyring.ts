@@ -1,4 +1,5 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import type { Entropy } from '../runtime/entropy.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
@@ -38,13 +39,18 @@ export class KeyringUnreadableError extends AverbaError {
 
 /** The key of the next epoch, created and wrapped in advance: wrapping may call a key service. */
 export interface PreparedEpoch {
+  readonly epoch: number
   readonly key: KeyObject
   readonly wrapped: string
+  /** The keyring that it was prepared for: another root key would not open it. */
+  readonly for: StoredKeys
 }
 
 /** The keys of a keyring, wrapped in advance under another root key. */
 export interface PreparedRoot {
   readonly keys: Keys | undefined
+  /** The keyring whose keys were wrapped: another one may have more of them, or fewer. */
+  readonly for: StoredKeys
   readonly wrapped: Pick<StoredKeys, 'root' | 'holder' | 'secret' | 'epochs'>
 }
 
@@ -160,9 +166,11 @@ export class Keyring {
   }
 
   async prepareEpoch(): Promise<PreparedEpoch> {
+    const { stored } = this.#opened
+    const epoch = this.epoch + 1
     const key = this.#entropy.bytes(32)
-    const wrapped = await this.#holder().wrap(key, epochName(this.epoch + 1))
-    return { key: createSecretKey(key), wrapped: encodeKey(wrapped) }
+    const wrapped = await this.#holder().wrap(key, epochName(epoch))
+    return { epoch, key: createSecretKey(key), wrapped: encodeKey(wrapped), for: stored }
   }
 
   /**
@@ -170,12 +178,12 @@ export class Keyring {
    *
    * @param size the number of events in the log
    * @param erasure what the keyring remembers from then on
-   * @throws {EpochMissingError} when another process has begun one since: `refresh` and prepare again
+   * @throws {EpochMissingError} when the keys have changed since: `refresh` and prepare again
    */
-  async beginEpoch({ key, wrapped }: PreparedEpoch, size: number, erasure?: ErasureToRemember): Promise<number> {
-    const epoch = this.epoch + 1
+  async beginEpoch(prepared: PreparedEpoch, size: number, erasure?: ErasureToRemember): Promise<number> {
+    const { epoch, key, wrapped } = prepared
     await this.#change(stored => {
-      this.#checkNewest(stored)
+      checkSameKeys(stored, prepared.for)
       const begun = { ...stored, size, epochs: { ...stored.epochs, [epoch]: wrapped } }
       return erasure ? withErasure(begun, erasure) : begun
     })
@@ -232,25 +240,20 @@ export class Keyring {
     // A holder that fails would otherwise be found out when the former keyring is gone.
     const moving = authenticate({ ...stored, ...wrapped }, this.#opened.mac)
     await unwrapKeyring(moving, this.#store.name, keys, this.#entropy)
-    return { keys, wrapped }
+    return { keys, wrapped, for: stored }
   }
 
   /**
    * Replaces the root key, durable when it resolves.
    *
-   * @throws {EpochMissingError} when another process has begun an epoch since: `refresh` and prepare again
+   * @throws {EpochMissingError} when the keys have changed since: `refresh` and prepare again
    */
-  async replaceRoot({ keys, wrapped }: PreparedRoot): Promise<void> {
+  async replaceRoot(prepared: PreparedRoot): Promise<void> {
     await this.#change(stored => {
-      this.#checkNewest(stored)
-      return { ...stored, ...wrapped }
+      checkSameKeys(stored, prepared.for)
+      return { ...stored, ...prepared.wrapped }
     })
-    this.#keys = keys
-  }
-
-  #checkNewest({ epochs }: StoredKeys): void {
-    const newest = Math.max(...Object.keys(epochs).map(Number))
-    if (newest !== this.epoch) throw new EpochMissingError(newest, this.epoch)
+    this.#keys = prepared.keys
   }
 
   #holder(): RootHolder {
@@ -276,6 +279,16 @@ export class Keyring {
     if (authenticate(read.stored, this.#opened.mac).mac !== read.stored.mac) throw damagedKeyringError(name)
     return read
   }
+}
+
+/** Refuses to build upon a keyring whose keys are not those that something was prepared for. */
+function checkSameKeys(stored: StoredKeys, prepared: StoredKeys): void {
+  if (stored.secret === prepared.secret && isDeepStrictEqual(stored.epochs, prepared.epochs)) return
+  throw new EpochMissingError(newestOf(stored), newestOf(prepared))
+}
+
+function newestOf({ epochs }: StoredKeys): number {
+  return Math.max(...Object.keys(epochs).map(Number))
 }
 
 interface ReadKeyring {

@@ -24,7 +24,9 @@ export const explanations: readonly Explanation[] = [
   },
   {
     names: /^consent: \S*(\+contrary\+| -> \S*\+contrary\+)/,
-    reason: 'the simulated service never answers the contrary of the request',
+    reason:
+      'the simulated service never answers the contrary of the request: only who withdraws an end that left gets there',
+    isSeldom: true,
   },
   {
     names: /^validation: (inconclusive|resolved|erased)\S* -> declined\S* \(validation\.withheld\)$/,

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { CompiledQuery } from 'kysely'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type AverbaOptions, backupStore, examine, openAverba, staticHeaders, valueOf } from '../../src/index.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
@@ -169,7 +170,18 @@ test('doctor reaches the server, and what needs a file says so without the addre
   expect(JSON.stringify(refused) + refused.message).not.toContain('palavra-secreta')
   const { keyring: __, ...without } = options
   await expect(openAverba(without)).rejects.toMatchObject({ code: 'MISCONFIGURED', message: /Cannot use keyring/ })
+  const elsewhere = { ...options, store: postgres.newAddress() }
+  await expect(openAverba(elsewhere)).rejects.toThrow('the log is missing, but its keyring is there')
   await expect(openAverba({ store: 'mysql://localhost/x' })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+})
+
+test('a host reads with one statement, which cannot leave its transaction', async () => {
+  const connection = await postgres.newSchema()()
+  const read = (sql: string) => connection.readOnly(CompiledQuery.raw(sql))
+  expect(await read('select 1 = 1 as yes, 2 as two')).toEqual([{ yes: 1, two: 2 }])
+  await expect(read('select 1; commit; create table stolen (a int)')).rejects.toThrow('cannot insert multiple commands')
+  await expect(read('create table stolen (a int)')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await connection.close()
 })
 
 test('the page about PostgreSQL runs', async () => {

@@ -1,17 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
+import { KeyedLock } from '../../runtime/locks.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import { type CheckTables, type Connection, first, type SearchProgress, type Steps } from './connection.ts'
-import { isLostConnection, toAverbaError } from './postgres-errors.ts'
-import type { PostgresAnswer, PostgresPool } from './postgres-pool.ts'
+import { toAverbaError } from './postgres-errors.ts'
+import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 
 /** How long a process that stands still may hold the lock of the log. */
 const idleMaxMs = 1_000
 /** How long a statement may take, with the wait for the lock of the log. */
 const statementMaxMs = 30_000
-/** How often, and how far apart, the server is asked what became of a commit whose answer was lost. */
-const doubtTries = 120
+/** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
+const doubtMaxMs = 60_000
 const doubtPauseMs = 500
 
 /**
@@ -31,6 +33,10 @@ export class PostgresConnection implements Connection {
   readonly #closePool: () => Promise<void>
   /** Whether the log is known to have its head. Without it, a lock on the schema's name takes its place. */
   #hasHead = false
+  /** Names this process in the marks of transactions. A new one never continues those of another. */
+  readonly #writer = randomUUID()
+  readonly #writing = new KeyedLock()
+  #marks = 0
   #isClosed = false
 
   /** @param schema an identifier that needs no quotes */
@@ -41,20 +47,27 @@ export class PostgresConnection implements Connection {
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
 
-  async transact<T>(steps: () => Steps<T>): Promise<T> {
+  /** The transactions of a process wait for each other here, and for those of others at the lock. */
+  transact<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#writing.run(['write'], () => this.#transact(steps))
+  }
+
+  async #transact<T>(steps: () => Steps<T>): Promise<T> {
     const session = await this.#open()
-    let transaction: string
+    const mark = this.#hasHead ? `${++this.#marks}` : undefined
     let result: T
     try {
-      const begun = session.send({ text: this.#begin('read committed read write') })
-      const locked = session.send({ text: this.#hasHead ? lockHead : lockSchema })
+      const begun = [
+        session.send({ text: this.#begin('read committed read write') }),
+        session.send({ text: mark === undefined ? lockSchema : lockHead }),
+        ...(mark === undefined ? [] : [session.send({ text: writeMark, values: [this.#writer, mark] })]),
+      ]
       result = await session.run(steps())
-      await begun
-      transaction = transactionOf(await locked)
+      await Promise.all(begun)
     } catch (cause) {
       throw await this.#abandon(session, cause)
     }
-    await this.#commit(session, transaction)
+    await this.#commit(session, mark)
     if (!this.#hasHead) this.#hasHead = (await this.read(() => findHead())) !== undefined
     return result
   }
@@ -82,10 +95,15 @@ export class PostgresConnection implements Connection {
       await session.send({ text: this.#begin('repeatable read read only') })
       const values = [...parameters]
       if (check) {
-        const { rows: plan } = await session.send({ text: `explain (format json) ${sql}`, values })
+        const { rows: plan } = await session.send({
+          text: `explain (format json) ${sql}`,
+          values,
+          queryMode: 'extended',
+        })
         await session.run(check(tablesIn(plan)))
       }
-      const { rows } = await session.send({ text: sql, values })
+      // The extended protocol takes one statement only.
+      const { rows } = await session.send({ text: sql, values, queryMode: 'extended' })
       await session.send({ text: 'commit' })
       session.end(false)
       return rows
@@ -129,7 +147,7 @@ export class PostgresConnection implements Connection {
     try {
       return new PostgresSession(await this.#pool.connect())
     } catch (cause) {
-      throw toAverbaError(this.#name, cause) ?? cause
+      throw toAverbaError(this.#name, cause) ?? unreachableError(this.#name, cause)
     }
   }
 
@@ -150,58 +168,58 @@ export class PostgresConnection implements Connection {
     return toAverbaError(this.#name, reason) ?? reason
   }
 
-  async #commit(session: PostgresSession, transaction: string): Promise<void> {
+  async #commit(session: PostgresSession, mark: string | undefined): Promise<void> {
+    let command: string
     try {
-      const { command } = await session.send({ text: 'commit' })
-      session.end(false)
-      if (command === 'COMMIT') return
+      command = (await session.send({ text: 'commit' })).command
     } catch (cause) {
       session.end(true)
-      if (!isLostConnection(cause)) throw toAverbaError(this.#name, cause) ?? cause
-      if (await this.#hasCommitted(transaction)) return
+      if (await this.#hasCommitted(mark, cause)) return
+      throw rolledBackError(this.#name, cause)
     }
-    throw new AverbaError('STORE_BUSY', `Cannot use ${this.#name}: the transaction was rolled back`, {
-      hint: 'The connection was lost before the commit: nothing was recorded. Try again',
-    })
+    session.end(false)
+    if (command !== 'COMMIT') throw rolledBackError(this.#name, session.failure)
   }
 
   /**
-   * Asks the server what became of a transaction. It holds the lock of the log until it ends, so behind that lock it
-   * has ended.
+   * Looks for the mark that a transaction of this process wrote last. It held the lock of the log until it ended, so
+   * behind that lock it has ended.
    *
-   * @throws {AverbaError} `STORE_UNSAFE` when the server cannot be reached for a minute
+   * @throws {AverbaError} `STORE_UNSAFE` when the server is not reached for a minute
    */
-  async #hasCommitted(transaction: string): Promise<boolean> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const session = await this.#open()
-        const ask = { text: 'select pg_xact_status($1::xid8) as status', values: [transaction] }
+  async #hasCommitted(mark: string | undefined, cause: unknown): Promise<boolean> {
+    // While a log is being created, all is done again by whoever opens it next.
+    if (mark === undefined) return false
+    const until = systemClock.now() + doubtMaxMs
+    for (;;) {
+      const session = await this.#open().catch(() => undefined)
+      if (session) {
         try {
           const begun = session.send({ text: this.#begin('read committed read write') })
-          const locked = session.send({ text: this.#hasHead ? lockHead : lockSchema })
-          const { rows } = await session.send(ask)
+          const locked = session.send({ text: lockHead })
+          const { rows } = await session.send({ text: readMark, values: [this.#writer] })
           await Promise.all([begun, locked])
           await session.send({ text: 'rollback' })
           session.end(false)
-          return (rows[0] as { status: string | null }).status === 'committed' // The selected column.
-        } catch (cause) {
-          throw await this.#abandon(session, cause)
+          return (rows[0] as { mark: string } | undefined)?.mark === mark // The selected column.
+        } catch (failed) {
+          await this.#abandon(session, failed)
         }
-      } catch (cause) {
-        if (tries >= doubtTries) throw doubtError(this.#name, cause)
-        await systemClock.sleep(doubtPauseMs)
       }
+      if (this.#isClosed || systemClock.now() > until) throw doubtError(this.#name, cause)
+      await systemClock.sleep(doubtPauseMs)
     }
   }
 }
 
-/** The transaction gets its number with the lock. */
-const lockHead = 'select pg_current_xact_id()::text as transaction from head for update'
+const lockHead = 'select 1 from head for update'
+const writeMark = `insert into writer (name, mark) values ($1, $2) on conflict (name) do update set mark = excluded.mark`
+const readMark = 'select mark from writer where name = $1'
 /** Once there is a head, all lock it. */
 const lockSchema = `do $$ begin
   perform pg_advisory_xact_lock(hashtextextended('averba ' || current_schema(), 0));
   if to_regclass('head') is not null then perform 1 from head for update; end if;
-end $$; select pg_current_xact_id()::text as transaction`
+end $$`
 
 function* findHead(): Steps<string | undefined> {
   const found = yield* first<{ head: string | null }>({
@@ -209,16 +227,6 @@ function* findHead(): Steps<string | undefined> {
     parameters: [],
   })
   return found?.head ?? undefined
-}
-
-/** Several statements in one query have several results, and the last one has the row. */
-function transactionOf(answer: PostgresAnswer | readonly PostgresAnswer[]): string {
-  const last = 'rows' in answer ? answer : answer.at(-1)
-  const row = last?.rows[0] as { transaction?: string } | undefined // The selected column.
-  if (row?.transaction !== undefined) return row.transaction
-  throw new AverbaError('CORRUPT', 'Cannot use the log: its head is missing', {
-    hint: 'Keep the database unchanged and restore a backup elsewhere',
-  })
 }
 
 /** Finds the tables that a query plan reads. */
@@ -233,6 +241,19 @@ function tablesIn(plan: unknown): string[] {
 
 function isReadOnlyError(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === '25006'
+}
+
+/** Whatever the driver says when it gives no connection: a wrong password, a certificate, a time limit. */
+function unreachableError(name: string, cause: unknown): AverbaError {
+  const hint = 'Check the address, the user and the server: the cause says more'
+  return new AverbaError('STORE_BUSY', `Cannot use ${name}: the server gave no connection`, { cause, hint })
+}
+
+function rolledBackError(name: string, cause: unknown): AverbaError {
+  return new AverbaError('STORE_BUSY', `Cannot use ${name}: the transaction was rolled back`, {
+    cause,
+    hint: 'The connection was lost before the commit: nothing was recorded. Try again',
+  })
 }
 
 function doubtError(name: string, cause: unknown): AverbaError {

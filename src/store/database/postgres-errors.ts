@@ -1,7 +1,7 @@
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 
 /** Codes of PostgreSQL (its appendix A) for what another try may not meet again. */
-const passingCodes = /^(08|40|53[34]|55P03|57P|25P03)/
+const passingCodes = /^(08|40|53[34]|55P03|57|25P03)/
 /** The disk is full, or the server accepts no writes. */
 const unwritableCodes = /^(53[12]|25006|58)/
 const damageCodes = /^(XX001|XX002|42P01|42703)$/
@@ -10,12 +10,15 @@ const socketCodes = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNR
 /** Codes with which the server ends the session. */
 const endedCodes = /^(08|57P|25P03)/
 
+const driverTexts =
+  /^(Client has encountered|Connection terminated|Query read timeout|timeout exceeded|timeout expired)/
+
 /** Reports whether the connection is gone, so that the server alone knows what became of the transaction. */
 export function isLostConnection(cause: unknown): boolean {
   const code = codeOf(cause)
   if (endedCodes.test(code) || socketCodes.test(code)) return true
-  // node-postgres gives no code when the socket closes.
-  return code === '' && cause instanceof Error && /[Cc]onnection (terminated|ended)|not queryable/.test(cause.message)
+  // node-postgres gives no code when the socket closes, or a time limit of the pool passes.
+  return code === '' && cause instanceof Error && driverTexts.test(cause.message)
 }
 
 /** Turns an error of the server or of its connection into an `AverbaError`; `undefined` for any other. */

@@ -3,6 +3,8 @@ export interface PostgresQuery {
   readonly text: string
   readonly values?: unknown[]
   readonly types?: PostgresTypes
+  /** The protocol that takes one statement only, also without values. */
+  readonly queryMode?: 'extended'
 }
 
 /** Parses the values of a column type, as node-postgres takes it. */
@@ -35,11 +37,14 @@ export interface PostgresPool {
 
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700])
 const byteaType = 17
+/** A number, as in SQLite. */
+const booleanType = 16
 
 /** Positions and counts are `bigint`, which node-postgres gives as text. They stay far below 2 ** 53. */
 export const columnTypes: PostgresTypes = {
   getTypeParser: type => {
     if (numberTypes.has(type)) return Number
+    if (type === booleanType) return text => (text === 't' ? 1 : 0)
     if (type === byteaType) return text => Buffer.from(text.slice(hexPrefix.length), 'hex')
     return text => text
   },

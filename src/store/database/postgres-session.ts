@@ -59,11 +59,13 @@ export class PostgresSession {
   }
 
   async #attempt(steps: () => Steps<void>): Promise<readonly unknown[]> {
-    await this.send({ text: 'savepoint attempt' })
     const before = this.#failure
+    const saved = this.send({ text: 'savepoint attempt' })
     try {
       await this.run(steps())
-      await this.send({ text: 'release savepoint attempt' })
+      await saved
+      // The next request, or the commit, fails if this one does.
+      void this.send({ text: 'release savepoint attempt' })
       return []
     } catch (error) {
       await this.send({ text: 'rollback to savepoint attempt; release savepoint attempt' })

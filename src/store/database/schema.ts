@@ -169,8 +169,11 @@ insert into head (id, schema, views, epoch, epoch_since, position, at, stream, o
  */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const statements = tables.slice(1).replaceAll('\n  ', ' ').split('\n')
-  return dialect === 'sqlite' ? [...statements, ...appendOnlyTriggers()] : statements.map(toPostgres)
+  return dialect === 'sqlite' ? [...statements, ...appendOnlyTriggers()] : [...statements, writerTable].map(toPostgres)
 }
+
+/** What each process wrote last, so that it can find out whether that was committed. A file answers by itself. */
+const writerTable = 'create table writer (name text primary key, mark text not null) strict'
 
 /** Texts are compared by bytes, whatever the locale of the database. */
 function toPostgres(statement: string): string {

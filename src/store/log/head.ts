@@ -13,13 +13,15 @@ export interface Head extends LogEnd {
   readonly epoch: number
   /** Raised by what changes rows that other writers keep in memory, besides events. */
   readonly fence: number
+  /** The tag over its end and its tree. */
+  readonly tag: string
 }
 
-/** Writes the end of the log with its tag, in the transaction of its newest events. */
-export function* writeHead(tags: Tags, end: LogEnd, tree: Tree): Steps<void> {
-  const { position, at, stream, owner } = end
-  const parameters = [position, at, stream, owner, tree.frontier, tags.ofHead(end, tree.root())]
-  yield* rows({ sql: updateHead, parameters })
+/** Writes the end of the log with its tag, which is set, in the transaction of its newest events. */
+export function* writeHead(tags: Tags, head: { -readonly [K in keyof Head]: Head[K] }): Steps<void> {
+  const { position, at, stream, owner, tree } = head
+  head.tag = tags.ofHead(head, tree.root())
+  yield* rows({ sql: updateHead, parameters: [position, at, stream, owner, tree.frontier, head.tag] })
 }
 
 /**
@@ -30,10 +32,10 @@ export function* writeHead(tags: Tags, end: LogEnd, tree: Tree): Steps<void> {
 export function* readHead(tags: Tags): Steps<Head> {
   const head = yield* first<HeadRow>({ sql: selectHead, parameters: [] })
   if (!head) throw damagedLogError('The log has no head')
-  const { position, end, frontier, tag, ...others } = head
+  const { position, end, frontier, ...others } = head
   if (position !== end) throw damagedLogError(`The log has ${end} events, and its head names ${position}`)
   const tree = Tree.of(position, frontier)
-  if (!tree || (position > 0 && tags.ofHead(head, tree.root()) !== tag)) throw changedLogError(position)
+  if (!tree || (position > 0 && tags.ofHead(head, tree.root()) !== head.tag)) throw changedLogError(position)
   return { ...others, position, tree }
 }
 
@@ -54,11 +56,11 @@ function changedLogError(events: number) {
 }
 
 /** Reads what changes in the head when another process has written what a writer keeps in memory. */
-export const selectHeadMark = { sql: 'select position, fence, views, epoch from head', parameters: [] }
+export const selectHeadMark = { sql: 'select tag, fence, views, epoch from head', parameters: [] }
 
 /** What `selectHeadMark` gives for a head. */
-export function headMarkOf({ position, fence, views, epoch }: Omit<Head, 'tree'>): object {
-  return { position, fence, views, epoch }
+export function headMarkOf({ tag, fence, views, epoch }: Head): object {
+  return { tag, fence, views, epoch }
 }
 
 /** The stored head, and the position of the newest event beside it. */

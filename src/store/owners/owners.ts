@@ -1,4 +1,5 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { KeyedLock } from '../../runtime/locks.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { ErasureToRemember } from '../../vault/stored-keys.ts'
@@ -43,6 +44,7 @@ export class Owners {
   readonly #headers: HeaderReader
   readonly #tags: Tags
   readonly #onRewrapped: () => void
+  readonly #changing = new KeyedLock()
 
   constructor({ connection, vault, headers, tags, onRewrapped }: OwnersParts) {
     this.#connection = connection
@@ -76,12 +78,12 @@ export class Owners {
    * @param erasure what the keyring remembers from then on, in case an older backup is restored
    * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
    */
-  async rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
-    const { keyring } = this.#vault
-    await keyring.refresh()
-    await keyring.withRefresh(() => this.#beginEpoch(since, erasure))
-    const rewrapped = await this.#rewrap()
-    return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
+  rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
+    return this.#oneByOne(async keyring => {
+      await keyring.withRefresh(() => this.#beginEpoch(since, erasure))
+      const rewrapped = await this.#rewrap()
+      return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
+    })
   }
 
   /**
@@ -89,12 +91,10 @@ export class Owners {
    *
    * @throws {AverbaError} `KEYS_MISMATCH`, `STORE_UNSAFE`, `STORE_BUSY`
    */
-  async changeRootKey(keys?: Keys): Promise<void> {
-    const { keyring } = this.#vault
-    await keyring.refresh()
-    await keyring.withRefresh(async () => {
-      await keyring.replaceRoot(await keyring.prepareRoot(keys))
-    })
+  changeRootKey(keys?: Keys): Promise<void> {
+    return this.#oneByOne(keyring =>
+      keyring.withRefresh(async () => keyring.replaceRoot(await keyring.prepareRoot(keys))),
+    )
   }
 
   /**
@@ -102,16 +102,25 @@ export class Owners {
    *
    * @throws {AverbaError} as `rotate`
    */
-  async destroyEpochs(epochs: readonly number[]): Promise<void> {
+  destroyEpochs(epochs: readonly number[]): Promise<void> {
+    return this.#oneByOne(async keyring => {
+      // A process that had not read the newest epoch may have made keys under an older one.
+      await this.#rewrap()
+      const lost = await this.#connection.transact(() => releaseEpochs(this.#headers, keyring, epochs))
+      for (const epoch of epochs) {
+        await keyring.destroyEpoch(epoch, lost)
+        await keyring.announceDestroyed(epoch)
+      }
+    })
+  }
+
+  /** Changes the keys, one change after the other: each reads the keyring again first. */
+  #oneByOne<T>(work: (keyring: Keyring) => Promise<T>): Promise<T> {
     const { keyring } = this.#vault
-    await keyring.refresh()
-    // A process that had not read the newest epoch may have made keys under an older one.
-    await this.#rewrap()
-    const lost = await this.#connection.transact(() => releaseEpochs(this.#headers, keyring, epochs))
-    for (const epoch of epochs) {
-      await keyring.destroyEpoch(epoch, lost)
-      await keyring.announceDestroyed(epoch)
-    }
+    return this.#changing.run(['keys'], async () => {
+      await keyring.refresh()
+      return work(keyring)
+    })
   }
 
   /** Replaces the keyed index. Does nothing and returns `undefined` when events follow the position. */
@@ -148,7 +157,7 @@ export class Owners {
       return
     }
     const epoch = await keyring.beginEpoch(await keyring.prepareEpoch(), size, erasure)
-    await this.#connection.transact(() => enterEpoch(epoch))
+    await this.#connection.transact(() => enterEpoch(epoch, size))
   }
 
   async #rewrap(): Promise<number> {
@@ -187,9 +196,12 @@ function* findSizeForEpoch(since: number): Steps<number | undefined> {
   return head && head.epoch_since >= since ? undefined : size
 }
 
-/** Wraps new keys under an epoch from now on, unless another process has begun a later one. */
-function* enterEpoch(epoch: number): Steps<void> {
-  const size = yield* endOfLog()
+/**
+ * Lets all processes wrap new keys under an epoch, unless another one has begun a later one.
+ *
+ * @param size the number of events before it began: keys of later events may be under it
+ */
+function* enterEpoch(epoch: number, size: number): Steps<void> {
   yield* rows(db.updateTable('head').set({ epoch, epoch_since: size }).where('epoch', '<', epoch))
 }
 
@@ -212,6 +224,8 @@ function* releaseEpochs(
   keyring: Keyring,
   epochs: readonly number[],
 ): Steps<ReadonlySet<string>> {
+  // A process that died may have begun an epoch without entering it.
+  yield* rows(db.updateTable('head').set({ epoch: keyring.epoch }).where('epoch', '<', keyring.epoch))
   for (const epoch of epochs) {
     const used = yield* first(db.selectFrom('owner_key').select('key').where('epoch', '=', epoch).limit(1))
     if (used || epoch >= keyring.epoch)

@@ -54,7 +54,7 @@ export class Batch {
       recents.add(this.recent),
       writeReceipts([...this.receipts.values()]),
       each(insertSubtree, subtrees, ({ level, number, hash }) => [level, number, hash]),
-      ...(this.events.length > 0 ? [writeHead(tags, cache, cache.tree)] : []),
+      ...(this.events.length > 0 ? [writeHead(tags, cache)] : []),
     ])
     for (const destruction of this.destroyed) yield* destroyData(destruction)
   }
@@ -101,6 +101,19 @@ interface AppendContext {
  * in the last step, so that a conflict or an error leaves them unchanged.
  */
 export function stageAppend(context: AppendContext, input: Append, found: Found): Appended {
+  const { stream, owner } = context.cache
+  let status: Appended['status'] = 'conflict'
+  try {
+    const appended = stage(context, input, found)
+    status = appended.status
+    return appended
+  } finally {
+    // Nobody has got the numbers that it took.
+    if (status !== 'appended') Object.assign(context.cache, { stream, owner })
+  }
+}
+
+function stage(context: AppendContext, input: Append, found: Found): Appended {
   const { batch, cache } = context
   const receipt = input.receipt && (batch.receipts.get(input.receipt.commandId) ?? found.receipt)
   if (receipt) return { status: 'known', receipt }

@@ -36,10 +36,11 @@ export class WriterCache implements Head {
   views: string
   readonly epoch: number
   readonly fence: number
+  tag: string
   readonly tree: Tree
   readonly streams = new Map<string, KnownStream>()
   readonly owners = new Map<string, KnownOwner>()
-  constructor({ position, at, stream, owner, tree, views, epoch, fence }: Head) {
+  constructor({ position, at, stream, owner, tree, views, epoch, fence, tag }: Head) {
     this.position = position
     this.at = at
     this.stream = stream
@@ -48,6 +49,7 @@ export class WriterCache implements Head {
     this.views = views
     this.epoch = epoch
     this.fence = fence
+    this.tag = tag
   }
 
   /** Bounds its memory. Dropped entries are read again when needed. */

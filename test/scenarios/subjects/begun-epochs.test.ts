@@ -1,8 +1,9 @@
 import { expect, test, vi } from 'vitest'
-import { environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
+import { diagnoseStore, environmentKeys, type Keys, openAverba, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
+import { cpfOf } from '../../support/cpf-of.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -55,4 +56,29 @@ test('a log opens while an erasure begins an epoch after the keyring was read', 
   answered.resolve()
   const later = await opening
   expect((await later.health({ only: ['store'] })).ready).toBe(true)
+})
+
+test('persons who are erased at the same time take nothing from the others', async () => {
+  const store = temporaryStore()
+  const { averba, close } = await openWorld({ averba: { store } })
+  const cpfs = Array.from({ length: 24 }, (_, i) => cpfOf(i + 1))
+  const subjects = await Promise.all(cpfs.map(cpf => averba.consents.enrol({ cpf })))
+  const erased = subjects.slice(0, 8)
+  await Promise.all(
+    erased.map(subject => averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })),
+  )
+  await averba.settle()
+  await averba.settle()
+  await close()
+  const again = await openEngine({ store, receiver })
+  for (const [i, subject] of subjects.entries()) {
+    const report = again.subjects.report(
+      { subject },
+      { reveal: { actor: { kind: 'system', ref: 'test' }, purpose: 'x' } },
+    )
+    if (i < erased.length) await expect(report).resolves.toBeDefined()
+    else expect(JSON.stringify(await report)).toContain(cpfs[i])
+  }
+  await again.close()
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })

@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest'
+import { first } from '../../../src/store/database/connection.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { WriterCache } from '../../../src/store/writing/writer-cache.ts'
 import { openStore } from '../../support/store.ts'
@@ -105,4 +106,17 @@ test('the stream cache is trimmed even when every append conflicts', async () =>
   expect(await appendTo(store, 'a')).toMatchObject({ status: 'conflict' })
   expect(trim).toHaveBeenCalledOnce()
   trim.mockRestore()
+})
+
+test('an append that fails takes no number of a stream or an owner', async () => {
+  const store = await openStore()
+  const part = { note: { owner: 'subject-new', value: 'x' } }
+  const failing = store.append(appendOf('fails', 'none', [{ parts: part, data: { amount: 1.5 } }]))
+  await expect(failing).rejects.toThrow('only safe integers')
+  expect(await store.append(appendOf('bench-a', 'none'))).toMatchObject({ status: 'appended' })
+  const head = { sql: 'select stream, owner from head', parameters: [] }
+  const highest = `select (select max(key) from stream) as stream,
+    (select coalesce(max(key), 0) from owner_key) as owner`
+  const { reader } = store
+  expect(await reader.read(() => first(head))).toEqual(await reader.read(() => first({ sql: highest, parameters: [] })))
 })
