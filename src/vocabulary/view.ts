@@ -49,6 +49,8 @@ export type RowOf<C> = { -readonly [K in keyof C]: C[K] extends ColumnOf<infer T
 /** Builds a view whose `key` and `fold` get the typed events of its machines. */
 export function defineView<Row extends object, E extends RecordedEvent>({
   columns,
+  key,
+  fold,
   ...definition
 }: {
   name: string
@@ -60,8 +62,29 @@ export function defineView<Row extends object, E extends RecordedEvent>({
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {
   const types = Object.entries<ColumnOf<Cell>>(columns).map(([name, { type }]) => [name, type])
+  const storable = {
+    key: (event: E) => withoutNul(key(event)),
+    fold(before: Row | undefined, event: E) {
+      const row = fold(before, event)
+      for (const column in row) if (hasNul(row[column])) return Object.fromEntries(Object.entries(row).map(replaceNul))
+      return row
+    },
+  }
   // `key` ignores the events of other machines.
-  return { ...definition, columns: Object.fromEntries(types) } as View<Row>
+  return { ...definition, ...storable, columns: Object.fromEntries(types) } as View<Row>
+}
+
+/** PostgreSQL stores no NUL in a text. A service may send one: its event keeps it, and the views of it do not. */
+function withoutNul(value: string | undefined): string | undefined {
+  return hasNul(value) ? value.replaceAll('\0', '\uFFFD') : value
+}
+
+function hasNul(value: unknown): value is string {
+  return typeof value === 'string' && value.includes('\0')
+}
+
+function replaceNul([column, value]: [string, unknown]) {
+  return [column, hasNul(value) ? withoutNul(value) : value] as const
 }
 
 /** Every event of a union, as stored in the log. */

@@ -14,7 +14,7 @@ const driverTexts =
   /^(Client has encountered|Connection terminated|Query read timeout|timeout exceeded|timeout expired)/
 
 /** Reports whether the connection is gone, so that the server alone knows what became of the transaction. */
-export function isLostConnection(cause: unknown): boolean {
+function isLostConnection(cause: unknown): boolean {
   const code = codeOf(cause)
   if (endedCodes.test(code) || socketCodes.test(code)) return true
   // node-postgres gives no code when the socket closes, or a time limit of the pool passes.

@@ -1,6 +1,9 @@
 import { CompiledQuery } from 'kysely'
 import type { Store } from '../../../src/store/store.ts'
 import { openViews } from '../../../src/store/views/views-handle.ts'
+import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
+import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
+import { appendOf } from '../append-of.ts'
 import { append, checkpointOf, counting } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'
@@ -45,6 +48,27 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     await append(store, 30)
     const rows = (await store.viewReader.asOf('counted', { position: 11 })) as Tables['counted'][] // Its own rows.
     expect(rows.sort((a, b) => a.stream.localeCompare(b.stream))).toEqual(tens(1))
+    await store.close()
+  })
+
+  test('a NUL in a text that a service sent is kept by its event, and replaced in a view', async () => {
+    const noted = defineView<{ note: string; n: number }, RecordedEvent<string, { note: string }>>({
+      name: 'noted',
+      version: 1,
+      columns: { note: text(), n: integer() },
+      key: ({ type, data }) => (type === 'bench.noted' ? data.note : undefined),
+      fold: (row, { data }) => ({ note: data.note, n: (row?.n ?? 0) + 1 }),
+    })
+    const store = await newPlace().open({ views: [noted] })
+    const event = { type: 'bench.noted', data: { note: 'a\0b' } }
+    for (const stream of ['bench-a', 'bench-b']) await store.append(appendOf(stream, 'none', [event]))
+    const rows = await openViews<{ noted: { note: string; n: number } }>(store.reader)
+      .selectFrom('noted')
+      .selectAll()
+      .execute()
+    expect(rows).toEqual([{ note: 'a\uFFFDb', n: 2 }])
+    expect((await store.read({ stream: 'bench-a' })).map(({ data }) => data)).toEqual([event.data])
+    expect(await store.rebuild()).toMatchObject([{ differences: 0 }])
     await store.close()
   })
 
