@@ -467,6 +467,13 @@ export const optionsSchema = group(HostOptions)
       'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only',
     ),
   })
+  .refine(({ store, pool }) => isOnPostgres(store) || pool === undefined, {
+    path: ['pool'],
+    ...withHint(
+      'the store is a file',
+      'Give the store an address such as postgres:?schema=averba, or leave out the pool',
+    ),
+  })
   .superRefine(refuseBy(checkDeclarations))
 
 /**

@@ -32,6 +32,7 @@ import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
 import type { ViewBound } from '../store/views/view-reader.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
+import type { Keyring } from '../vault/keyring.ts'
 import { type Views, views } from '../views/views.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
@@ -189,7 +190,7 @@ async function openContext(
   const createId = createIds(clock, entropy)
   const tracing = await loadTracing()
   const store = await Store.open<Events>({
-    ...placeOf(options, medium),
+    ...(await placeOf(options, medium)),
     views,
     clock,
     entropy,
@@ -223,13 +224,14 @@ async function openContext(
 }
 
 /** Where the log is kept. What errors name must not have the password of an address. */
-function placeOf(
+async function placeOf(
   { store, pool, keyring }: AverbaOptions,
-  medium: StoreOptions['medium'],
-): Pick<StoreOptions, 'path' | 'medium' | 'keyring'> {
-  if (!isOnPostgres(store)) return { path: store, ...(medium && { medium }) }
-  const open = async () => openPostgres(await locatePostgres(store, pool))
-  return { path: 'postgres:', medium: { open, keyring: create => create() }, ...(keyring && { keyring }) }
+  given: StoreOptions['medium'],
+): Promise<Pick<StoreOptions, 'path' | 'medium' | 'keyring'>> {
+  if (!isOnPostgres(store)) return { path: store, ...(given && { medium: given }) }
+  const place = await locatePostgres(store, pool)
+  const medium = { open: () => openPostgres(place), keyring: (create: () => Promise<Keyring>) => create() }
+  return { path: `postgres:${place.schema}`, medium, ...(keyring && { keyring }) }
 }
 
 function logStoreTroubles(log: (line: LogLine) => void) {

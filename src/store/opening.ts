@@ -6,7 +6,7 @@ import type { KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
-import { keyringPath } from '../vocabulary/names.ts'
+import { isOnPostgres, keyringPath } from '../vocabulary/names.ts'
 import { verifierKeyLine } from './checkpoints/high-water-mark.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
 import { migrate } from './database/migrations.ts'
@@ -44,10 +44,10 @@ export function* prepareTables(connection: Connection, path: string, hasKeyring:
 
 function logMissingError(path: string): AverbaError {
   const cannot = `Cannot open "${path}": the log is missing, but its keyring is there`
-  return new AverbaError('KEYS_MISMATCH', cannot, {
-    hint: 'Restore a backup with averba restore, or move the keyring away to start a new log',
-    path,
-  })
+  const hint = isOnPostgres(path)
+    ? 'Look at the address and its schema: the keyring belongs to a log elsewhere. A new log needs a keyring of its own'
+    : 'Restore a backup with averba restore, or move the keyring away to start a new log'
+  return new AverbaError('KEYS_MISMATCH', cannot, { hint, path })
 }
 
 /** Where the keyring of a log is kept; `undefined` for a log in memory. */

@@ -144,7 +144,7 @@ export class Store<E extends EventMap = EventMap> {
     const connection = await (medium?.open() ?? openFile(path))
     try {
       const place = keyringPlace(connection, options)
-      const hasKeyring = (await place?.read()) !== undefined
+      const hasKeyring = Boolean(await place?.read())
       await connection.transact(() => prepareTables(connection, path, hasKeyring))
       if (connection.dialect === 'sqlite') await connection.read(() => checkSchema(path))
       await connection.read(() => checkEnd(path))

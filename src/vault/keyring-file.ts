@@ -30,16 +30,18 @@ export class KeyringFile implements KeyringStore {
 
   /** @throws {AverbaError} `STORE_UNSAFE` when it cannot be written, or its temporary copy cannot be removed */
   async replace(text: string, ifTag: string | undefined): Promise<boolean> {
+    let isReplaced = false
     try {
       return await this.#exclusively(() => {
         if (this.#readText() !== ifTag) return false
         if (ifTag === undefined) return this.#create(text)
         replaceFile(this.name, text, this.#copySuffix())
+        isReplaced = true
         return true
       })
     } catch (error) {
-      // The lock may be lost when the file is already there.
-      if (this.#readText() === text) return true
+      // The lock was lost afterwards: the change is made.
+      if (isReplaced) return true
       throw error
     }
   }

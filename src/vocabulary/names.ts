@@ -62,7 +62,7 @@ export const portalStream = 'portal-main'
 
 /** Reports whether a store is the address of a database on a PostgreSQL server, instead of the path of a file. */
 export function isOnPostgres(store: string): boolean {
-  return /^postgres(ql)?:/.test(store)
+  return /^postgres(ql)?:/i.test(store)
 }
 
 /** Returns the path of a store's keyring. */

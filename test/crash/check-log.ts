@@ -5,7 +5,7 @@ import { views } from '../../src/views/views.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 import { checkTables, type Header } from './check-tables.ts'
-import type { Findings } from './findings.ts'
+import { addFindings, type Findings } from './findings.ts'
 import { type AcknowledgedMessage, createAppend, openStore } from './load.ts'
 
 /** How many of the newest commands are repeated: a crash would affect these. */
@@ -33,16 +33,26 @@ export async function checkLog(
   }
   try {
     const { headers, corrupt } = checkTables(path)
-    findings.corrupt.push(...corrupt, ...checkCommands(headers))
-    findings.lost.push(...findLost(headers, acknowledged))
-    for await (const finding of checkAnswers(store, headers, acknowledged)) findings.corrupt.push(finding)
-    for await (const finding of checkViews(store)) findings.corrupt.push(finding)
+    findings.corrupt.push(...corrupt)
+    addFindings(findings, path, await checkAcknowledged(store, headers, acknowledged))
   } catch (error) {
     findings.corrupt.push(`it cannot be read: ${formatError(error)}`)
   } finally {
     await store.close()
   }
   return findings
+}
+
+/** Checks that an open log has what was acknowledged, once and with all that belongs to it, and shows it in its views. */
+export async function checkAcknowledged(
+  store: Store,
+  headers: readonly Header[],
+  acknowledged: readonly AcknowledgedMessage[],
+): Promise<Findings> {
+  const corrupt = [...checkCommands(headers)]
+  for await (const finding of checkAnswers(store, headers, acknowledged)) corrupt.push(finding)
+  for await (const finding of checkViews(store)) corrupt.push(finding)
+  return { lost: findLost(headers, acknowledged), corrupt }
 }
 
 /** Every view of the library, for logs that the whole engine wrote. */

@@ -1,4 +1,5 @@
 /** A child process that appends with many concurrent callers, until it has done all appends or is killed. */
+import { setTimeout as after } from 'node:timers/promises'
 import Sqlite, { type Database } from 'better-sqlite3'
 import type { Store } from '../../src/store/store.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
@@ -6,8 +7,8 @@ import { createAppend, type LoadOptions, openStore, sendAcknowledged, sendMessag
 
 const options = JSON.parse(process.argv[2] ?? '') as LoadOptions // Written by the parent.
 if (options.pid !== undefined) Object.defineProperty(process, 'pid', { value: options.pid })
-/** Only one fault is injected, so repeated failures are a defect. */
-const attemptsMax = 3
+/** Only one fault is injected, so repeated failures are a defect. A server is back after seconds. */
+const [attemptsMax, pauseMs] = options.keyring === undefined ? [3, 0] : [200, 100]
 
 const store = await retry(openWithOptions)
 if (store) {
@@ -26,7 +27,7 @@ async function openWithOptions(): Promise<Store> {
     return pragma.apply(this, given)
   }
   try {
-    const opened = await openStore(options.path, options.seed)
+    const opened = await openStore(options.path, options.seed, undefined, options.keyring)
     if (options.isWeakened) database?.pragma('synchronous = normal')
     if (options.checkpointPages) database?.pragma(`wal_autocheckpoint = ${options.checkpointPages}`)
     return opened
@@ -68,6 +69,7 @@ async function retry<T>(work: () => Promise<T>): Promise<T | undefined> {
     } catch (error) {
       if (error instanceof AverbaError) sendMessage({ type: 'failed', code: error.code })
       else sendMessage({ type: 'broken', what: String(error) })
+      if (pauseMs > 0) await after(pauseMs)
     }
   }
   sendMessage({ type: 'broken', what: 'it failed repeatedly' })

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createIds } from '../../src/runtime/entropy.ts'
 import { seededEntropy } from '../../src/simulation/world/seeded-entropy.ts'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { Store } from '../../src/store/store.ts'
 import type { Append, Appended } from '../../src/store/writing/append.ts'
 import { tokens } from '../../src/views/tokens.ts'
@@ -11,7 +12,10 @@ import type { View } from '../../src/vocabulary/view.ts'
 export interface LoadOptions {
   /** A fixed process id, so that the names of files with the id are known, and faults can be injected there. */
   readonly pid?: number
+  /** The path of the store, or its address on PostgreSQL. */
   readonly path: string
+  /** The path of the keyring of a store on PostgreSQL. */
+  readonly keyring?: string
   /** Determines all command ids and random bytes. Children that share a file have different seeds. */
   readonly seed: number
   /** How many callers append at the same time. */
@@ -57,9 +61,17 @@ export function parseMessages(text: string): LoadMessage[] {
 }
 
 /** Opens a store as the load does. It is seeded, so that even the names of temporary files are repeatable. */
-export function openStore(path: string, seed: number, views: readonly View[] = [tokens]): Promise<Store> {
+export function openStore(
+  path: string,
+  seed: number,
+  views: readonly View[] = [tokens],
+  keyring?: string,
+): Promise<Store> {
   const entropy = seededEntropy(seed)
-  return Store.open({ path, views, clock: systemClock, entropy, createId: createIds(systemClock, entropy) })
+  const others = { views, clock: systemClock, entropy, createId: createIds(systemClock, entropy) }
+  if (keyring === undefined) return Store.open({ path, ...others })
+  const open = async () => openPostgres(await locatePostgres(path))
+  return Store.open({ path: 'postgres:', keyring, medium: { open, keyring: create => create() }, ...others })
 }
 
 /**

@@ -95,6 +95,20 @@ test('a server that may lose commits is refused, and so is one that is not there
   const error = await open(secret).catch(thrown => thrown)
   expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringContaining('the schema "refused"') })
   expect(`${error.stack} ${error.cause.stack}`).not.toContain('palavra-secreta')
+  const unknown = server.url.replace('user=postgres', 'user=nobody')
+  await expect(open(unknown)).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('28000'),
+  })
+  await expect(open(server.url.replace('/postgres?', '/nowhere?'))).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  const { pool, closePool } = await locatePostgres(server.url)
+  const client = await pool.connect()
+  await client.query({ text: 'create role limited login; create schema locked' })
+  client.release()
+  await closePool()
+  const locked = withSchema(server.url.replace('user=postgres', 'user=limited'), 'locked')
+  const denied = { code: 'MISCONFIGURED', message: expect.stringContaining('this user may not use it') }
+  await expect(openPostgres(await locatePostgres(locked))).rejects.toMatchObject(denied)
   await expect(openPostgres(await locatePostgres(withSchema(server.url, 'x; drop')))).rejects.toMatchObject({
     code: 'MISCONFIGURED',
   })

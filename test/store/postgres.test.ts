@@ -8,6 +8,7 @@ import { type AverbaOptions, backupStore, examine, openAverba, staticHeaders, va
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
+import { locatePostgres } from '../../src/store/database/postgres.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
@@ -169,9 +170,31 @@ test('doctor reaches the server, and what needs a file says so without the addre
   expect(refused).toMatchObject({ code: 'INVALID_INPUT', message: expect.stringContaining('it needs a SQLite file') })
   expect(JSON.stringify(refused) + refused.message).not.toContain('palavra-secreta')
   const { keyring: __, ...without } = options
-  await expect(openAverba(without)).rejects.toMatchObject({ code: 'MISCONFIGURED', message: /Cannot use keyring/ })
+  await expect(openAverba(without)).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('Cannot use keyring'),
+  })
+  const deep = await examine(options, { isDeep: true })
+  expect(deep.checks.find(({ name }) => name === 'store')).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining('needs a SQLite file'),
+  })
+  const keyring = join(temporaryFolder(), 'other.keys')
+  await (await openAverba({ ...options, store: postgres.newAddress(), keyring })).close()
+  const foreign = await examine({ ...options, keyring })
+  expect(foreign.checks.find(({ name }) => name === 'store')?.detail).toContain('belongs to another log')
   const elsewhere = { ...options, store: postgres.newAddress() }
   await expect(openAverba(elsewhere)).rejects.toThrow('the log is missing, but its keyring is there')
+  const { pool } = await locatePostgres(postgres.url)
+  await expect(openAverba({ store: 'x.sqlite', pool })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  const own = await openAverba({
+    ...options,
+    store: `postgres:?${postgres.newAddress().split('?')[1]}`,
+    pool,
+    keyring: join(temporaryFolder(), 'own.keys'),
+  })
+  await own.close()
+  await pool.connect().then(client => client.release())
   await expect(openAverba({ store: 'mysql://localhost/x' })).rejects.toMatchObject({ code: 'MISCONFIGURED' })
 })
 

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { systemEntropy } from '../../runtime/entropy.ts'
 import type { Diagnosis } from '../../store/checks/diagnose.ts'
 import { rows } from '../../store/database/connection.ts'
-import { countEvents, locatePostgres } from '../../store/database/postgres.ts'
+import { inspectLog, locatePostgres } from '../../store/database/postgres.ts'
 import { db } from '../../store/database/schema.ts'
 import { Snapshot } from '../../store/database/snapshot.ts'
 import { isEffectOpen } from '../../store/ledger/ledger.ts'
@@ -16,7 +16,7 @@ import { HeaderReader, untaggedHeaders, upcasters } from '../../store/log/header
 import { readOrSearch, readPage } from '../../store/log/read.ts'
 import { Tags } from '../../store/log/tags.ts'
 import { openPart } from '../../store/parts/parts.ts'
-import { holdsRootKey, openKeyring } from '../../vault/keyring.ts'
+import { holdsRootKey, inspectKeyring, openKeyring } from '../../vault/keyring.ts'
 import { KeyringFile } from '../../vault/keyring-file.ts'
 import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
@@ -75,7 +75,9 @@ export async function examine(
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
     configuration,
-    ...(isOnPostgres(store) ? [await runCheck('store', () => reachPostgres(options))] : storeChecks(store, diagnosis)),
+    ...(isOnPostgres(store)
+      ? [await runCheck('store', () => reachPostgres(options, isDeep))]
+      : storeChecks(store, diagnosis)),
     typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
     typeof diagnosis === 'object'
       ? await runCheck('notifications', () => checkNotifications(options.store))
@@ -217,11 +219,16 @@ function countTroubled() {
   return query.where('trouble', 'is not', null).groupBy('trouble')
 }
 
-/** Reaches the server of a log, and reads how far it is. A schema that does not exist is not created. */
-async function reachPostgres({ store, pool }: HostOptions): Promise<CheckResult> {
-  const events = await countEvents(await locatePostgres(store, pool))
-  const none = 'the server is reached, and has no log in this schema yet: opening it creates it'
-  return { ok: true, detail: events === undefined ? none : `the server is reached, and its log has ${events} events` }
+/** Reaches the server of a log, and compares its keyring. A schema that does not exist is not created. */
+async function reachPostgres({ store, pool, keyring = '' }: HostOptions, isDeep: boolean): Promise<CheckResult> {
+  const log = await inspectLog(await locatePostgres(store, pool))
+  if (!log)
+    return { ok: true, detail: 'the server is reached, and has no log in this schema yet: opening it creates it' }
+  const place = typeof keyring === 'string' ? new KeyringFile(keyring, systemEntropy) : keyring
+  const { id } = await inspectKeyring(place, systemEntropy)
+  if (id !== log.keyring) return { ok: false, detail: `the keyring "${place.name}" belongs to another log` }
+  const detail = `the server is reached, and its log has ${log.position} events`
+  return isDeep ? { ok: false, detail: `${detail}; a deep check needs a SQLite file` } : { ok: true, detail }
 }
 
 /** SQLite creates files next to the store, so the folder must be writable too. */

@@ -4,6 +4,8 @@ import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 const passingCodes = /^(08|40|53[34]|55P03|57|25P03)/
 /** The disk is full, or the server accepts no writes. */
 const unwritableCodes = /^(53[12]|25006|58)/
+/** The server knows no such user, password, database or schema, or grants no right to it. */
+const refusedCodes = /^(28|3D|3F|42501$|42939$)/
 const damageCodes = /^(XX001|XX002|42P01|42703)$/
 /** The codes of Node for a server that is not reached, or goes away. */
 const socketCodes = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)/
@@ -26,7 +28,14 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
   const code = codeOf(cause)
   const cannot = (as: ErrorCode, why: string, hint: string) =>
     new AverbaError(as, `Cannot use ${name}: ${why}`, { cause, hint })
-  if (isLostConnection(cause)) return cannot('STORE_BUSY', 'the connection was lost', 'Look at the server. Try again')
+  if (isLostConnection(cause)) {
+    const why = `there is no connection${code === '' ? '' : ` (${code})`}`
+    return cannot('STORE_BUSY', why, 'Look at the address and the server, and try again: the cause says more')
+  }
+  if (refusedCodes.test(code)) {
+    const hint = 'Look at the user, the password, the database and the rights on the schema: the cause says more'
+    return cannot('MISCONFIGURED', `the server refuses it (${code})`, hint)
+  }
   if (passingCodes.test(code))
     return cannot('STORE_BUSY', 'it is locked or overloaded', 'Another session holds the log. Try again')
   if (unwritableCodes.test(code))

@@ -26,7 +26,10 @@ export async function locatePostgres(address: string, given?: Pick<PostgresPool,
   const url = new URL(address)
   const schema = url.searchParams.get('schema') ?? 'averba'
   url.searchParams.delete('schema')
-  if (given) return { pool: given, schema, closePool: async () => undefined }
+  if (given) {
+    ignoreIdleErrors(given)
+    return { pool: given, schema, closePool: async () => undefined }
+  }
   const pool = await createPool(url.href)
   return { pool, schema, closePool: () => pool.end() }
 }
@@ -45,21 +48,33 @@ export async function openPostgres(place: PostgresPlace): Promise<PostgresConnec
   await withClient(place, async client => {
     await checkDurable(client)
     await createSchema(client, schema)
+    await checkRight(client, schema)
   })
   return new PostgresConnection(pool, schema, closePool)
 }
 
-/** Counts the events of a log without opening it; `undefined` when the schema has none. Closes its own pool. */
-export async function countEvents(place: PostgresPlace): Promise<number | undefined> {
+/** How far a log on PostgreSQL is, and which keyring it names. */
+export interface LogOnServer {
+  readonly position: number
+  readonly keyring: string
+}
+
+/** Looks at a log without opening it; `undefined` when the schema has none. Closes its own pool. */
+export async function inspectLog(place: PostgresPlace): Promise<LogOnServer | undefined> {
   const { schema, closePool } = place
   const found = await withClient(place, async client => {
     await checkDurable(client)
     const { rows } = await client.query({ text: `select to_regclass('${schema}.head')::text as head` })
     if ((rows[0] as { head: string | null }).head === null) return undefined // The selected column.
-    return (await client.query({ text: `select position from ${schema}.head`, types: columnTypes })).rows[0]
+    await checkRight(client, schema)
+    const text = `select head.position, event.header from ${schema}.head join ${schema}.event on event.position = 1`
+    return (await client.query({ text, types: columnTypes })).rows[0]
   })
   await closePool()
-  return (found as { position: number } | undefined)?.position // The same.
+  if (!found) return undefined
+  const { position, header } = found as { position: number; header: string } // The same.
+  const { data }: { data?: { keyring?: unknown } } = JSON.parse(header)
+  return { position, keyring: String(data?.keyring) }
 }
 
 /** Works with one connection of a pool. A failure closes the pool. */
@@ -81,7 +96,7 @@ async function withClient<T>(
     }
   } catch (cause) {
     await closePool()
-    throw toAverbaError(`the schema "${schema}" in PostgreSQL`, cause) ?? cause
+    throw toAverbaError(`the schema "${schema}" in PostgreSQL`, cause) ?? cannotConnectError(schema, cause)
   }
 }
 
@@ -95,9 +110,24 @@ async function createPool(url: string): Promise<PostgresPool> {
     })
   })
   const pool = new pg.Pool({ connectionString: url, pipeline: true, connectionTimeoutMillis: connectMaxMs })
-  // Of connections that nobody uses at the time. The next use opens another one.
-  pool.on('error', () => undefined)
+  ignoreIdleErrors(pool)
   return pool
+}
+
+/** What the driver itself refuses, such as a missing password, has no code. */
+function cannotConnectError(schema: string, cause: unknown): unknown {
+  if (cause instanceof AverbaError) return cause
+  const hint = 'Look at the address, the user and the certificates: the cause says more'
+  return new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}" in PostgreSQL`, { cause, hint })
+}
+
+const watched = new WeakSet<object>()
+
+/** Of connections that nobody uses at the time: without a listener they end the process. The next use opens another. */
+function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect'> & Partial<PostgresPool>): void {
+  if (watched.has(pool)) return
+  watched.add(pool)
+  pool.on?.('error', () => undefined)
 }
 
 async function checkDurable(client: PostgresClient): Promise<void> {
@@ -124,4 +154,13 @@ async function createSchema(client: PostgresClient, schema: string): Promise<voi
   } catch (cause) {
     if (!(await exists())) throw cause
   }
+}
+
+/** Without this right a schema looks empty. */
+async function checkRight(client: PostgresClient, schema: string): Promise<void> {
+  const { rows } = await client.query({ text: `select has_schema_privilege('${schema}', 'usage')::int as usage` })
+  if ((rows[0] as { usage: number }).usage === 1) return // The selected column.
+  throw new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}" in PostgreSQL: this user may not use it`, {
+    hint: 'Grant usage on the schema to it, and select, insert, update and delete on its tables',
+  })
 }
