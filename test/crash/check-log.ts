@@ -5,7 +5,7 @@ import { views } from '../../src/views/views.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import type { View } from '../../src/vocabulary/view.ts'
 import { checkTables, type Header } from './check-tables.ts'
-import { addFindings, type Findings } from './findings.ts'
+import type { Findings } from './findings.ts'
 import { type AcknowledgedMessage, createAppend, openStore } from './load.ts'
 
 /** How many of the newest commands are repeated: a crash would affect these. */
@@ -34,7 +34,9 @@ export async function checkLog(
   try {
     const { headers, corrupt } = checkTables(path)
     findings.corrupt.push(...corrupt)
-    addFindings(findings, path, await checkAcknowledged(store, headers, acknowledged))
+    const found = await checkAcknowledged(store, headers, acknowledged)
+    findings.corrupt.push(...found.corrupt)
+    findings.lost.push(...found.lost)
   } catch (error) {
     findings.corrupt.push(`it cannot be read: ${formatError(error)}`)
   } finally {

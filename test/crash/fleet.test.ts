@@ -14,8 +14,8 @@ const server = await PostgresServer.start()
 afterAll(() => server.stop())
 
 const processes = 4
-const kills = 6
-const messagesMax = 60
+const kills = 4
+const messagesMax = 30
 
 test('four processes append to one log while each is killed and the server crashes: nothing acknowledged is lost or doubled', async () => {
   const path = withSchema(server.url, 'fleet')

@@ -1,6 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statfsSync,
+  symlinkSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -8,6 +18,8 @@ import { temporaryFolder } from './temporary-folder.ts'
 /** PostgreSQL refuses to run as root, so for root it runs as `nobody`. */
 const isRoot = process.getuid?.() === 0
 const nobody = { uid: 65_534, gid: 65_534 }
+/** More than binaries, data and journal of a server need. */
+const roomBytes = 2 ** 31
 
 /** A real PostgreSQL server with an empty database, on a socket in a folder of its own. Durable, as in production. */
 export class PostgresServer {
@@ -24,8 +36,9 @@ export class PostgresServer {
   }
 
   static async start(): Promise<PostgresServer> {
-    // The folders of a run are for their owner only, so not in one of them.
-    const folder = temporaryFolder('/tmp')
+    // The folders of a run are for their owner only, so not in one of them. What a crash of the server keeps, memory
+    // keeps too.
+    const folder = temporaryFolder(hasRoom('/dev/shm') ? '/dev/shm' : '/tmp')
     const server = new PostgresServer(folder, join(copyBinaries(folder), 'bin'))
     if (isRoot) chownSync(folder, nobody.uid, nobody.gid)
     const how = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '--no-instructions']
@@ -63,6 +76,12 @@ export class PostgresServer {
   get #as() {
     return isRoot ? nobody : {}
   }
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize > roomBytes
 }
 
 /** The address of a server whose socket is in a folder. */

@@ -1,5 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { type Connection, first, rows, type Steps } from './connection.ts'
+import { type Connection, first, rows, type Steps, together } from './connection.ts'
 import { createTables, db } from './schema.ts'
 
 /** The `application_id` of a log of averba: "aver" in ASCII. */
@@ -41,7 +41,7 @@ export function* readTablesVersion(path: string, newest = migrations.length): St
 export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
   const tables = yield* rows(connection.listTables)
   const version = tables.length === 0 ? 0 : yield* readTablesVersion(path, all.length)
-  for (const sql of migrationStatements(version, connection.dialect, all)) yield* rows({ sql, parameters: [] })
+  yield* together(migrationStatements(version, connection.dialect, all).map(sql => rows({ sql, parameters: [] })))
 }
 
 /**
