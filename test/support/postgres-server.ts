@@ -53,7 +53,8 @@ export class PostgresServer {
     const options = ['-D', this.#data, '-k', this.folder, '-c', 'listen_addresses=', '-c', 'max_connections=200']
     const started = spawn(join(this.#bin, 'postgres'), options, { ...this.#as, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#process = started
-    process.once('exit', () => started.kill('SIGKILL'))
+    // Killed, it would leave its shared memory behind.
+    process.once('exit', () => started.kill('SIGQUIT'))
     const { stderr } = started
     for await (const chunk of stderr.iterator({ destroyOnReturn: false }))
       if (String(chunk).includes('ready to accept connections')) break
