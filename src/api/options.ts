@@ -8,7 +8,6 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { PostgresPool } from '../store/database/postgres-pool.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
-import type { KeyringStore } from '../vault/keyring-store.ts'
 import type { Keys } from '../vault/keys.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import type { Fetch } from '../vocabulary/fetch.ts'
@@ -40,6 +39,7 @@ import {
   withFunctions,
   withHint,
 } from './option.ts'
+import { keyringPlace, storePath } from './store-place.ts'
 
 /** A larger answer does not fit into one string. */
 const answerBytesCap = 256 * 1_048_576
@@ -49,20 +49,6 @@ const reservedHeaders = new Set([
   ...['accept', 'authorization', 'content-type', 'traceparent', 'tracestate', 'host', 'content-length'],
   ...['transfer-encoding', 'connection', 'keep-alive', 'upgrade', 'expect', 'te', 'trailer'],
 ])
-
-const storeHint = 'Give the path of a SQLite file, :memory:, or an address that begins with postgres:'
-
-// The messages do not repeat the value: an address may contain a password.
-const storePath = accepted<string>(path => typeof path === 'string' && path !== '', 'it is missing', storeHint).refine(
-  store => isOnPostgres(store) || !/^\w+:\/\//.test(store),
-  withHint('it is an address of something else', storeHint),
-)
-
-function isKeyringPlace(value: unknown): boolean {
-  const { name, read, replace }: Partial<KeyringStore> = Object(value)
-  const isPlace = typeof name === 'string' && typeof read === 'function' && typeof replace === 'function'
-  return isPlace || (typeof value === 'string' && value !== '')
-}
 
 /** How long a kind of sealed parts is kept. */
 export type RetentionRule = 'until-settled' | { readonly days: number }
@@ -349,10 +335,7 @@ export class HostOptions {
    * Where the keyring of a log on PostgreSQL is kept: the path of a file that every machine reaches and no backup of
    * the database contains, or an object that reads and replaces it, such as one over your secret store.
    */
-  readonly keyring? = optional(
-    accepted<string | KeyringStore>(isKeyringPlace, 'it is not a path, or an object with name, read and replace'),
-    "'/mnt/keys/averba.keys'",
-  )
+  readonly keyring? = optional(keyringPlace, "'/mnt/keys/averba.keys'")
   /**
    * What holds the root key of the log: `environmentKeys()`, or your key management service. When absent, a keyring
    * file is created beside a new store, and a log line says so.

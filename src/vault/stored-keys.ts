@@ -31,7 +31,7 @@ export function damagedKeyringError(name: string): AverbaError {
   })
 }
 
-/** Parses a stored keyring. Throws `damagedKeyringError` when it is none. */
+/** Parses a stored keyring. Throws `damagedKeyringError` for anything else. */
 export function parseKeyring(text: string, name: string): StoredKeys {
   try {
     return parse(text)

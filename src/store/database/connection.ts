@@ -57,9 +57,8 @@ export interface Connection {
    * Runs the steps in one write transaction, durable when it resolves. Rolls back when they throw.
    *
    * Write transactions exclude each other across processes from their first statement on: what one has read does not
-   * change before it ends. In PostgreSQL take a lock such as `pg_advisory_xact_lock` first. Waits some seconds for a
-   * lock of another process without blocking the event loop. The steps run once: an implementation that runs them
-   * again, after a serialization conflict, must make `foreignWrites` give another value.
+   * change before it ends. Waits some seconds for a lock of another process without blocking the event loop. The steps
+   * run once.
    */
   transact<T>(steps: () => Steps<T>): Promise<T>
   /** Runs the steps on one consistent snapshot of the database. */

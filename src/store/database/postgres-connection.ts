@@ -33,7 +33,7 @@ export class PostgresConnection implements Connection {
   readonly #closePool: () => Promise<void>
   /** Whether the log is known to have its head. Without it, a lock on the schema's name takes its place. */
   #hasHead = false
-  /** Names this process in the marks of transactions. A new one never continues those of another. */
+  /** Names this process in its marks. Not of the host's entropy: two processes with one seed must not share them. */
   readonly #writer = randomUUID()
   readonly #writing = new KeyedLock()
   #marks = 0

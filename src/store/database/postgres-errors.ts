@@ -32,10 +32,8 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
     const why = `there is no connection${code === '' ? '' : ` (${code})`}`
     return cannot('STORE_BUSY', why, 'Look at the address and the server, and try again: the cause says more')
   }
-  if (refusedCodes.test(code)) {
-    const hint = 'Look at the user, the password, the database and the rights on the schema: the cause says more'
-    return cannot('MISCONFIGURED', `the server refuses it (${code})`, hint)
-  }
+  // Also while a log is open, when a password or a right is changed: what waits to be recorded is kept until then.
+  if (refusedCodes.test(code)) return cannot('STORE_UNSAFE', `the server refuses it (${code})`, refusedHint)
   if (passingCodes.test(code))
     return cannot('STORE_BUSY', 'it is locked or overloaded', 'Another session holds the log. Try again')
   if (unwritableCodes.test(code))
@@ -44,6 +42,20 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
     return cannot('CORRUPT', 'a table is damaged or missing', 'Keep it unchanged and restore a backup elsewhere')
   return undefined
 }
+
+/** The error when a log cannot be opened: what another try would meet again is `MISCONFIGURED`. */
+export function toSetupError(name: string, cause: unknown): AverbaError {
+  if (cause instanceof AverbaError) return cause
+  const code = codeOf(cause)
+  const error = refusedCodes.test(code) ? undefined : toAverbaError(name, cause)
+  // What the driver itself refuses, such as a missing password, has no code.
+  const why = code === '' ? 'the driver' : `the server (${code})`
+  return (
+    error ?? new AverbaError('MISCONFIGURED', `Cannot open ${name}: ${why} refuses it`, { cause, hint: refusedHint })
+  )
+}
+
+const refusedHint = 'Look at the user, the password, the database and the rights on the schema: the cause says more'
 
 function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''

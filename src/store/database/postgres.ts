@@ -1,6 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
-import { toAverbaError } from './postgres-errors.ts'
+import { toSetupError } from './postgres-errors.ts'
 import { columnTypes, type PostgresClient, type PostgresPool } from './postgres-pool.ts'
 
 /** Where a log lies on a PostgreSQL server. */
@@ -96,7 +96,7 @@ async function withClient<T>(
     }
   } catch (cause) {
     await closePool()
-    throw toAverbaError(`the schema "${schema}" in PostgreSQL`, cause) ?? cannotConnectError(schema, cause)
+    throw toSetupError(`the schema "${schema}" in PostgreSQL`, cause)
   }
 }
 
@@ -114,16 +114,9 @@ async function createPool(url: string): Promise<PostgresPool> {
   return pool
 }
 
-/** What the driver itself refuses, such as a missing password, has no code. */
-function cannotConnectError(schema: string, cause: unknown): unknown {
-  if (cause instanceof AverbaError) return cause
-  const hint = 'Look at the address, the user and the certificates: the cause says more'
-  return new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}" in PostgreSQL`, { cause, hint })
-}
-
 const watched = new WeakSet<object>()
 
-/** Of connections that nobody uses at the time: without a listener they end the process. The next use opens another. */
+/** The errors of idle connections would end the process. The next use opens another connection. */
 function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect'> & Partial<PostgresPool>): void {
   if (watched.has(pool)) return
   watched.add(pool)
@@ -142,7 +135,7 @@ async function checkDurable(client: PostgresClient): Promise<void> {
   })
 }
 
-/** Two processes that create a schema at the same time meet an error, also with \`if not exists\`. */
+/** Two processes that create a schema at the same time meet an error, also with `if not exists`. */
 async function createSchema(client: PostgresClient, schema: string): Promise<void> {
   const exists = async () => {
     const { rows } = await client.query({ text: `select to_regnamespace('${schema}') is not null as found` })
