@@ -42,7 +42,11 @@ export async function cutPower({ seed, images, isWeakened = false }: PowerLossOp
   const found: Findings = row
   const disk = new Disk(folder)
   const acknowledged: AcknowledgedMessage[] = []
-  const cuts = random.spread(createCuts(steps, random), images)
+  // The weakened store must be seen to lose: it is cut at its worst, where no write that was not synced survives.
+  const cuts = random.spread(
+    createCuts(steps, random).filter(cut => !isWeakened || cut.survivors === 'none'),
+    images,
+  )
   for (const [i, step] of steps.entries()) {
     disk.apply(step)
     if (step.type === 'output') acknowledged.push(...step.messages.filter(each => each.type === 'acknowledged'))
