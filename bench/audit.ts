@@ -65,17 +65,12 @@ function toPresent({ name, owner, sealed }: Stored['parts'][number]): PresentPar
 }
 
 async function readLog(path: string): Promise<Stored[]> {
-  const snapshot = await Snapshot.open(path)
-  try {
-    const events = snapshot.run(() => rows<{ position: number; header: string }>({ sql: selectEvents, parameters: [] }))
-    const parts = snapshot.run(() =>
-      rows<Stored['parts'][number] & { position: number }>({ sql: selectParts, parameters: [] }),
-    )
-    const beside = Map.groupBy(parts, part => part.position)
-    return events.map(({ position, header }) => ({ header, parts: beside.get(position) ?? [] }))
-  } finally {
-    snapshot.close()
-  }
+  await using reading = await Snapshot.open(path)
+  const select = <R>(sql: string) => reading.read(() => rows<R>({ sql, parameters: [] }))
+  const events = await select<{ position: number; header: string }>(selectEvents)
+  const parts = await select<Stored['parts'][number] & { position: number }>(selectParts)
+  const beside = Map.groupBy(parts, part => part.position)
+  return events.map(({ position, header }) => ({ header, parts: beside.get(position) ?? [] }))
 }
 
 /**

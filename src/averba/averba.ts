@@ -26,20 +26,18 @@ import type { Machine } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
-import { locatePostgres, openPostgres } from '../store/database/postgres.ts'
+import { placeOf } from '../store/opening.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
 import type { ViewBound } from '../store/views/view-reader.ts'
 import { openViews, type ViewsHandle } from '../store/views/views-handle.ts'
-import type { Keyring } from '../vault/keyring.ts'
 import { type Views, views } from '../views/views.ts'
 import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { foreignCodeIn } from '../vocabulary/foreign-answer.ts'
 import { type LogLevel, type LogLine, onlyAllowed } from '../vocabulary/log-line.ts'
 import type { Instant } from '../vocabulary/message.ts'
-import { isOnPostgres } from '../vocabulary/names.ts'
 import type { View } from '../vocabulary/view.ts'
 import { type IndexRebuildResult, rebuildKeyedIndex } from './rebuild-index.ts'
 import { runAll, settleAll } from './run.ts'
@@ -190,7 +188,8 @@ async function openContext(
   const createId = createIds(clock, entropy)
   const tracing = await loadTracing()
   const store = await Store.open<Events>({
-    ...(await placeOf(options, medium)),
+    ...(await placeOf(options)),
+    ...(medium && { medium }),
     views,
     clock,
     entropy,
@@ -221,17 +220,6 @@ async function openContext(
     views: openViews<Views>(store.viewReader),
     rows: createRows(store),
   })
-}
-
-/** Where the log is kept. What errors name must not have the password of an address. */
-async function placeOf(
-  { store, pool, keyring }: AverbaOptions,
-  given: StoreOptions['medium'],
-): Promise<Pick<StoreOptions, 'path' | 'medium' | 'keyring'>> {
-  if (!isOnPostgres(store)) return { path: store, ...(given && { medium: given }) }
-  const place = await locatePostgres(store, pool)
-  const medium = { open: () => openPostgres(place), keyring: (create: () => Promise<Keyring>) => create() }
-  return { path: `postgres:${place.schema}`, medium, ...(keyring && { keyring }) }
 }
 
 function logStoreTroubles(log: (line: LogLine) => void) {

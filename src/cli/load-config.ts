@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
-import { isFileError, requireFile } from '../vocabulary/file-errors.ts'
+import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+import { isFileError } from '../vocabulary/file-errors.ts'
 import { isOnPostgres } from '../vocabulary/names.ts'
+import type { LogOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -102,14 +103,16 @@ export async function withConfigured<T>(
  * @throws {AverbaError} `NOT_FOUND` when the file is missing
  */
 export async function withStore<T>(
-  store: string,
-  keys: Keys | undefined,
+  { store, keyring, rootKey }: LogOptions,
   work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
 ): Promise<T> {
-  requireFile(store)
-  if (!existsSync(store)) throw new AverbaError('NOT_FOUND', `Cannot open "${store}": the file is missing`)
-  return withOpen({ store, schedules: false, ...(keys && { keys }), ...more }, work)
+  // A log on a server whose keyring exists is not created either: a missing one is refused.
+  const file = isOnPostgres(store) ? keyring : store
+  if (file !== undefined && !existsSync(file))
+    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing`)
+  const given = { ...(keyring && { keyring }), ...(rootKey && { keys: rootKey }) }
+  return withOpen({ store, schedules: false, ...given, ...more }, work)
 }
 
 async function withOpen<T>(options: AverbaOptions, work: (averba: Averba) => Promise<T>): Promise<T> {

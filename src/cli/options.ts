@@ -1,13 +1,40 @@
-import { AverbaError, environmentKeys, type Keys, type SubjectRef, type SubjectSelector } from '../index.ts'
+import {
+  AverbaError,
+  environmentKeys,
+  type Keys,
+  type OpenedWith,
+  type SubjectRef,
+  type SubjectSelector,
+} from '../index.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The option of every command that opens a log. */
-export const rootKeyOption = {
+/** The options of every command that opens a log. */
+export const logOptions = {
+  '--keys <file>': 'the keyring, when it is not beside the file: that of a log on PostgreSQL',
   '--root-key-from <variable>': {
     text: 'the environment variable that holds the root key, when the keyring does not',
     read: readRootKey,
   },
 } as const
+
+/** What the help says of the log that a command opens. */
+export const logArgument = 'the file of the log, or the address of its schema on PostgreSQL; it may be in use'
+
+/** A log that a command opens, as these options say. */
+export interface LogOptions extends Pick<OpenedWith, 'store' | 'rootKey'> {
+  /** The path of its keyring. */
+  readonly keyring?: string
+}
+
+/** What the options say about a log. */
+export function readLogOptions(store: string, { keys, rootKeyFrom }: LogOptionValues): LogOptions {
+  return { store, ...(keys !== undefined && { keyring: keys }), ...(rootKeyFrom && { rootKey: rootKeyFrom }) }
+}
+
+interface LogOptionValues {
+  readonly keys: string | undefined
+  readonly rootKeyFrom: Keys | undefined
+}
 
 /**
  * Rejects options that have no use here: the user would believe that they were used.

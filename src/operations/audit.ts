@@ -6,11 +6,11 @@ import { systemEntropy } from '../runtime/entropy.ts'
 import { readMark } from '../store/checkpoints/high-water-mark.ts'
 import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
 import { type VerifyStoreOptions, verifyStore } from '../store/checks/verify-store.ts'
-import { Snapshot } from '../store/database/snapshot.ts'
-import { type ExportResult, exportLog, openBundle, openSignedSnapshot } from '../store/files/export-log.ts'
+import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
+import { type ExportResult, exportLog, openBundle, openSigned } from '../store/files/export-log.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { markPath } from '../vocabulary/names.ts'
+import { isOnPostgres, markPath } from '../vocabulary/names.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /**
@@ -22,7 +22,8 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
  * when the given root key does not open the keyring
  */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
-  const { store, onProgress, ...others } = options
+  const { store, pool, keyring, onProgress, ...others } = options
+  const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
   for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
   checkGivenMark(others.mark)
   if (existsSync(store) && statSync(store).isDirectory()) {
@@ -32,12 +33,18 @@ export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
     return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
   // Read before the log: a mark written meanwhile would be ahead of the snapshot.
-  const mark = readMarkText(others.mark ?? markPath(store))
-  using snapshot = await Snapshot.open(store)
   const isMarkGiven = others.mark !== undefined
-  const given = { ...others, isMarkGiven, ...(mark !== undefined && { mark }), ...(onProgress && { onProgress }) }
-  const all = { ...given, views, indexKinds, entropy: systemEntropy }
-  return await verifyStore(snapshot, all)
+  const named = others.mark ?? (isOnPostgres(store) ? undefined : markPath(store))
+  const mark = named === undefined ? undefined : (readMarkText(named) ?? named)
+  await using reading = await openReading(place)
+  // As for a third party, the keyring of a log on PostgreSQL may be left out.
+  const isNamed = keyring !== undefined || !isOnPostgres(store)
+  return await verifyStore(reading, {
+    ...{ ...others, isMarkGiven, views, indexKinds, entropy: systemEntropy },
+    ...(isNamed && { keyring: keyringOf(place, systemEntropy) }),
+    ...(mark !== undefined && { mark }),
+    ...(onProgress && { onProgress }),
+  })
 }
 
 /** The text of a mark. If it cannot be read, `verifyStore` reports that as a fault. */
@@ -64,10 +71,8 @@ function checkGivenMark(mark: string | undefined): void {
 }
 
 /** What to verify, the file of a store or the folder of a bundle, and what is known about it from elsewhere. */
-export type VerifyLogOptions = { readonly store: string } & Omit<
-  VerifyStoreOptions,
-  'views' | 'entropy' | 'indexKinds' | 'isMarkGiven'
->
+export type VerifyLogOptions = LogPlace &
+  Omit<VerifyStoreOptions, 'views' | 'entropy' | 'indexKinds' | 'isMarkGiven' | 'keyring'>
 
 function checkKeyLine(line: string): void {
   if (parseVerifierKey(line.trim())) return
@@ -99,11 +104,11 @@ export async function exportBundle(options: OpenedWith & ExportTo): Promise<Expo
 
 /** Exports a log to a new folder, up to a checkpoint that `sign` makes. */
 export async function exportUpTo(
-  { store, dir, onProgress }: { store: string } & ExportTo,
+  { dir, onProgress, ...place }: LogPlace & ExportTo,
   sign: () => Promise<unknown>,
 ): Promise<ExportResult> {
-  using snapshot = await openSignedSnapshot(store, sign)
-  return await exportLog(snapshot, dir, onProgress)
+  await using reading = await openSigned(place, sign)
+  return await exportLog(reading, dir, onProgress)
 }
 
 interface ExportTo {

@@ -2,10 +2,9 @@ import type { Machine, MachineState } from '../machines/definition/machine.ts'
 import { machines } from '../machines/machines.ts'
 import { canonicalJson } from '../proof/canonical-json.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
-import { Snapshot } from '../store/database/snapshot.ts'
-import { readFacts } from '../store/log/facts.ts'
+import { type LogPlace, openReading } from '../store/database/log-place.ts'
 import { untaggedHeaders } from '../store/log/header.ts'
-import { readPage } from '../store/log/read.ts'
+import { endOfLog, readPage } from '../store/log/read.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, RecordedEvent } from '../vocabulary/message.ts'
@@ -130,13 +129,13 @@ function isPastEnd({ position, at }: RecordedEvent, until: number | string | und
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult> {
-  const { store, until, onProgress, ...others } = options
+  const { store, pool, until, onProgress, ...others } = options
   const to = typeof until === 'string' ? parseInstant(until) : until
-  using snapshot = await Snapshot.open(store)
-  const end = snapshot.run(readFacts).position
+  await using reading = await openReading({ store, ...(pool && { pool }) })
+  const end = await reading.read(endOfLog)
   const pages = async function* () {
     for (let after = 0; ; ) {
-      const page = snapshot.run(() => readPage(untaggedHeaders, { after }))
+      const page = await reading.read(() => readPage(untaggedHeaders, { after }))
       if (page.length === 0) return
       yield page
       after = page.at(-1)?.position ?? after
@@ -148,7 +147,6 @@ export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult
 }
 
 /** Options of `replayLog`. */
-export interface ReplayLogOptions extends ReplayOptions {
-  readonly store: string
+export interface ReplayLogOptions extends ReplayOptions, Pick<LogPlace, 'store' | 'pool'> {
   readonly onProgress?: (position: number, end: number) => void
 }

@@ -1,5 +1,6 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { type DiagnoseOptions, type Diagnosis, diagnose } from '../store/checks/diagnose.ts'
+import type { LogPlace } from '../store/database/log-place.ts'
 import type { RebuildAll, RebuildResult } from '../store/views/rebuilder.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
@@ -7,13 +8,13 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
- * `isDeep` compares everything in it with everything else, with `rootKey` when the keyring lacks it; `keys` names the
- * keyring of a backup.
+ * `isDeep` compares everything in it with everything else, with `rootKey` when the keyring lacks it. A
+ * backup has its keyring elsewhere: name it with `keyring`.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export function diagnoseStore(
-  options: Pick<DiagnoseOptions, 'store' | 'keys' | 'rootKey' | 'isDeep' | 'isOpening' | 'onProgress' | 'signal'>,
+  options: LogPlace & Pick<DiagnoseOptions, 'rootKey' | 'isDeep' | 'isOpening' | 'onProgress' | 'signal'>,
 ): Promise<Diagnosis> {
   return diagnose({ ...options, views, indexKinds, entropy: systemEntropy })
 }

@@ -1,17 +1,15 @@
-import { existsSync } from 'node:fs'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { createIds, type Entropy, systemEntropy } from '../runtime/entropy.ts'
 import type { IndexKind } from '../store/checks/check-index.ts'
+import { type LogPlace, openReading } from '../store/database/log-place.ts'
+import { placeOf } from '../store/opening.ts'
 import { Store } from '../store/store.ts'
 import type { StoreOptions } from '../store/store-options.ts'
 import type { Keys } from '../vault/keys.ts'
 import { views } from '../views/views.ts'
-import { AverbaError } from '../vocabulary/errors.ts'
-import { requireFile } from '../vocabulary/file-errors.ts'
 
 /** A store, and what it is opened with. */
-export interface OpenedWith {
-  readonly store: string
+export interface OpenedWith extends LogPlace {
   /** Who holds the root key of the log, if its keyring has none: as `keys` of `openAverba`. */
   readonly rootKey?: Keys
   readonly clock?: Clock
@@ -20,16 +18,16 @@ export interface OpenedWith {
 
 /** Opens a store, runs work with it, and closes it. */
 export async function withStore<T>(
-  { store: path, rootKey, clock = systemClock, entropy = systemEntropy }: OpenedWith,
+  options: OpenedWith,
   work: (store: Store) => Promise<T>,
   more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
 ): Promise<T> {
-  requireFile(path)
+  const { rootKey, clock = systemClock, entropy = systemEntropy } = options
   // Otherwise `Store.open` would create it.
-  if (!more.medium && !existsSync(path)) throw new AverbaError('NOT_FOUND', `Cannot open "${path}": it does not exist`)
+  if (!more.medium) await (await openReading(options)).close()
   const createId = createIds(clock, entropy)
   const keys = rootKey && { keys: rootKey }
-  const store = await Store.open({ path, views, clock, entropy, createId, ...keys, ...more })
+  const store = await Store.open({ ...(await placeOf(options)), views, clock, entropy, createId, ...keys, ...more })
   try {
     return await work(store)
   } finally {

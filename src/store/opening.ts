@@ -9,7 +9,9 @@ import type { RecordedEvent } from '../vocabulary/message.ts'
 import { isOnPostgres, keyringPath } from '../vocabulary/names.ts'
 import { verifierKeyLine } from './checkpoints/high-water-mark.ts'
 import { type Connection, rows, type Steps } from './database/connection.ts'
+import type { LogPlace } from './database/log-place.ts'
 import { migrate } from './database/migrations.ts'
+import { locatePostgres, openPostgres } from './database/postgres.ts'
 import { openSqlite } from './database/sqlite.ts'
 import { endOfLog } from './log/read.ts'
 import type { StoreOptions } from './store-options.ts'
@@ -29,6 +31,16 @@ export async function openFile(path: string): Promise<Connection> {
 /** SQLite accepts an empty file as a database, so it counts as a missing log. */
 function isEmptyFile(path: string): boolean {
   return (statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0
+}
+
+/** The options of a store that say where it is kept. What errors name must not have the password of an address. */
+export async function placeOf(place: LogPlace): Promise<Pick<StoreOptions, 'path' | 'medium' | 'keyring'>> {
+  const { store, pool } = place
+  const keyring = place.keyring !== undefined && { keyring: place.keyring }
+  if (!isOnPostgres(store)) return { path: store, ...keyring }
+  const server = await locatePostgres(store, pool)
+  const medium = { open: () => openPostgres(server), keyring: (create: () => Promise<Keyring>) => create() }
+  return { path: `postgres:${server.schema}`, medium, ...keyring }
 }
 
 /**

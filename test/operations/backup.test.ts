@@ -140,7 +140,7 @@ test('a restore refuses a backup exactly when diagnoseStore finds a fault, on an
   let refused = 0
   for (let at = 4096; at < whole.length; at += 3 * 4096) {
     writeFileSync(backup, Buffer.from(whole).fill(0xa5, at, at + 4096))
-    const found = await diagnoseStore({ store: backup, keys, isDeep: true }).then(
+    const found = await diagnoseStore({ store: backup, keyring: keys, isDeep: true }).then(
       ({ problems }) => problems.filter(problem => !problem.startsWith('views: ')),
       () => ['cannot be opened'],
     )

@@ -11,11 +11,11 @@ test('a bundle of another export that began in the meantime is left unchanged', 
   const dir = join(temporaryFolder(), 'bundle')
   const snapshot = await Snapshot.open(await makeSampleStore(2))
   const late = {
-    path: 'log',
-    run<T>(steps: () => Steps<T>): T {
+    name: 'log',
+    async read<T>(steps: () => Steps<T>): Promise<T> {
       mkdirSync(dir, { recursive: true })
       writeFileSync(join(dir, 'key'), 'of the other')
-      return snapshot.run(steps)
+      return snapshot.read(steps)
     },
   }
   const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
@@ -23,7 +23,7 @@ test('a bundle of another export that began in the meantime is left unchanged', 
     code: 'STORE_UNSAFE',
     message: expect.stringContaining('EEXIST'),
   })
-  snapshot.close()
+  await snapshot.close()
   expect(readdirSync(dir)).toEqual(['key'])
   expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')
 })

@@ -14,7 +14,6 @@ import {
 import type { ExportResult } from '../../store/files/export-log.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Actor } from '../../vocabulary/message.ts'
-import { isOnPostgres } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
 import type { Module } from '../module.ts'
@@ -74,8 +73,8 @@ export interface Audit {
    * @throws {AverbaError} `INVALID_INPUT` when the older one is not of this log
    */
   consistency(from: string): Promise<{ before: Checkpoint; checkpoint: string; hashes: readonly string[] }>
-  /** Verifies the whole log from its file, as `averba verify` does. Not for a log in memory. */
-  verify(options?: Omit<VerifyLogOptions, 'store'>): Promise<Verdict>
+  /** Verifies the whole log as it is kept, as `averba verify` does. Not for a log in memory. */
+  verify(options?: Omit<VerifyLogOptions, 'store' | 'pool' | 'keyring'>): Promise<Verdict>
   /** Writes the log to a new folder that anyone can verify. Not for a log in memory. */
   export(dir: string): Promise<ExportResult>
 }
@@ -83,11 +82,10 @@ export interface Audit {
 /** Creates the module of proofs and reports. */
 export function createAuditModule(context: ApiContext): Module<{ audit: Audit }> {
   const { store, engine } = context
-  const path = context.options.store
-  const filePath = () => {
-    if (path !== ':memory:' && !isOnPostgres(path)) return path
-    const where = isOnPostgres(path) ? 'on PostgreSQL' : 'in memory'
-    throw new AverbaError('INVALID_INPUT', `Cannot do this with a log ${where}: it has no file`)
+  const { store: kept, pool, keyring } = context.options
+  const place = () => {
+    if (kept !== ':memory:') return { store: kept, ...(pool && { pool }), ...(keyring && { keyring }) }
+    throw new AverbaError('INVALID_INPUT', 'Cannot do this with a log in memory: it has no file')
   }
   async function prove(what: EventSelector | ConsentQuestion, page?: PageOptions): Promise<string> {
     if (typeof what === 'object')
@@ -105,9 +103,9 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
     },
     verify: async options => {
       const { keys: rootKey } = context.options
-      return verifyLog({ ...(rootKey && { rootKey }), ...options, store: filePath() })
+      return verifyLog({ ...(rootKey && { rootKey }), ...options, ...place() })
     },
-    export: async dir => exportUpTo({ store: filePath(), dir }, () => store.checkpoint({ withAnchor: true })),
+    export: async dir => exportUpTo({ ...place(), dir }, () => store.checkpoint({ withAnchor: true })),
     processing: ({ language, ...period }) =>
       readProcessing(context, period, checkPageOptions(language === undefined ? {} : { language }).language),
     processingReport: (period, page) =>

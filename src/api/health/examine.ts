@@ -7,17 +7,15 @@ import { diagnoseStore } from '../../operations/upkeep.ts'
 import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { systemEntropy } from '../../runtime/entropy.ts'
 import type { Diagnosis } from '../../store/checks/diagnose.ts'
-import { rows } from '../../store/database/connection.ts'
-import { inspectLog, locatePostgres } from '../../store/database/postgres.ts'
+import { rows, together } from '../../store/database/connection.ts'
+import { keyringOf, type LogPlace, openReading } from '../../store/database/log-place.ts'
 import { db } from '../../store/database/schema.ts'
-import { Snapshot } from '../../store/database/snapshot.ts'
 import { isEffectOpen } from '../../store/ledger/ledger.ts'
 import { HeaderReader, untaggedHeaders, upcasters } from '../../store/log/header.ts'
 import { readOrSearch, readPage } from '../../store/log/read.ts'
 import { Tags } from '../../store/log/tags.ts'
 import { openPart } from '../../store/parts/parts.ts'
-import { holdsRootKey, inspectKeyring, openKeyring } from '../../vault/keyring.ts'
-import { KeyringFile } from '../../vault/keyring-file.ts'
+import { holdsRootKey, openKeyring } from '../../vault/keyring.ts'
 import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
@@ -68,22 +66,20 @@ export async function examine(
   // With wrong options, nothing that they name can be checked.
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
   const diagnosis =
-    !isOnPostgres(store) && existsSync(store)
-      ? await diagnoseStore({ store, isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(describeError)
+    isOnPostgres(store) || existsSync(store)
+      ? await diagnoseStore({ ...placeIn(options), isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(
+          (error: unknown) => (isMissing(error) ? undefined : describeError(error)),
+        )
       : undefined
   const services = await reachServices(options, clock)
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
   const checks = [
     configuration,
-    ...(isOnPostgres(store)
-      ? [await runCheck('store', () => reachPostgres(options, isDeep))]
-      : storeChecks(store, diagnosis)),
+    ...storeChecks(store, diagnosis),
     typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
-    typeof diagnosis === 'object'
-      ? await runCheck('notifications', () => checkNotifications(options.store))
-      : undefined,
+    typeof diagnosis === 'object' ? await runCheck('notifications', () => checkNotifications(options)) : undefined,
     typeof diagnosis === 'object' && options.portal
-      ? await runCheck('subscriptions', () => showDeliveries(options.store))
+      ? await runCheck('subscriptions', () => showDeliveries(options))
       : undefined,
     isOnPostgres(store) ? undefined : await runCheck('writing', async () => checkAccess(store)),
     ...(await checkCertificates(options, clock)),
@@ -92,6 +88,14 @@ export async function examine(
   ].filter(each => each !== undefined)
   const found = typeof diagnosis === 'object' && { store: diagnosis }
   return { ok: checks.every(each => each.ok), checks, ...found }
+}
+
+function placeIn({ store, pool, keyring }: HostOptions): LogPlace {
+  return { store, ...(pool && { pool }), ...(keyring && { keyring }) }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof AverbaError && error.code === 'NOT_FOUND'
 }
 
 async function runCheck(
@@ -152,6 +156,10 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
 function missingStore(store: string): HealthCheck {
   const name = 'store'
   if (store === ':memory:') return { name, ok: true, detail: 'it is in memory and ends with the process' }
+  if (isOnPostgres(store)) {
+    const detail = 'the server is reached, and has no log in this schema yet: opening it creates it'
+    return { name, ok: true, detail }
+  }
   if (existsSync(keyringPath(store))) {
     return { name, ok: false, detail: 'its file is missing but its keyring exists: restore a backup' }
   }
@@ -159,20 +167,24 @@ function missingStore(store: string): HealthCheck {
 }
 
 /** Shows the last answer that was not understood, if its call has not ended: the operator's first clue. */
-async function showUnreadAnswer({ store, keys }: HostOptions): Promise<CheckResult | undefined> {
+async function showUnreadAnswer(options: HostOptions): Promise<CheckResult | undefined> {
+  const { keys } = options
+  const place = keyringOf(placeIn(options), systemEntropy)
   // Whether the keyring is there is told by another check.
-  if (!existsSync(keyringPath(store))) return undefined
-  const place = new KeyringFile(keyringPath(store), systemEntropy)
+  if (!(await place.read())) return undefined
   if (!keys && !(await holdsRootKey(place))) return undefined
-  using snapshot = await Snapshot.open(store)
+  await using reading = await openReading(placeIn(options))
   const keyring = await openKeyring(place, systemEntropy, keys)
   const headers = new HeaderReader(upcasters, new Tags(keyring))
   const vault = new Vault(keyring, systemEntropy)
   const last = { types: misunderstood, backward: true, limit: eventsLooked }
-  const events = await readOrSearch<Recorded<(typeof misunderstood)[number]>>(snapshot, headers, last)
-  const isOpen = ({ data }: (typeof events)[number]) => snapshot.run(() => isEffectOpen(data.effect))
-  const open = (address: PartAddress) => snapshot.read(() => openPart(vault, headers, address))
-  const found = await findUnreadAnswer(events.filter(isOpen), open)
+  const events = await readOrSearch<Recorded<(typeof misunderstood)[number]>>(reading, headers, last)
+  const areOpen = await reading.read(() => together(events.map(({ data }) => isEffectOpen(data.effect))))
+  const open = (address: PartAddress) => reading.read(() => openPart(vault, headers, address))
+  const found = await findUnreadAnswer(
+    events.filter((_, i) => areOpen[i]),
+    open,
+  )
   if (!found) return { ok: true, detail: 'no open call waits after an answer that was not understood' }
   const { at, httpStatus, form, text } = found
   const shown = text === undefined ? 'its text is not kept here' : JSON.stringify(text.slice(0, shownCharacters))
@@ -182,21 +194,17 @@ async function showUnreadAnswer({ store, keys }: HostOptions): Promise<CheckResu
   }
 }
 
-async function checkNotifications(store: string): Promise<CheckResult> {
-  const snapshot = await Snapshot.open(store)
-  try {
-    const counted = snapshot.run(() => rows(countTroubled()))
-    const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
-    return checkHandlers({ failing: of('failing'), parked: of('parked') })
-  } finally {
-    snapshot.close()
-  }
+async function checkNotifications(options: HostOptions): Promise<CheckResult> {
+  await using reading = await openReading(placeIn(options))
+  const counted = await reading.read(() => rows(countTroubled()))
+  const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
+  return checkHandlers({ failing: of('failing'), parked: of('parked') })
 }
 
 /** Says when the portal last delivered to each active subscription, as it was last listed. */
-async function showDeliveries(store: string): Promise<CheckResult> {
-  using snapshot = await Snapshot.open(store)
-  const found = snapshot.run(() => rows(lastSuccesses(db.$extendTables<Pick<Views, 'subscriptions'>>())))
+async function showDeliveries(options: HostOptions): Promise<CheckResult> {
+  await using reading = await openReading(placeIn(options))
+  const found = await reading.read(() => rows(lastSuccesses(db.$extendTables<Pick<Views, 'subscriptions'>>())))
   const each = found.map(({ evento, last_success_at: at }) => `${evento} at ${at}`)
   const shown = each.length > deliveriesShown ? [...each.slice(0, deliveriesShown), '...'] : each
   const none = 'no delivery of an active subscription has succeeded, as the portal was last listed'
@@ -204,31 +212,15 @@ async function showDeliveries(store: string): Promise<CheckResult> {
 }
 
 /** Throws when the log belongs to another portal: it cannot be opened with this one. */
-async function checkPortal({ store, portal }: HostOptions): Promise<undefined> {
-  const snapshot = await Snapshot.open(store)
-  try {
-    await checkPortalAddress({ read: async filter => snapshot.run(() => readPage(untaggedHeaders, filter)) }, portal)
-  } finally {
-    snapshot.close()
-  }
+async function checkPortal(options: HostOptions): Promise<undefined> {
+  await using reading = await openReading(placeIn(options))
+  await checkPortalAddress({ read: filter => reading.read(() => readPage(untaggedHeaders, filter)) }, options.portal)
 }
 
 function countTroubled() {
   const notifications = db.$extendTables<Pick<Views, 'notifications'>>().selectFrom('notifications')
   const query = notifications.select(({ fn }) => ['trouble', fn.countAll<number>().as('count')])
   return query.where('trouble', 'is not', null).groupBy('trouble')
-}
-
-/** Reaches the server of a log, and compares its keyring. A schema that does not exist is not created. */
-async function reachPostgres({ store, pool, keyring = '' }: HostOptions, isDeep: boolean): Promise<CheckResult> {
-  const log = await inspectLog(await locatePostgres(store, pool))
-  if (!log)
-    return { ok: true, detail: 'the server is reached, and has no log in this schema yet: opening it creates it' }
-  const place = typeof keyring === 'string' ? new KeyringFile(keyring, systemEntropy) : keyring
-  const { id } = await inspectKeyring(place, systemEntropy)
-  if (id !== log.keyring) return { ok: false, detail: `the keyring "${place.name}" belongs to another log` }
-  const detail = `the server is reached, and its log has ${log.position} events`
-  return isDeep ? { ok: false, detail: `${detail}; a deep check needs a SQLite file` } : { ok: true, detail }
 }
 
 /** SQLite creates files next to the store, so the folder must be writable too. */

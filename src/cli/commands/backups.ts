@@ -1,6 +1,6 @@
 import { type BackupResult, backupStore, type RestoreResult, restoreStore } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { rootKeyOption } from '../options.ts'
+import { logOptions } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createStoppableProgress } from '../progress.ts'
 
@@ -36,7 +36,7 @@ export const restoreCommand = defineCommand({
   options: {
     '--keys <file>': 'the keyring; by default the one beside the store or the backup',
     '--accept-rollback': 'continue the log under a new name, even if later events are lost',
-    ...rootKeyOption,
+    '--root-key-from <variable>': logOptions['--root-key-from <variable>'],
     '--json': 'print one JSON object',
   },
   notes:

@@ -1,7 +1,7 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
-import { rejectOptions, rootKeyOption } from '../options.ts'
+import { logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -10,11 +10,10 @@ import { exitCodes } from '../terminal.ts'
 export const doctorCommand = defineCommand({
   usage: 'doctor [store]',
   description: 'Check a configuration and everything it needs, or a store alone, and say what to do.',
-  arguments: ['the file of a log, or a backup: then only this file is checked'],
+  arguments: ['the file of a log, a backup, or the address of a schema on PostgreSQL: then only this is checked'],
   options: {
     '--config <file>': `the configuration: ${defaultConfig} by default`,
-    '--keys <file>': 'with a store: its keyring, such as that of a backup; by default the one beside it',
-    ...rootKeyOption,
+    ...logOptions,
     '--deep': 'also read the whole file, and compare all its parts with each other',
     '--token': 'also request one token from the gateway',
     '--json': 'print one JSON object',
@@ -23,22 +22,21 @@ export const doctorCommand = defineCommand({
     'The log is only read, and may be in use. Each service receives only a GET / request: no paid call,\n' +
     'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
     'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
-  async run(terminal, { config, keys, rootKeyFrom: rootKey, deep: isDeep, token }, store) {
+  async run(terminal, { config, keys, rootKeyFrom, deep: isDeep, token }, store) {
     if (store !== undefined) {
       const unused = { '--token': token || undefined, '--config': config }
       rejectOptions(unused, option => ({
         ...{ cannot: `Cannot use ${option} with a store`, hint: `It is for: averba doctor ${option}` },
       }))
       const onProgress = createProgress(terminal)
-      const given = { ...(keys !== undefined && { keys }), ...(rootKey && { rootKey }) }
-      const result = await diagnoseStore({ store, ...given, isDeep, onProgress })
+      const result = await diagnoseStore({ ...readLogOptions(store, { keys, rootKeyFrom }), isDeep, onProgress })
       return {
         result,
         lines: formatDiagnosis(result),
         code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
       }
     }
-    const unused = { '--keys': keys, '--root-key-from': rootKey }
+    const unused = { '--keys': keys, '--root-key-from': rootKeyFrom }
     rejectOptions(unused, option => ({
       ...{ cannot: `Cannot use ${option} without a store`, hint: `It is for: averba doctor <store> ${option}` },
     }))
@@ -81,8 +79,8 @@ function* formatDiagnosis(found: Diagnosis): Iterable<string> {
     yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stopped at'} ${at}`
   yield found.pending.length === 0 ? 'pending  none' : 'pending'
   yield* formatPendingEffects(found.pending)
-  const pragmas = Object.entries(found.pragmas).map(([name, value]) => `${name} ${value}`)
-  yield `pragmas  ${pragmas.join(', ')}`
+  const settings = Object.entries(found.settings).map(([name, value]) => `${name} ${value}`)
+  yield `settings ${settings.join(', ')}`
   if (checked) yield `checked  ${formatCount(checked.events, 'event')}, ${formatCount(checked.parts, 'part')}`
   yield found.problems.length === 0 ? 'No problems.' : 'WRONG:'
   for (const problem of found.problems) yield `  ${problem}`

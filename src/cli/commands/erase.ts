@@ -1,7 +1,7 @@
 import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { withStore } from '../load-config.ts'
-import { cpfNote, readSubject, rootKeyOption, subjectOption } from '../options.ts'
+import { cpfNote, logArgument, logOptions, readLogOptions, readSubject, subjectOption } from '../options.ts'
 import { formatCount } from '../output.ts'
 import { exitCodes } from '../terminal.ts'
 
@@ -10,7 +10,7 @@ export const eraseCommand = defineCommand({
   usage: 'erase <store>',
   description:
     'Erase a data subject: the key, the sealed parts and their index entries. All events stay. It cannot be undone.',
-  arguments: ['the file of the log, which may be in use'],
+  arguments: [logArgument],
   options: {
     '--requester <ref>': { text: 'who requested it, such as the number of a request: kept in clear', isRequired: true },
     '--legal-basis <text>': { text: 'the legal basis, such as "LGPD art. 18, VI": kept in clear', isRequired: true },
@@ -22,7 +22,7 @@ export const eraseCommand = defineCommand({
       read: readDays,
       fallback: 30,
     },
-    ...rootKeyOption,
+    ...logOptions,
     '--json': 'print the receipt as one JSON object',
   },
   notes:
@@ -32,13 +32,18 @@ export const eraseCommand = defineCommand({
     'After an interruption, run this command or an engine again: it continues.\n' +
     'While a denial or revocation of the person has not been made, it is refused without --give-up-ends.\n' +
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
-  async run(terminal, { requester, legalBasis, backupsKept, giveUpEnds, subject, rootKeyFrom, ...options }, store) {
+  async run(
+    terminal,
+    { requester, legalBasis, backupsKept, giveUpEnds, subject, keys, rootKeyFrom, ...options },
+    store,
+  ) {
     const selector = await readSubject(terminal, subject)
     if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
     const keep = options.keep as readonly PartKind[] | undefined // Checked by the API.
     const request = { requester, legalBasis, ...(keep && { keep }), ...(giveUpEnds && { givesUpEnds: true }) }
     const retention = { backupRetentionDays: backupsKept }
-    const result = await withStore(store, rootKeyFrom, ({ subjects }) => subjects.erase(selector, request), retention)
+    const log = readLogOptions(store, { keys, rootKeyFrom })
+    const result = await withStore(log, ({ subjects }) => subjects.erase(selector, request), retention)
     return { result, lines: formatReceipt(result), code: result.completed ? exitCodes.done : exitCodes.error }
   },
 })

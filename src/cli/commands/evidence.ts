@@ -1,8 +1,8 @@
-import { AverbaError, exportBundle, type Keys, proveRecorded } from '../../index.ts'
+import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { withStore } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { rootKeyOption } from '../options.ts'
+import { type LogOptions, logArgument, logOptions, readLogOptions } from '../options.ts'
 import { formatCount, printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -11,17 +11,17 @@ import { exitCodes } from '../terminal.ts'
 export const exportCommand = defineCommand({
   usage: 'export <store>',
   description: 'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
-  arguments: ['the file of the log, which may be in use'],
+  arguments: [logArgument],
   options: {
     '--dir <folder>': { text: 'a new folder', isRequired: true },
-    ...rootKeyOption,
+    ...logOptions,
     '--json': 'print one JSON object',
   },
   notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { dir, rootKeyFrom: rootKey }, store) {
+  async run(terminal, { dir, keys, rootKeyFrom }, store) {
     const progress = createProgress(terminal)
     const onProgress = (done: number, end: number) => progress('export', done, end)
-    const result = await exportBundle({ store, dir, ...(rootKey && { rootKey }), onProgress })
+    const result = await exportBundle({ ...readLogOptions(store, { keys, rootKeyFrom }), dir, onProgress })
     const { origin, events, parts } = result
     const lines = [
       `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
@@ -35,24 +35,22 @@ export const exportCommand = defineCommand({
 export const proveCommand = defineCommand({
   usage: 'prove <store> <event>',
   description: 'Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.',
-  arguments: ['the file of the log, which may be in use', 'its position, or its id as <stream>/<version>'],
+  arguments: [logArgument, 'its position, or its id as <stream>/<version>'],
   options: {
     '--out <file>': 'a new file to write it to; by default standard output',
     '--disclose': 'add the sealed parts, and the keys that open only the parts of this event',
     '--actor <ref>': 'who discloses it, such as the number of an agent: kept in clear',
     '--purpose <text>': 'the purpose, such as the number of an audit: kept in clear',
-    ...rootKeyOption,
+    ...logOptions,
     '--json': 'print one JSON object',
   },
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
-  async run(terminal, { out, disclose, json, rootKeyFrom: rootKey, ...options }, store, which) {
+  async run(terminal, { out, disclose, json, keys, rootKeyFrom, ...options }, store, which) {
+    const log = readLogOptions(store, { keys, rootKeyFrom })
     const event = /^\d{1,15}$/.test(which) ? Number(which) : which
-    const make = async () =>
-      disclose
-        ? discloseRecorded(store, event, rootKey, options)
-        : proveRecorded({ store, event, ...(rootKey && { rootKey }) })
+    const make = async () => (disclose ? discloseRecorded(log, event, options) : proveRecorded({ ...log, event }))
     // The log must not record a disclosure that then cannot be written.
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
     const what = disclose ? 'disclosure' : 'proof'
@@ -65,14 +63,13 @@ export const proveCommand = defineCommand({
 })
 
 async function discloseRecorded(
-  store: string,
+  log: LogOptions,
   event: number | string,
-  rootKey: Keys | undefined,
   { actor: ref, purpose }: Readonly<Record<'actor' | 'purpose', string | undefined>>,
 ): Promise<string> {
   if (ref === undefined || purpose === undefined) {
     const missing = ref === undefined ? '--actor' : '--purpose'
     throw new AverbaError('INVALID_INPUT', `Cannot disclose the event: ${missing} is missing`)
   }
-  return withStore(store, rootKey, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
+  return withStore(log, averba => averba.audit.disclose(event, { actor: { kind: 'person', ref }, purpose }))
 }

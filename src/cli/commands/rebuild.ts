@@ -1,6 +1,6 @@
 import { type RebuildResult, rebuildStore } from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { rootKeyOption } from '../options.ts'
+import { logArgument, logOptions, readLogOptions } from '../options.ts'
 import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
@@ -9,16 +9,16 @@ import { exitCodes } from '../terminal.ts'
 export const rebuildCommand = defineCommand({
   usage: 'rebuild <store>',
   description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
-  arguments: ['the file of the log, which may be in use'],
-  options: { '--view <name...>': 'only these views', ...rootKeyOption, '--json': 'print one JSON object' },
+  arguments: [logArgument],
+  options: { '--view <name...>': 'only these views', ...logOptions, '--json': 'print one JSON object' },
   notes:
     'Ctrl-C interrupts it; the next rebuild continues from there.\n' +
     'Exit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',
-  async run(terminal, { view: names, rootKeyFrom: rootKey }, store) {
+  async run(terminal, { view: names, keys, rootKeyFrom }, store) {
     const signal = terminal.stopSignal()
     const onProgress = createProgress(terminal)
-    const more = { ...(names && { views: names }), ...(rootKey && { rootKey }) }
-    const views = await rebuildStore({ store, ...more, signal, onProgress })
+    const log = readLogOptions(store, { keys, rootKeyFrom })
+    const views = await rebuildStore({ ...log, ...(names && { views: names }), signal, onProgress })
     const isWhole = !signal.aborted
     const isDone = isWhole && views.every(each => each.differences === 0)
     const code = isDone ? exitCodes.done : exitCodes.error

@@ -10,7 +10,7 @@ const divergedCode = 2
 export const replayCommand = defineCommand({
   usage: 'replay <store>',
   description: 'Repeat every recorded decision, and report the first one with a different result.',
-  arguments: ['the file of the log, which may be in use, or a backup of one'],
+  arguments: ['the file of the log, a backup, or the address of its schema on PostgreSQL; it may be in use'],
   options: {
     '--until <position or instant>': 'the end, such as 1000 or 2026-01-31T00:00:00.000Z',
     '--against <machine@version>': 'only this machine, including decisions of its other versions',

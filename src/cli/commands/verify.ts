@@ -10,7 +10,7 @@ import {
   verifyTlogProof,
 } from '../../verify.ts'
 import { type CommandEnd, defineCommand } from '../command.ts'
-import { rejectOptions, rootKeyOption } from '../options.ts'
+import { logArgument, logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
 import { exitCodes } from '../terminal.ts'
 
@@ -28,9 +28,7 @@ function collect(value: string, before: readonly string[] = []): readonly string
 export const verifyCommand = defineCommand({
   usage: 'verify <store>',
   description: 'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',
-  arguments: [
-    'the file of the log, which may be in use, a folder of averba export, or a proof or disclosure of one event',
-  ],
+  arguments: [`${logArgument}; or a folder of averba export, or a proof or disclosure of one event`],
   options: {
     '--key <line>': {
       text: 'the verifier key line that it has to be signed with, or a file with the line; may be repeated',
@@ -41,26 +39,25 @@ export const verifyCommand = defineCommand({
       text: 'the verifier key line of another who signs checkpoints, or a file with lines; may be repeated',
       read: collect,
     },
-    ...rootKeyOption,
+    ...logOptions,
     '--json': 'print one JSON object',
   },
   notes:
     'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n' +
     '3 only self-consistent: nothing from outside confirms it.',
-  async run(terminal, { key, mark, witness, rootKeyFrom: rootKey }, store) {
+  async run(terminal, { key, mark, witness, keys, rootKeyFrom }, store) {
     const proof = readProof(store)
     if (proof !== undefined) {
       const hint = 'To compare a log with a checkpoint that was kept, verify the store or an export of it'
-      rejectOptions({ '--mark': mark, '--root-key-from': rootKey }, option => ({
+      rejectOptions({ '--mark': mark, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
         ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
       }))
       return verifyProof(proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
     const result = await verifyLog({
-      store,
+      ...readLogOptions(store, { keys, rootKeyFrom }),
       onProgress: createProgress(terminal),
       ...(key && { keys: readKeyLines(key) }),
-      ...(rootKey && { rootKey }),
       ...(mark !== undefined && { mark }),
       ...(witness && { witnesses: readKeyLines(witness) }),
     })

@@ -2,8 +2,8 @@ import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { each, readPages, rows, type Statement, type Steps } from '../database/connection.ts'
+import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
-import type { Snapshot } from '../database/snapshot.ts'
 import { parseHeader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
 import { readProgressOf } from '../views/projector.ts'
@@ -25,31 +25,31 @@ const entriesPerPage = 500
  * to its value, the values must exist, and for some kinds every value must have a digest.
  */
 export async function checkIndex(
-  snapshot: Snapshot,
+  reading: Reading,
   kinds: readonly IndexKind[],
   views: readonly View[],
   faults: Faults,
   tags: Tags | undefined,
   onPage: () => Promise<boolean>,
 ): Promise<void> {
-  snapshot.run(() => rows({ sql: 'create temp table index_check (stream text primary key)', parameters: [] }))
-  if (kinds.length > 0) snapshot.run(() => checkKinds(kinds, faults))
+  await reading.read(() => rows({ sql: 'create temp table index_check (stream text primary key)', parameters: [] }))
+  if (kinds.length > 0) await reading.read(() => checkKinds(kinds, faults))
   for (const known of kinds) {
-    const columns = findValueColumns(snapshot, known, views)
+    const columns = await findValueColumns(reading, known, views)
     if (!columns) continue
     const { kind } = known
-    for await (const page of readPages<IndexCheckRow>(snapshot, last => indexAfter(kind, columns, last))) {
+    for await (const page of readPages<IndexCheckRow>(reading, last => indexAfter(kind, columns, last))) {
       for (const { name, digest, value, tag, doesExist, isErased } of page) {
         if (!doesExist) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which does not exist`)
         else if (isErased) faults.add('index', `a digest of the kind "${kind}" leads to "${name}", which was erased`)
         else if (tags && tags.ofEntry(kind, digest, value) !== tag)
           faults.add('index', `a digest of the kind "${kind}" leads to "${name}", without a tag that binds them`)
       }
-      if (columns.table === 'stream') snapshot.run(() => each(insertFound, page, ({ name }) => [name]))
+      if (columns.table === 'stream') await reading.read(() => each(insertFound, page, ({ name }) => [name]))
       if (!(await onPage())) return
     }
     if (!('stream' in known && known.isOfEach)) continue
-    for await (const page of readPages<StreamCheckRow>(snapshot, last => streamsAfter(known.stream, last))) {
+    for await (const page of readPages<StreamCheckRow>(reading, last => streamsAfter(known.stream, last))) {
       for (const { name, isMissing } of page)
         if (isMissing) faults.add('index', `"${name}" has no digest of the kind "${kind}"`)
       if (!(await onPage())) return
@@ -71,11 +71,16 @@ interface ValueColumns {
 }
 
 /** The table to look in; none for a view that is not running. */
-function findValueColumns(snapshot: Snapshot, known: IndexKind, views: readonly View[]): ValueColumns | undefined {
+async function findValueColumns(
+  reading: Reading,
+  known: IndexKind,
+  views: readonly View[],
+): Promise<ValueColumns | undefined> {
   if ('stream' in known) return { table: 'stream', key: 'name', prefix: known.stream }
   const view = views.find(({ name }) => name === known.view)
   const [key] = Object.keys(view?.columns ?? {})
-  if (!view || key === undefined || !snapshot.run(() => readProgressOf(view))?.isRunning) return undefined
+  if (!view || key === undefined) return undefined
+  if (!(await reading.read(() => readProgressOf(view)))?.isRunning) return undefined
   return { table: view.name, key, prefix: '' }
 }
 
@@ -102,12 +107,12 @@ interface StreamCheckRow {
   readonly isMissing: 0 | 1
 }
 
-const insertFound = 'insert into temp.index_check (stream) values (?) on conflict do nothing'
+const insertFound = 'insert into index_check (stream) values (?) on conflict do nothing'
 
 function streamsAfter(prefix: string, last?: StreamCheckRow): Statement {
   return {
     sql: `select name, exists (select 1 from owner_key where owner = name and is_erased = 0)
-      and not exists (select 1 from temp.index_check as found where found.stream = name) as "isMissing"
+      and not exists (select 1 from index_check as found where found.stream = name) as "isMissing"
       from stream where name > ? and name < ? order by name limit ${entriesPerPage}`,
     parameters: [last?.name ?? prefix, `${prefix}~`],
   }
@@ -116,8 +121,8 @@ function streamsAfter(prefix: string, last?: StreamCheckRow): Statement {
 const digestsPerPage = 500
 
 /** Compares recent digests with the times of their events. The content of the digests cannot be checked. */
-export async function checkRecent(snapshot: Snapshot, faults: Faults, onPage: () => Promise<boolean>): Promise<void> {
-  for await (const page of readPages(snapshot, recentAfter)) {
+export async function checkRecent(reading: Reading, faults: Faults, onPage: () => Promise<boolean>): Promise<void> {
+  for await (const page of readPages(reading, recentAfter)) {
     for (const row of page)
       if (!hasTimeOfEvent(row)) {
         const what = `a recent digest names the event at ${row.position}`

@@ -6,9 +6,9 @@ import type { ExplainingEvent, LogVerified, LogVerifier, PresentPart } from '../
 import { leafHash } from '../../proof/merkle.ts'
 import type { PartMark } from '../../vocabulary/message.ts'
 import { parseEffectId } from '../../vocabulary/names.ts'
-import { first, readPages, rows, type Steps } from '../database/connection.ts'
+import { first, readPages, rows, type Statement, type Steps, together } from '../database/connection.ts'
+import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
-import type { Snapshot } from '../database/snapshot.ts'
 import type { Tags } from '../log/tags.ts'
 import { Tree } from '../log/tree.ts'
 import { findPresent, isAfterPart, type PartPlace } from '../parts/parts.ts'
@@ -27,7 +27,7 @@ const partsPerPage = 20
  * @returns what the verifier found; `undefined` when the check was stopped early
  */
 export async function checkLog(
-  snapshot: Snapshot,
+  reading: Reading,
   verifier: LogVerifier,
   faults: Faults,
   tags: Tags | undefined,
@@ -35,34 +35,38 @@ export async function checkLog(
 ): Promise<LogVerified | undefined> {
   const receipts = new ReceiptCheck(faults)
   const erasures = new ErasureCheck()
-  const ledger = new LedgerCheck(snapshot)
+  const ledger = await LedgerCheck.begin(reading)
   const check = new RowCheck(faults, tags)
   let position = 0
-  for await (const page of readPages(snapshot, eventsAfter)) {
+  for await (const page of readPages(reading, eventsAfter)) {
     const until = page.at(-1)?.position ?? position
-    const parts = snapshot.run(() => check.readParts(position, until))
+    const parts = await reading.read(() => check.readParts(position, until))
+    const keyed: EventParts[] = []
     for (const row of page) {
       const header = readHeaderOf(row.header)
       verifier.add(row.header, parts.get(row.position) ?? [])
       check.checkRow(row, header)
       erasures.addEvent({ ...row, stream: row.stream ?? '', data: header?.data ?? {} })
-      snapshot.run(() => check.checkKeys(row.position, header, parts.get(row.position) ?? []))
-      snapshot.run(() => receipts.addEvent(row.position, header?.commandId))
+      keyed.push({ position: row.position, header, parts: parts.get(row.position) ?? [] })
+      receipts.addEvent(row.position, header?.commandId)
     }
-    ledger.addHeaders(page.map(({ header }) => header))
-    snapshot.run(() => check.checkSubtrees())
+    await reading.read(() => together(keyed.map(each => check.checkKeys(each))))
+    await reading.read(() => receipts.checkEnded())
+    await ledger.addHeaders(page.map(({ header }) => header))
+    await reading.read(() => check.checkSubtrees())
     position = until
     if (!(await onPage(position))) return undefined
   }
-  snapshot.run(() => check.countSubtrees())
-  snapshot.run(() => check.checkHead())
-  for await (const page of readPages(snapshot, streamsAfter)) check.checkStreams(page)
-  snapshot.run(() => erasures.compareKeys(faults))
-  snapshot.run(() => check.checkDestroyed(verifier.destroyed))
+  await reading.read(() => check.countSubtrees())
+  await reading.read(() => check.checkHead())
+  for await (const page of readPages(reading, streamsAfter)) check.checkStreams(page)
+  await reading.read(() => erasures.compareKeys(faults))
+  await reading.read(() => check.checkDestroyed(verifier.destroyed))
   await ledger.compare(faults)
-  snapshot.run(() => receipts.addEvent(position, undefined))
-  for await (const page of readPages(snapshot, receiptsAfter)) {
-    snapshot.run(() => receipts.checkPage(page))
+  receipts.addEvent(position, undefined)
+  await reading.read(() => receipts.checkEnded())
+  for await (const page of readPages(reading, receiptsAfter)) {
+    await reading.read(() => receipts.checkPage(page))
     if (!(await onPage(position))) break
   }
   return verifier.finish()
@@ -86,6 +90,13 @@ interface CheckedHeader {
 /** A part that exists, with the commitment of its owner's key. */
 interface FoundPart extends PresentPart {
   readonly commitment: Uint8Array | null
+}
+
+/** An event with its parts that exist. */
+interface EventParts {
+  readonly position: number
+  readonly header: CheckedHeader | undefined
+  readonly parts: readonly FoundPart[]
 }
 
 class RowCheck {
@@ -134,7 +145,7 @@ class RowCheck {
   }
 
   /** A part's mark names the key it was made with, which must be the owner's key, even if the part was destroyed. */
-  *checkKeys(position: number, header: CheckedHeader | undefined, parts: readonly FoundPart[]): Steps<void> {
+  *checkKeys({ position, header, parts }: EventParts): Steps<void> {
     for (const { name, owner, key } of header?.parts ?? []) {
       if (key === undefined) continue
       const part = parts.find(each => each.name === name)
@@ -298,26 +309,33 @@ class ReceiptCheck {
   readonly #faults: Faults
   #command: string | undefined
   #position = 0
+  /** The commands whose events have all been added, with the position of the last. */
+  #ended: { readonly command: string; readonly position: number }[] = []
 
   constructor(faults: Faults) {
     this.#faults = faults
   }
 
   /** Adds the next event, with its command; `undefined` at the end of the log. */
-  *addEvent(position: number, command: string | undefined): Steps<void> {
+  addEvent(position: number, command: string | undefined): void {
     const before = this.#command
-    if (before !== undefined && before !== command) {
-      const receipt = yield* first<{ position: number; code: string }>({ sql: selectReceipt, parameters: [before] })
-      if (receipt && receipt.code !== 'accepted')
-        this.#addFault(`the receipt of the command of the event at ${this.#position} says that it was refused`)
-      if (!receipt) this.#addFault(`the command of the event at ${this.#position} has no receipt`)
-      else if (receipt.position !== this.#position)
-        this.#addFault(
-          `the receipt of the command of the event at ${this.#position} names position ${receipt.position}`,
-        )
-    }
+    if (before !== undefined && before !== command) this.#ended.push({ command: before, position: this.#position })
     this.#command = command
     this.#position = position
+  }
+
+  /** Compares the receipts of the commands that have ended since the last call. */
+  *checkEnded(): Steps<void> {
+    const ended = this.#ended.splice(0)
+    const receipts = yield* together(ended.map(({ command }) => first<FoundReceipt>(selectReceipt(command))))
+    for (const [i, { position }] of ended.entries()) this.#compare(position, receipts[i])
+  }
+
+  #compare(position: number, receipt: FoundReceipt | undefined): void {
+    const what = `the receipt of the command of the event at ${position}`
+    if (!receipt) this.#addFault(`the command of the event at ${position} has no receipt`)
+    if (receipt && receipt.code !== 'accepted') this.#addFault(`${what} says that it was refused`)
+    if (receipt && receipt.position !== position) this.#addFault(`${what} names position ${receipt.position}`)
   }
 
   *checkPage(page: readonly ReceiptRow[]): Steps<void> {
@@ -366,6 +384,14 @@ function* hasEffect(effect: string, command: string, until: number): Steps<boole
   return commandId === command && effects[n] !== undefined
 }
 
-const selectReceipt = 'select position, code from receipt where command_id = ?'
+interface FoundReceipt {
+  readonly position: number
+  readonly code: string
+}
+
+function selectReceipt(command: string): Statement {
+  return { sql: 'select position, code from receipt where command_id = ?', parameters: [command] }
+}
+
 const selectEvent = `select event.position, event.header from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?`

@@ -1,6 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { rows, type Steps } from '../database/connection.ts'
-import { createTables } from '../database/schema.ts'
+import { type Connection, rows, type Steps } from '../database/connection.ts'
+import { createTables, tableNames } from '../database/schema.ts'
 
 interface SchemaEntry {
   readonly type: string
@@ -27,7 +27,7 @@ export const schemaAdvice = 'Find out who changed the file, then drop what is fo
  * @throws {AverbaError} `CORRUPT`
  */
 export function* checkSchema(path: string): Steps<void> {
-  const faults = yield* findSchemaFaults()
+  const faults = yield* findSchemaFaults('sqlite')
   if (faults.length === 0) return
   throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, {
     hint: schemaAdvice,
@@ -35,8 +35,25 @@ export function* checkSchema(path: string): Steps<void> {
   })
 }
 
-/** Describes how the schema of a SQLite file differs from that of averba. Tables of views are compared elsewhere. */
-export function* findSchemaFaults(): Steps<string[]> {
+/** Describes how the schema of a log differs from that of averba. Tables of views are compared elsewhere. */
+export function findSchemaFaults(dialect: Connection['dialect']): Steps<string[]> {
+  return dialect === 'sqlite' ? findFileFaults() : findServerFaults()
+}
+
+/** A trigger or a rule on a server changes what is written, as in a file. There are no guards to compare. */
+function* findServerFaults(): Steps<string[]> {
+  const found = yield* rows<{ kind: string; name: string; table: string }>({
+    sql: `select 'trigger' as kind, t.tgname::text as name, c.relname::text as "table" from pg_trigger t
+        join pg_class c on c.oid = t.tgrelid
+        where not t.tgisinternal and c.relnamespace = current_schema()::regnamespace
+      union all select 'rule', rulename::text, tablename::text from pg_rules where schemaname = current_schema()`,
+    parameters: [],
+  })
+  const foreign = found.filter(({ table }) => tableNames.includes(table))
+  return foreign.map(({ kind, name, table }) => `its table "${table}" has a foreign ${kind} "${name}"`)
+}
+
+function* findFileFaults(): Steps<string[]> {
   const found = yield* rows<SchemaEntry>({
     sql: 'select type, name, tbl_name as "table", sql from sqlite_schema order by type, name',
     parameters: [],

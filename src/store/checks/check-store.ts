@@ -4,8 +4,7 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
-import type { Snapshot } from '../database/snapshot.ts'
-import { isCutOff } from '../database/sqlite.ts'
+import type { Reading } from '../database/reading.ts'
 import type { StoreFacts } from '../log/facts.ts'
 import { HeaderReader, type Schemas, upcasters } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
@@ -38,11 +37,11 @@ export interface CheckFindings extends LogChecked {
   readonly faults: readonly Fault[]
 }
 
-/** Checks everything in a store on one read transaction: SQLite's own checks, every row of the log, index and views. */
-export async function checkStore(snapshot: Snapshot, options: CheckOptions = {}): Promise<CheckFindings> {
+/** Checks everything in a store at one moment: the medium by its own means, every row of the log, index and views. */
+export async function checkStore(reading: Reading, options: CheckOptions = {}): Promise<CheckFindings> {
   const faults = new Faults()
   const verifier = new LogVerifier([], [])
-  const checked = await checkRows(snapshot, verifier, faults, options)
+  const checked = await checkRows(reading, verifier, faults, options)
   // Illegal decisions are reported by `verifyStore`: they do not make a copy of the store unsound.
   faults.addAll(verifier.faults.list().filter(({ check }) => check !== 'legality'))
   return { ...checked, faults: faults.list() }
@@ -50,24 +49,26 @@ export async function checkStore(snapshot: Snapshot, options: CheckOptions = {})
 
 /** Like `checkStore`, with a given verifier that receives every event and keeps its own faults. */
 export async function checkRows(
-  snapshot: Snapshot,
+  reading: Reading,
   verifier: LogVerifier,
   faults: Faults,
   { views = [], schemas = upcasters, tags, indexKinds = [], onProgress, signal }: CheckOptions,
 ): Promise<LogChecked & Partial<LogVerified>> {
-  const head = (await runCheck(faults, async () => checkEndOfLog(snapshot, faults))) ?? 0
+  const head = (await runCheck(faults, () => checkEndOfLog(reading, faults))) ?? 0
   const onPage = (what: 'log' | 'views') => async (position: number) => {
     onProgress?.(what, position, Math.max(head, position))
     await yieldToEventLoop()
     return !signal?.aborted
   }
-  await runCheck(faults, async () => checkFile(snapshot, faults))
-  const verified = await runCheck(faults, () => checkLog(snapshot, verifier, faults, tags, onPage('log')))
+  await runCheck(faults, async () => {
+    for (const { check, fault } of await reading.findFaults()) faults.add(check, fault)
+  })
+  const verified = await runCheck(faults, () => checkLog(reading, verifier, faults, tags, onPage('log')))
   const onIndex = () => onPage('log')(head)
-  await runCheck(faults, () => checkIndex(snapshot, indexKinds, views, faults, tags, onIndex))
-  await runCheck(faults, () => checkRecent(snapshot, faults, onIndex))
+  await runCheck(faults, () => checkIndex(reading, indexKinds, views, faults, tags, onIndex))
+  await runCheck(faults, () => checkRecent(reading, faults, onIndex))
   if (views.length > 0)
-    await runCheck(faults, () => checkViews(snapshot, views, new HeaderReader(schemas), faults, onPage('views')))
+    await runCheck(faults, () => checkViews(reading, views, new HeaderReader(schemas), faults, onPage('views')))
   return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }
 }
 
@@ -87,8 +88,8 @@ export function throwOnFaults(what: string, [worst]: readonly Fault[]): void {
 }
 
 /** Throws for a file that ends within a page: a copy would end with a padded page. */
-export function throwOnCutOff(what: string, snapshot: Snapshot): void {
-  const fault = findCutOff(snapshot)
+export function throwOnCutOff(what: string, reading: Reading): void {
+  const fault = reading.findCutOff()
   if (fault !== undefined) throw damagedError(`${what}: ${fault}`)
 }
 
@@ -96,25 +97,10 @@ function damagedError(message: string): AverbaError {
   return new AverbaError('CORRUPT', message, { hint: 'Run averba doctor --deep: it lists all faults' })
 }
 
-function findCutOff(snapshot: Snapshot): string | undefined {
-  const pageBytes = Number(snapshot.pragmaValue('page_size'))
-  return isCutOff(snapshot.path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
-}
-
-function checkEndOfLog(snapshot: Snapshot, faults: Faults): number {
-  const fault = snapshot.run(findEndFault)
+async function checkEndOfLog(reading: Reading, faults: Faults): Promise<number> {
+  const fault = await reading.read(findEndFault)
   if (fault !== undefined) faults.add('end', fault)
-  return snapshot.run(endOfLog)
-}
-
-function checkFile(snapshot: Snapshot, faults: Faults): void {
-  for (const row of snapshot.pragma('integrity_check(10)')) {
-    if (row.integrity_check !== 'ok') faults.add('file', String(row.integrity_check))
-  }
-  const cutOff = findCutOff(snapshot)
-  if (cutOff !== undefined) faults.add('file', cutOff)
-  for (const { table, parent } of snapshot.pragma('foreign_key_check'))
-    faults.add('references', `a row of "${table}" refers to a missing row of "${parent}"`)
+  return await reading.read(endOfLog)
 }
 
 /**

@@ -2,8 +2,8 @@ import type { Faults } from '../../proof/faults.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
-import { rows, type Steps } from '../database/connection.ts'
-import type { Snapshot } from '../database/snapshot.ts'
+import { rows, type Steps, together } from '../database/connection.ts'
+import type { Reading } from '../database/reading.ts'
 import type { HeaderReader } from '../log/header.ts'
 import { readPage } from '../log/read.ts'
 import { compareRows, RowDifferences } from '../views/compare-rows.ts'
@@ -25,7 +25,7 @@ interface BuiltView {
 
 /** Folds the whole log into every running view again, in one pass, and compares the rows. */
 export async function checkViews(
-  snapshot: Snapshot,
+  reading: Reading,
   views: readonly View[],
   headers: HeaderReader,
   faults: Faults,
@@ -33,15 +33,15 @@ export async function checkViews(
 ): Promise<void> {
   const built: BuiltView[] = []
   for (const view of views) {
-    const found = snapshot.run(() => readProgressOf(view))
+    const found = await reading.read(() => readProgressOf(view))
     // A view of another version is rebuilt when the log is opened.
-    if (found?.isRunning) built.push(snapshot.run(() => createCheckTable(view)))
+    if (found?.isRunning) built.push(await reading.read(() => createCheckTable(view, reading.dialect)))
     else if (found) faults.add('views', `${view.name} is stopped: ${found.reason}`)
   }
   let position = 0
   for (;;) {
     const from = position
-    position = snapshot.run(() => foldPage(built, headers, from))
+    position = await reading.read(() => foldPage(built, headers, from))
     if (position === from) break
     if (!(await onPage(position))) return
   }
@@ -50,10 +50,10 @@ export async function checkViews(
       faults.add('views', `${view.name} cannot be built: it fails at ${failsAt}`)
       continue
     }
-    snapshot.run(() => table.write(changed.values()))
+    await reading.read(() => table.write(changed.values()))
     const differences = new RowDifferences()
     while (differences.after !== undefined) {
-      snapshot.run(() => compareRows(view, table, differences))
+      await reading.read(() => compareRows(view, table, differences))
       if (!(await onPage(position))) return
     }
     const { count, examples } = differences
@@ -61,16 +61,34 @@ export async function checkViews(
   }
 }
 
-function* createCheckTable(view: View): Steps<BuiltView> {
-  const name = `temp.${view.name}_check`
-  yield* rows({ sql: createViewTable(view, name, 'sqlite'), parameters: [] })
+function* createCheckTable(view: View, dialect: Reading['dialect']): Steps<BuiltView> {
+  const name = `${view.name}_check`
+  yield* rows({ sql: createViewTable(view, name, dialect, 'temp'), parameters: [] })
   return { view, table: new ViewTable(view, name), changed: new Map() }
 }
 
 function* foldPage(built: readonly BuiltView[], headers: HeaderReader, from: number): Steps<number> {
   const page = yield* readPage(headers, { after: from })
-  for (const each of built) if (each.failsAt === undefined) yield* foldIntoBuilt(each, page)
+  const sound = built.filter(each => each.failsAt === undefined)
+  yield* together(sound.map(each => readTouched(each, page)))
+  for (const each of sound) yield* foldIntoBuilt(each, page)
   return page.at(-1)?.position ?? from
+}
+
+/** Reads the rows that a page of events changes, unless they are held: one request for all. */
+function* readTouched({ view, table, changed }: BuiltView, page: readonly RecordedEvent[]): Steps<void> {
+  const keys = [...new Set(page.flatMap(event => keyOf(view, event) ?? []))].filter(key => !changed.has(key))
+  const found = yield* together(keys.map(key => table.find(key)))
+  for (const [i, key] of keys.entries()) changed.set(key, found[i])
+}
+
+/** The key of an event's row. A view that fails at the event is found to when the event is folded. */
+function keyOf(view: View, event: RecordedEvent): string | undefined {
+  try {
+    return view.key(event)
+  } catch {
+    return undefined
+  }
 }
 
 function* foldIntoBuilt(built: BuiltView, page: readonly RecordedEvent[]): Steps<void> {
@@ -81,8 +99,7 @@ function* foldIntoBuilt(built: BuiltView, page: readonly RecordedEvent[]): Steps
       at = event.position
       const key = view.key(event)
       if (key === undefined) continue
-      const before = changed.has(key) ? changed.get(key) : yield* table.find(key)
-      changed.set(key, foldOne(view, key, before, event))
+      changed.set(key, foldOne(view, key, changed.get(key), event))
     }
   } catch (error) {
     // The file itself may be unreadable.

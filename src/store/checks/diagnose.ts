@@ -2,17 +2,19 @@ import { existsSync, statSync } from 'node:fs'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
 import { findLeftoverCopies, KeyringFile } from '../../vault/keyring-file.ts'
+import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { RememberedErasures } from '../../vault/stored-keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { keyringPath, markPath } from '../../vocabulary/names.ts'
+import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { checkWhole } from '../checkpoints/check-tail.ts'
 import { findMarkContradiction, findSignerFault, readMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
-import { Snapshot } from '../database/snapshot.ts'
-import { requiredPragmas } from '../database/sqlite.ts'
+import { keyringOf, type LogPlace, openReading } from '../database/log-place.ts'
+import { findOff } from '../database/postgres.ts'
+import type { MediumSize, Reading } from '../database/reading.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
@@ -32,12 +34,9 @@ export interface MonthVolume {
 }
 
 /** The diagnosis of a store. */
-export interface Diagnosis extends StoreFacts {
+export interface Diagnosis extends StoreFacts, Omit<MediumSize, 'heldBytes'> {
+  /** The path of the file, or the schema on the server. */
   readonly store: string
-  readonly fileBytes: number
-  readonly walBytes: number
-  /** Free space in the file, which is used before the file grows. */
-  readonly freeBytes: number
   readonly bytesPerEvent: number
   readonly since: Instant
   /** The last months up to the last event, newest first. */
@@ -45,7 +44,8 @@ export interface Diagnosis extends StoreFacts {
   readonly views: readonly ViewProgress[]
   readonly pending: readonly PendingCount[]
   readonly keys: KeysFound
-  readonly pragmas: Readonly<Record<string, unknown>>
+  /** Pragmas of a file, settings of a server. */
+  readonly settings: Readonly<Record<string, unknown>>
   readonly checked?: CheckFindings
   /** What is wrong, in words; empty when the store is sound. */
   readonly problems: readonly string[]
@@ -53,21 +53,19 @@ export interface Diagnosis extends StoreFacts {
 
 /** The keyring found. */
 export interface KeysFound {
+  /** Its path, or the name that its store has. */
   readonly path: string
   readonly isPresent: boolean
   readonly id?: string
   readonly epochs?: readonly number[]
-  /** Its mode in octal digits, such as `600`. */
+  /** The mode of its file in octal digits, such as `600`. */
   readonly mode?: string
 }
 
 /** What to diagnose, and how. */
-export interface DiagnoseOptions extends CheckOptions {
-  readonly store: string
+export interface DiagnoseOptions extends CheckOptions, LogPlace {
   readonly views: readonly View[]
   readonly entropy: Entropy
-  /** The keyring's path when it is not beside the store: that of a backup is kept apart. */
-  readonly keys?: string
   /** Who holds the root key of the log. Without it, a deep diagnosis of a log whose keyring lacks it is incomplete. */
   readonly rootKey?: Keys
   readonly isDeep?: boolean
@@ -84,40 +82,45 @@ const monthsMax = 12
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
-  // Read before the log: a later mark may be ahead of the snapshot.
+  // Read before the log: a later mark may be ahead of the reading.
   const mark = findMark(store)
-  using snapshot = await Snapshot.open(store)
+  await using reading = await openReading(options)
   // A cut-off last page may read as anything, so the quick checks would be misleading.
-  if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, snapshot)
-  const facts = snapshot.run(readFacts)
-  const found = await inspectKeys(snapshot, options.keys ?? keyringPath(store), facts, options.entropy)
+  if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, reading)
+  const facts = await reading.read(readFacts)
+  const found = await inspectKeys(reading, keyringOf(options, options.entropy), facts, options.entropy)
   const { keys } = found
-  const opened = found.isOurs ? await openIfPossible(keys.path, options) : { problems: [] }
-  const lost = describeLostErasures(snapshot.run(() => findLostErasures(untaggedHeaders, found.erased)))
+  const opened = found.isOurs ? await openIfPossible(options) : { problems: [] }
+  const lost = describeLostErasures(await reading.read(() => findLostErasures(untaggedHeaders, found.erased)))
   const keyring = isDeep ? opened.keyring : undefined
   const tags = keyring && new Tags(keyring)
-  const checked = isDeep ? await checkStore(snapshot, { ...options, tags }) : undefined
-  const views = snapshot.run(readViewProgress)
+  const checked = isDeep ? await checkStore(reading, { ...options, tags }) : undefined
+  const views = await reading.read(readViewProgress)
+  const settings = await reading.readSettings()
+  const schemaFaults = await reading.read(() => findSchemaFaults(reading.dialect))
   const problems = [
-    ...snapshot.run(findSchemaFaults).map(fault => `schema: the log cannot be opened: ${fault}: ${schemaAdvice}`),
-    ...(checked ? describeFaults(checked) : findQuickFaults(snapshot, views, options.views)),
+    ...schemaFaults.map(fault => `schema: the log cannot be opened: ${fault}: ${schemaAdvice}`),
+    ...(checked ? describeFaults(checked) : await findQuickFaults(reading, views, options.views)),
+    ...findOff(settings).map(name => `server: ${name} is off: a power cut would lose what was acknowledged`),
     ...found.problems,
     ...opened.problems,
-    ...(keyring ? checkWithKeys(snapshot, mark, keyring) : []),
-    ...describeMark(snapshot, mark),
+    ...(keyring ? await checkWithKeys(reading, mark, keyring) : []),
+    ...(await describeMark(reading, mark)),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
   ]
-  const size = readSize(snapshot, store, facts.position)
+  const { heldBytes, ...size } = await reading.readSize()
+  const bytesPerEvent = facts.position === 0 ? 0 : Math.round(heldBytes / facts.position)
   return {
     ...facts,
-    store,
+    store: reading.name,
     ...size,
-    since: snapshot.run(() => timeAt(untaggedHeaders, 1)),
-    months: snapshot.run(() => readMonths(facts, size.bytesPerEvent)),
+    bytesPerEvent,
+    since: await reading.read(() => timeAt(untaggedHeaders, 1)),
+    months: await reading.read(() => readMonths(facts, bytesPerEvent)),
     views,
-    pending: snapshot.run(countPending),
+    pending: await reading.read(countPending),
     keys,
-    pragmas: readPragmas(snapshot),
+    settings,
     ...(checked && { checked }),
     problems,
   }
@@ -125,12 +128,12 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
 
 /** Opens the keyring if it can be opened: without it, nothing says whether tags, index and owners' keys are genuine. */
 async function openIfPossible(
-  path: string,
-  { entropy, rootKey, isDeep = false, isOpening = false }: DiagnoseOptions,
+  options: DiagnoseOptions,
 ): Promise<{ readonly keyring?: Keyring; readonly problems: readonly string[] }> {
+  const { entropy, rootKey, isDeep = false, isOpening = false } = options
   if (!rootKey && !isDeep && !isOpening) return { problems: [] }
   try {
-    return { keyring: await openKeyring(new KeyringFile(path, entropy), entropy, rootKey), problems: [] }
+    return { keyring: await openKeyring(keyringOf(options, entropy), entropy, rootKey), problems: [] }
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
     const what = isDeep ? "tags, index and owners' keys are not checked: " : ''
@@ -145,8 +148,12 @@ function describeFaults({ faults }: CheckFindings): string[] {
   })
 }
 
-function findQuickFaults(snapshot: Snapshot, found: readonly ViewProgress[], views: readonly View[]): string[] {
-  const end = snapshot.run(findEndFault)
+async function findQuickFaults(
+  reading: Reading,
+  found: readonly ViewProgress[],
+  views: readonly View[],
+): Promise<string[]> {
+  const end = await reading.read(findEndFault)
   // A view of another version is rebuilt when the log is opened.
   const isOurs = (each: ViewProgress) => views.some(view => view.name === each.view && view.version === each.version)
   const stopped = found.filter(each => !each.isRunning && isOurs(each))
@@ -162,7 +169,9 @@ interface FoundMark {
   readonly fault?: string
 }
 
+/** By default a log on PostgreSQL has no mark. */
 function findMark(store: string): FoundMark {
+  if (isOnPostgres(store)) return {}
   try {
     return { text: readMark(markPath(store)) }
   } catch (error) {
@@ -172,44 +181,31 @@ function findMark(store: string): FoundMark {
 }
 
 /** Describes how a mark contradicts the log, if it does. */
-function describeMark(snapshot: Snapshot, { text, fault }: FoundMark): string[] {
+async function describeMark(reading: Reading, { text, fault }: FoundMark): Promise<string[]> {
   const found =
-    fault ?? (text === undefined ? undefined : snapshot.run(() => findMarkContradiction(untaggedHeaders, text)))
+    fault ?? (text === undefined ? undefined : await reading.read(() => findMarkContradiction(untaggedHeaders, text)))
   return found === undefined ? [] : [`mark: the log cannot be opened with it: ${found}`]
 }
 
 /** Checks what only the keyring shows: its keys, who signed the mark, and whether the end of the log is genuine. */
-function checkWithKeys(snapshot: Snapshot, { text: mark }: FoundMark, keyring: Keyring): string[] {
-  const unopened = snapshot.run(() => findUnopenedKeys(keyring)).map(fault => `keys: ${fault}`)
+async function checkWithKeys(reading: Reading, { text: mark }: FoundMark, keyring: Keyring): Promise<string[]> {
+  const unopened = await reading.read(() => findUnopenedKeys(keyring))
   const foreign = mark === undefined ? undefined : findSignerFault(keyring.signer, mark)
-  const tail = findTailFault(snapshot, keyring)
+  const tail = await findTailFault(reading, keyring)
   return [
-    ...unopened,
+    ...unopened.map(fault => `keys: ${fault}`),
     ...(foreign === undefined ? [] : [`mark: the log cannot be opened with it: ${foreign}`]),
     ...(tail === undefined ? [] : [`tags: the log cannot be opened: ${tail}`]),
   ]
 }
 
-function findTailFault(snapshot: Snapshot, keyring: Keyring): string | undefined {
+async function findTailFault(reading: Reading, keyring: Keyring): Promise<string | undefined> {
   try {
-    snapshot.run(() => checkWhole(new Tags(keyring), keyring.signer))
+    await reading.read(() => checkWhole(new Tags(keyring), keyring.signer))
     return undefined
   } catch (error) {
     if (error instanceof AverbaError && error.code === 'CORRUPT') return error.message
     throw error
-  }
-}
-
-function readSize(snapshot: Snapshot, store: string, events: number) {
-  const readPragma = (name: string) => Number(snapshot.pragmaValue(name))
-  const pageBytes = readPragma('page_size')
-  const freeBytes = readPragma('freelist_count') * pageBytes
-  const held = readPragma('page_count') * pageBytes - freeBytes
-  return {
-    fileBytes: statSync(store).size,
-    walBytes: existsSync(`${store}-wal`) ? statSync(`${store}-wal`).size : 0,
-    freeBytes,
-    bytesPerEvent: events === 0 ? 0 : Math.round(held / events),
   }
 }
 
@@ -230,36 +226,42 @@ function monthBefore(month: string): string {
   return number === 1 ? `${year - 1}-12` : `${year}-${String(number - 1).padStart(2, '0')}`
 }
 
-function readPragmas(snapshot: Snapshot): Record<string, unknown> {
-  const names = ['journal_mode', 'page_size', ...Object.keys(requiredPragmas)]
-  return Object.fromEntries(names.map(name => [name, snapshot.pragmaValue(name)]))
-}
-
 async function inspectKeys(
-  snapshot: Snapshot,
-  path: string,
+  reading: Reading,
+  place: KeyringStore,
   facts: StoreFacts,
   entropy: Entropy,
 ): Promise<{ keys: KeysFound; isOurs: boolean; erased: RememberedErasures; problems: string[] }> {
-  if (!existsSync(path)) {
-    const problem =
-      'keys: the keyring is missing, and the log cannot be opened without it. If it is kept elsewhere, name it with keys, or --keys on the command line'
-    return { keys: { path, isPresent: false }, isOurs: false, erased: {}, problems: [problem] }
+  const { name: path } = place
+  const file = place instanceof KeyringFile && existsSync(path) ? inspectKeyringFile(path) : { problems: [] }
+  const problems = [...file.problems]
+  const mode = file.mode === undefined ? {} : { mode: file.mode }
+  try {
+    if (!(await place.read())) {
+      problems.push(missingKeyring)
+      return { keys: { path, isPresent: false }, isOurs: false, erased: {}, problems }
+    }
+    const keyring = await inspectKeyring(place, entropy)
+    const { id, epochs, erased } = keyring
+    const short = await reading.read(() => findLengthFault(keyring))
+    const faults = [...findKeyFaults(facts, keyring), ...(short === undefined ? [] : [short])]
+    problems.push(...faults.map(fault => `keys: ${fault}`))
+    return { keys: { path, isPresent: true, id, epochs, ...mode }, isOurs: id === facts.keyring, erased, problems }
+  } catch (error) {
+    if (!(error instanceof AverbaError)) throw error
+    const keys = { path, isPresent: true, ...mode }
+    return { keys, isOurs: false, erased: {}, problems: [...problems, `keys: ${error.message}`] }
   }
+}
+
+const missingKeyring =
+  'keys: the keyring is missing, and the log cannot be opened without it. If it is kept elsewhere, name it with keyring, or --keys on the command line'
+
+/** Who may read the file of a keyring, and which copies of it were left. */
+function inspectKeyringFile(path: string): { mode?: string; problems: string[] } {
   const mode = (statSync(path).mode & 0o777).toString(8).padStart(3, '0')
   const problems = mode.endsWith('00') ? [] : [`keys: the keyring has mode ${mode} instead of 600`]
   for (const copy of findLeftoverCopies(path))
     problems.push(`keys: a process died and left "${copy}", a copy that opens data erased since: delete it`)
-  try {
-    const keyring = await inspectKeyring(new KeyringFile(path, entropy), entropy)
-    const { id, epochs, erased } = keyring
-    const short = snapshot.run(() => findLengthFault(keyring))
-    const faults = [...findKeyFaults(facts, keyring), ...(short === undefined ? [] : [short])]
-    problems.push(...faults.map(fault => `keys: ${fault}`))
-    return { keys: { path, isPresent: true, id, epochs, mode }, isOurs: id === facts.keyring, erased, problems }
-  } catch (error) {
-    if (!(error instanceof AverbaError)) throw error
-    const keys = { path, isPresent: true, mode }
-    return { keys, isOurs: false, erased: {}, problems: [...problems, `keys: ${error.message}`] }
-  }
+  return { mode, problems }
 }

@@ -1,18 +1,16 @@
-import { existsSync } from 'node:fs'
 import { Faults } from '../../proof/faults.ts'
 import { createVerifierKey, parseCheckpoint, parseVerifierKey, type VerifierKey } from '../../proof/note.ts'
 import { type Evidence, type Verdict, verifyLog } from '../../proof/verdict.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import { holdsRootKey, inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
-import { KeyringFile } from '../../vault/keyring-file.ts'
+import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { keyringPath, markPath } from '../../vocabulary/names.ts'
 import { readCheckpoints, readKeyLines } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
+import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
-import type { Snapshot } from '../database/snapshot.ts'
 import { readFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
 import { Tags } from '../log/tags.ts'
@@ -27,7 +25,9 @@ export interface VerifyStoreOptions extends CheckOptions {
   readonly keys?: readonly string[]
   /** Who holds the root key of the log. Without it, a keyring that lacks its root key is ignored. */
   readonly rootKey?: Keys
-  /** A signed checkpoint that was kept elsewhere, or the path of its file; `<store>.mark` when absent. */
+  /** The keyring of the log, unless keys are given. A missing one is no fault. */
+  readonly keyring?: KeyringStore
+  /** A signed checkpoint that was kept outside of the log, or the path of its file. */
   readonly mark?: string
   /** Whether the mark comes from elsewhere, and was not read from beside the store. */
   readonly isMarkGiven: boolean
@@ -35,17 +35,18 @@ export interface VerifyStoreOptions extends CheckOptions {
 }
 
 /** Verifies a store: everything that the verifier of a bundle checks, and that rows, tiles and views agree with it. */
-export async function verifyStore(snapshot: Snapshot, options: VerifyStoreOptions): Promise<Verdict> {
+export async function verifyStore(reading: Reading, options: VerifyStoreOptions): Promise<Verdict> {
   const faults = new Faults()
   // With given keys the log is verified as by a third party.
-  const keyring = options.keys ? undefined : await openKeyringBeside(snapshot, options, faults)
+  const keyring = options.keys ? undefined : await openOwnKeyring(reading, options, faults)
   const tags = keyring && new Tags(keyring)
-  const evidence = (await runCheck(faults, () => gatherEvidence(snapshot, options, keyring, faults))) ?? noEvidence
+  const evidence = (await runCheck(faults, () => gatherEvidence(reading, options, keyring, faults))) ?? noEvidence
   const verdict = await verifyLog(evidence, faults, async (verifier, { signed, held }) => {
-    for (const fault of snapshot.run(findSchemaFaults)) faults.add('schema', `the log cannot be opened: ${fault}`)
-    const { origin = '', root = '', ...checked } = await checkRows(snapshot, verifier, faults, { ...options, tags })
+    for (const fault of await reading.read(() => findSchemaFaults(reading.dialect)))
+      faults.add('schema', `the log cannot be opened: ${fault}`)
+    const { origin = '', root = '', ...checked } = await checkRows(reading, verifier, faults, { ...options, tags })
     await runCheck(faults, async () => {
-      const [head, ...others] = snapshot.run(readHead)
+      const [head, ...others] = await reading.read(readHead)
       if (!head || others.length > 0 || head.id !== 1 || head.schema < 1)
         faults.add('end', 'its head does not have exactly one row')
     })
@@ -65,14 +66,14 @@ const noEvidence: Evidence = {
 }
 
 async function gatherEvidence(
-  snapshot: Snapshot,
+  reading: Reading,
   options: VerifyStoreOptions,
   keyring: Keyring | undefined,
   faults: Faults,
 ): Promise<Evidence> {
   const { witnesses = [], mark, isMarkGiven } = options
-  const own = findVerifierKeys(snapshot, options, keyring, faults)
-  const stored = snapshot.run(readCheckpoints)
+  const own = await findVerifierKeys(reading, options, keyring, faults)
+  const stored = await reading.read(readCheckpoints)
   for (const [i, { number, size, note }] of stored.entries()) {
     if (number !== i + 1) faults.add('checkpoints', `checkpoint ${i + 1} is missing`)
     if (parseCheckpoint(note)?.size !== size) faults.add('checkpoints', `checkpoint ${number} differs from its row`)
@@ -81,35 +82,34 @@ async function gatherEvidence(
     ...{ ...noEvidence, ...own, witnesses: parseVerifierKeys(witnesses) },
     checkpoints: stored.map(({ note, anchor }) => ({ note, anchor: anchor ?? undefined })),
     isMarkGiven,
-    mark: mark?.includes('\n') ? mark : readMark(mark ?? markPath(snapshot.path)),
+    mark: mark === undefined || mark.includes('\n') ? mark : readMark(mark),
   }
 }
 
 /** The keys that must have signed the log. Keys read from the log itself prove only its consistency. */
-function findVerifierKeys(
-  snapshot: Snapshot,
+async function findVerifierKeys(
+  reading: Reading,
   options: VerifyStoreOptions,
   keyring: Keyring | undefined,
   faults: Faults,
-): { keys: VerifierKey[]; isKeyGiven: boolean } {
-  const own = snapshot.run(() => readKeyLines(untaggedHeaders))
+): Promise<{ keys: VerifierKey[]; isKeyGiven: boolean }> {
+  const own = await reading.read(() => readKeyLines(untaggedHeaders))
   if (options.keys) return { keys: parseVerifierKeys(options.keys), isKeyGiven: true }
   if (!keyring) return { keys: parseVerifierKeys(own.map(line => line.key)), isKeyGiven: false }
-  for (const fault of snapshot.run(() => findUnopenedKeys(keyring))) faults.add('keys', fault)
+  for (const fault of await reading.read(() => findUnopenedKeys(keyring))) faults.add('keys', fault)
   const keys = own.map(({ origin }) => createVerifierKey(origin, keyring.signer.publicKey))
   return { keys, isKeyGiven: true }
 }
 
-async function openKeyringBeside(
-  snapshot: Snapshot,
-  { entropy, rootKey }: VerifyStoreOptions,
+async function openOwnKeyring(
+  reading: Reading,
+  { entropy, rootKey, keyring: place }: VerifyStoreOptions,
   faults: Faults,
 ): Promise<Keyring | undefined> {
-  const path = keyringPath(snapshot.path)
-  if (!existsSync(path)) return undefined
-  const place = new KeyringFile(path, entropy)
+  if (!place) return undefined
   try {
-    const { keyring: id } = snapshot.run(readFacts)
+    if (!(await place.read())) return undefined
+    const { keyring: id } = await reading.read(readFacts)
     if ((await inspectKeyring(place, entropy)).id !== id) {
       // With its keys, every tag would look forged.
       faults.add('keys', 'the keyring beside it belongs to another log: put its own there, or give a verifier key')

@@ -1,7 +1,7 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
-import { columnTypes, type PostgresClient, type PostgresPool } from './postgres-pool.ts'
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {
@@ -34,6 +34,18 @@ export async function locatePostgres(address: string, given?: Pick<PostgresPool,
   return { pool, schema, closePool: () => pool.end() }
 }
 
+/**
+ * Checks a name that stands in statements as it is.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`
+ */
+export function checkSchemaName(schema: string): void {
+  if (schemaPattern.test(schema)) return
+  throw new AverbaError('MISCONFIGURED', 'Cannot open the log: the name of its schema is not allowed', {
+    hint: 'Use small letters, digits and _, and begin with a letter',
+  })
+}
+
 const schemaPattern = /^[a-z_][a-z0-9_]{0,62}$/
 const connectMaxMs = 10_000
 
@@ -53,41 +65,13 @@ export async function openPostgres(place: PostgresPlace): Promise<PostgresConnec
   return new PostgresConnection(pool, schema, closePool)
 }
 
-/** How far a log on PostgreSQL is, and which keyring it names. */
-export interface LogOnServer {
-  readonly position: number
-  readonly keyring: string
-}
-
-/** Looks at a log without opening it; `undefined` when the schema has none. Closes its own pool. */
-export async function inspectLog(place: PostgresPlace): Promise<LogOnServer | undefined> {
-  const { schema, closePool } = place
-  const found = await withClient(place, async client => {
-    await checkDurable(client)
-    const { rows } = await client.query({ text: `select to_regclass('${schema}.head')::text as head` })
-    if ((rows[0] as { head: string | null }).head === null) return undefined // The selected column.
-    await checkRight(client, schema)
-    const text = `select head.position, event.header from ${schema}.head join ${schema}.event on event.position = 1`
-    return (await client.query({ text, types: columnTypes })).rows[0]
-  })
-  await closePool()
-  if (!found) return undefined
-  const { position, header } = found as { position: number; header: string } // The same.
-  const { data }: { data?: { keyring?: unknown } } = JSON.parse(header)
-  return { position, keyring: String(data?.keyring) }
-}
-
 /** Works with one connection of a pool. A failure closes the pool. */
 async function withClient<T>(
   { pool, schema, closePool }: PostgresPlace,
   work: (client: PostgresClient) => Promise<T>,
 ): Promise<T> {
-  if (!schemaPattern.test(schema)) {
-    throw new AverbaError('MISCONFIGURED', 'Cannot open the log: the name of its schema is not allowed', {
-      hint: 'Use small letters, digits and _, and begin with a letter',
-    })
-  }
   try {
+    checkSchemaName(schema)
     const client = await pool.connect()
     try {
       return await work(client)
@@ -123,12 +107,18 @@ function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect'> & Partial<Postgres
   pool.on?.('error', () => undefined)
 }
 
+/** The settings without which a power cut loses what was acknowledged. */
+export const durableSettings = ['fsync', 'full_page_writes', 'synchronous_commit']
+
+/** Which of these are off. */
+export function findOff(settings: Readonly<Record<string, unknown>>): string[] {
+  return durableSettings.filter(name => settings[name] === 'off')
+}
+
 async function checkDurable(client: PostgresClient): Promise<void> {
-  const names = ['fsync', 'full_page_writes', 'synchronous_commit']
-  const text = `select ${names.map(name => `current_setting('${name}') as ${name}`).join(', ')}`
+  const text = `select ${durableSettings.map(name => `current_setting('${name}') as ${name}`).join(', ')}`
   const { rows } = await client.query({ text })
-  const settings = rows[0] as Record<string, string> // The selected columns.
-  const off = names.filter(name => settings[name] === 'off')
+  const off = findOff(rows[0] as Record<string, string>) // The selected columns.
   if (off.length === 0) return
   throw new AverbaError('STORE_UNSAFE', `Cannot use PostgreSQL: ${off.join(' and ')} is off`, {
     hint: 'A power cut would lose what was acknowledged. Turn it on for this server, database or role',

@@ -1,12 +1,13 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { BackupMetadata, Database } from 'better-sqlite3'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
 import { applicationId, readTablesVersion } from './migrations.ts'
+import type { MediumFault, MediumSize, Reading } from './reading.ts'
 import { tableNames } from './schema.ts'
-import { loadSqlite, requiredPragmas } from './sqlite.ts'
+import { isCutOff, loadSqlite, requiredPragmas } from './sqlite.ts'
 import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
 
 const openTimeoutMs = 2_000
@@ -14,21 +15,22 @@ const openTimeoutMs = 2_000
 const copyPages = 500
 
 /**
- * A read-only view of a store at one moment. Engines continue to write meanwhile, but their write-ahead log cannot
- * shrink until the snapshot is closed.
+ * A SQLite file at one moment. Engines continue to write meanwhile, but their write-ahead log cannot shrink until the
+ * snapshot is closed.
  *
  * The file is opened through SQLite only: closing any other descriptor of it would drop the locks that an engine in
  * this process holds.
  */
-export class Snapshot {
-  readonly path: string
-  readonly #displayName: string
+export class Snapshot implements Reading {
+  readonly dialect = 'sqlite'
+  readonly name: string
+  readonly #path: string
   readonly #database: Database
   readonly #runner: SqliteRunner
 
   private constructor(path: string, displayName: string, database: Database) {
-    this.path = path
-    this.#displayName = displayName
+    this.#path = path
+    this.name = displayName
     this.#database = database
     this.#runner = new SqliteRunner(database)
   }
@@ -67,7 +69,7 @@ export class Snapshot {
         for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
         const snapshot = new Snapshot(path, displayName, database)
         database.exec('begin')
-        snapshot.run(() => readTablesVersion(displayName))
+        snapshot.#run(() => readTablesVersion(displayName))
         return snapshot
       } catch (error) {
         database.close()
@@ -76,40 +78,66 @@ export class Snapshot {
     })
   }
 
-  /** Runs steps on the snapshot. They may create temporary tables only. */
-  run<T>(steps: () => Steps<T>): T {
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    return this.#run(steps)
+  }
+
+  #run<T>(steps: () => Steps<T>): T {
     try {
-      return wrapSqliteErrors(this.#displayName, () => this.#runner.run(steps()), this.#database)
+      return wrapSqliteErrors(this.name, () => this.#runner.run(steps()), this.#database)
     } catch (error) {
       throw this.#addFileName(error)
     }
   }
 
-  /** Like `run`, for what reads from a connection too. */
-  async read<T>(steps: () => Steps<T>): Promise<T> {
-    return this.run(steps)
-  }
-
   /** Adds the file name to an error about a damaged event, which lacks it. */
   #addFileName(error: unknown): unknown {
     if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') return error
-    const name = `"${this.#displayName}"`
+    const name = `"${this.name}"`
     if (error.message.includes(name)) return error
     const { hint, message } = error
     return new AverbaError('CORRUPT', `Cannot read ${name}: ${message}`, {
       cause: error,
-      path: this.#displayName,
+      path: this.name,
       ...(hint !== undefined && { hint }),
     })
   }
 
-  pragma(name: string): readonly Record<string, unknown>[] {
+  #pragma(name: string): readonly Record<string, unknown>[] {
     const read = () => this.#database.pragma(name) as Record<string, unknown>[] // Rows by column.
-    return wrapSqliteErrors(this.#displayName, read)
+    return wrapSqliteErrors(this.name, read)
   }
 
-  pragmaValue(name: string): unknown {
-    return Object.values(this.pragma(name)[0] ?? {})[0]
+  #pragmaValue(name: string): unknown {
+    return Object.values(this.#pragma(name)[0] ?? {})[0]
+  }
+
+  findCutOff(): string | undefined {
+    const pageBytes = Number(this.#pragmaValue('page_size'))
+    return isCutOff(this.#path, pageBytes) ? 'it ends within a page: it was cut off' : undefined
+  }
+
+  async findFaults(): Promise<readonly MediumFault[]> {
+    const found = this.#pragma('integrity_check(10)').map(row => String(row.integrity_check))
+    const damage = found.filter(each => each !== 'ok').map(fault => ({ check: 'file' as const, fault }))
+    const cutOff = this.findCutOff()
+    const references = this.#pragma('foreign_key_check').map(({ table, parent }) => {
+      return { check: 'references' as const, fault: `a row of "${table}" refers to a missing row of "${parent}"` }
+    })
+    return [...damage, ...(cutOff === undefined ? [] : [{ check: 'file' as const, fault: cutOff }]), ...references]
+  }
+
+  async readSize(): Promise<MediumSize> {
+    const wal = statSync(`${this.#path}-wal`, { throwIfNoEntry: false })
+    const bytesOf = (pages: string) => Number(this.#pragmaValue(pages)) * Number(this.#pragmaValue('page_size'))
+    const freeBytes = bytesOf('freelist_count')
+    const heldBytes = bytesOf('page_count') - freeBytes
+    return { fileBytes: statSync(this.#path).size, heldBytes, walBytes: wal?.size ?? 0, freeBytes }
+  }
+
+  async readSettings(): Promise<Record<string, unknown>> {
+    const names = ['journal_mode', 'page_size', ...Object.keys(requiredPragmas)]
+    return Object.fromEntries(names.map(name => [name, this.#pragmaValue(name)]))
   }
 
   /** Copies it page by page to an empty file. The copy has no write-ahead log. Errors use `displayName`. */
@@ -139,13 +167,13 @@ export class Snapshot {
     })
   }
 
-  close(): void {
+  async close(): Promise<void> {
     this.#runner.forget()
     this.#database.close()
   }
 
-  [Symbol.dispose](): void {
-    this.close()
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 }
 

@@ -34,17 +34,17 @@ export interface BackupOptions {
 export async function makeBackup(options: BackupOptions): Promise<BackupResult> {
   const { store, to, entropy, onProgress } = options
   const cannot = `Cannot back up "${store}"`
-  using source = await Snapshot.open(store)
+  await using source = await Snapshot.open(store)
   throwOnCutOff(cannot, source)
   return await writeNewFile(to, entropy, async temporary => {
     await source.copyTo(temporary, to, (done, pages) => onProgress?.('copy', done, pages))
-    using copy = await Snapshot.open(temporary, store)
+    await using copy = await Snapshot.open(temporary, store)
     const checked = await checkStore(copy, options)
     throwOnFaults(cannot, checked.faults)
-    const facts = copy.run(readFacts)
+    const facts = await copy.read(readFacts)
     if (facts.keyring === '') throw new AverbaError('NOT_OURS', `${cannot}: its log has no events`)
     const { parts } = checked
     const { size: bytes } = statSync(temporary)
-    return { ...facts, parts, file: to, bytes, pending: copy.run(countPending) }
+    return { ...facts, parts, file: to, bytes, pending: await copy.read(countPending) }
   })
 }

@@ -7,8 +7,9 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { asFileError, withFileErrors } from '../../vocabulary/file-errors.ts'
 import { readCheckpoints, readKeyLines, readOrigin } from '../checkpoints/checkpoints.ts'
 import { first, readPages, type Steps } from '../database/connection.ts'
+import { type LogPlace, openReading } from '../database/log-place.ts'
+import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
-import { Snapshot } from '../database/snapshot.ts'
 import { untaggedHeaders } from '../log/header.ts'
 import { isAfterPart, type PartPlace } from '../parts/parts.ts'
 import { exportReadme } from './export-readme.ts'
@@ -32,17 +33,17 @@ const signAttemptsMax = 10
  *
  * @throws {AverbaError} `STORE_BUSY` while parts keep being destroyed
  */
-export async function openSignedSnapshot(path: string, sign: () => Promise<unknown>): Promise<Snapshot> {
+export async function openSigned(place: LogPlace, sign: () => Promise<unknown>): Promise<Reading> {
   for (let signed = 0; signed < signAttemptsMax; signed++) {
     await sign()
-    const snapshot = await Snapshot.open(path)
+    const reading = await openReading(place)
     try {
-      if (!snapshot.run(readDestroyedSince)) return snapshot
+      if (!(await reading.read(readDestroyedSince))) return reading
     } catch (error) {
-      snapshot.close()
+      await reading.close()
       throw error
     }
-    snapshot.close()
+    await reading.close()
   }
   throw new AverbaError('STORE_BUSY', 'Cannot export: parts keep being destroyed', {
     hint: 'Export again when the running erasures or retention have ended',
@@ -56,7 +57,7 @@ export async function openSignedSnapshot(path: string, sign: () => Promise<unkno
  * file cannot be written
  */
 export async function exportLog(
-  snapshot: Snapshot,
+  reading: Reading,
   dir: string,
   onProgress: (done: number, end: number) => void = () => undefined,
 ): Promise<ExportResult> {
@@ -64,10 +65,10 @@ export async function exportLog(
     throw new AverbaError('INVALID_INPUT', `Cannot export to "${dir}": it is not an empty folder`, {
       hint: 'Choose a new or empty folder: nothing is overwritten',
     })
-  const checkpoints = snapshot.run(readCheckpoints)
+  const checkpoints = await reading.read(readCheckpoints)
   const newest = checkpoints.at(-1)
   if (!newest)
-    throw new AverbaError('INVALID_INPUT', `Cannot export "${snapshot.path}": it has no checkpoint`, {
+    throw new AverbaError('INVALID_INPUT', `Cannot export "${reading.name}": it has no checkpoint`, {
       hint: 'Close the log first: that signs a checkpoint',
     })
   withFileErrors('write', dir, () => mkdirSync(dir, { recursive: true, mode: 0o700 }))
@@ -83,12 +84,13 @@ export async function exportLog(
   const onParts = (count: number) => {
     parts += count
   }
-  const origin = snapshot.run(() => readOrigin(untaggedHeaders))
+  const origin = await reading.read(() => readOrigin(untaggedHeaders))
   try {
-    await write('key', new Set(snapshot.run(() => readKeyLines(untaggedHeaders)).map(({ key }) => `${key}\n`)))
+    const keys = await reading.read(() => readKeyLines(untaggedHeaders))
+    await write('key', new Set(keys.map(({ key }) => `${key}\n`)))
     await write('checkpoints.ndjson', checkpoints.map(checkpointLine))
-    await write('leaves.ndjson', leafPages(snapshot, size, onProgress))
-    await write('parts.ndjson', partPages(snapshot, size, onParts))
+    await write('leaves.ndjson', leafPages(reading, size, onProgress))
+    await write('parts.ndjson', partPages(reading, size, onParts))
     await write('README', [exportReadme({ origin, size })])
     // Written last: a folder without it is incomplete.
     await write('checkpoint', [newest.note])
@@ -135,17 +137,17 @@ function checkpointLine({ note, anchor }: { note: string; anchor: Uint8Array | n
   return `${JSON.stringify({ note, ...(anchor && { anchor: Buffer.from(anchor).toString('base64') }) })}\n`
 }
 
-async function* leafPages(snapshot: Snapshot, size: number, onProgress: (done: number, end: number) => void) {
+async function* leafPages(reading: Reading, size: number, onProgress: (done: number, end: number) => void) {
   const leaves = db.selectFrom('event').select(['position', 'header']).where('position', '<=', size)
   const ordered = leaves.orderBy('position').limit(exportPageRows)
   const leavesAfter = (last?: { position: number }) => ordered.where('position', '>', last?.position ?? 0)
-  for await (const page of readPages(snapshot, leavesAfter)) {
+  for await (const page of readPages(reading, leavesAfter)) {
     yield page.map(({ header }) => `${header}\n`).join('')
     onProgress(page.at(-1)?.position ?? 0, size)
   }
 }
 
-async function* partPages(snapshot: Snapshot, size: number, onParts: (count: number) => void) {
+async function* partPages(reading: Reading, size: number, onParts: (count: number) => void) {
   const partsAfter = (last: PartPlace = { position: 0, name: '' }) =>
     db
       .selectFrom('part')
@@ -156,7 +158,7 @@ async function* partPages(snapshot: Snapshot, size: number, onParts: (count: num
       .orderBy('part.position')
       .orderBy('part.name')
       .limit(exportPageRows)
-  for await (const page of readPages(snapshot, partsAfter)) {
+  for await (const page of readPages(reading, partsAfter)) {
     yield page
       .map(part => `${JSON.stringify({ ...part, sealed: Buffer.from(part.sealed).toString('base64') })}\n`)
       .join('')

@@ -66,9 +66,9 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   // SQLite would use the remaining files of a lost store.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
-  using source = await Snapshot.open(backup)
+  await using source = await Snapshot.open(backup)
   throwOnCutOff(cannot, source)
-  const facts = source.run(readFacts)
+  const facts = await source.read(readFacts)
   const { path, opens } = findKeyring(options)
   for (const each of opens) {
     const [keyFault] = findKeyFaults(facts, await identifyKeyring(each, options))
@@ -97,7 +97,7 @@ async function copyChecked(
   const { backup, store, accept, entropy, onProgress } = options
   const cannot = `Cannot restore "${backup}"`
   await source.copyTo(to, store, (done, pages) => onProgress?.('copy', done, pages))
-  using copy = await Snapshot.open(to, backup)
+  await using copy = await Snapshot.open(to, backup)
   const checked = await checkStore(copy, options)
   const differing = checked.faults.filter(fault => fault.check === 'views')
   throwOnFaults(
@@ -105,14 +105,14 @@ async function copyChecked(
     checked.faults.filter(fault => fault.check !== 'views'),
   )
   const { erased, size } = await inspectKeyring(new KeyringFile(keyring, entropy), entropy)
-  if (!accept) copy.run(() => refuseRollback(cannot, readMark(markPath(store)), size))
+  if (!accept) await copy.read(() => refuseRollback(cannot, readMark(markPath(store)), size))
   // The keyring first: a store without one cannot be opened.
   const keys = await placeKeyring(keyring, keyringPath(store), entropy)
   const { parts } = checked
-  const pending = copy.run(countPending)
-  const lostErasures = copy.run(() => findLostErasures(untaggedHeaders, erased))
+  const pending = await copy.read(countPending)
+  const lostErasures = await copy.read(() => findLostErasures(untaggedHeaders, erased))
   const found = { parts, pending, lostErasures, views: differing }
-  return { ...copy.run(readFacts), ...found, store, keys }
+  return { ...(await copy.read(readFacts)), ...found, store, keys }
 }
 
 /** Refuses a backup that is behind the mark of the former store, or its keyring. */

@@ -81,14 +81,19 @@ function keyColumn({ columns }: View): string {
 }
 
 /** The statement that creates a view's table. */
-export function createViewTable(view: View, name: string, dialect: Connection['dialect']): string {
+export function createViewTable(
+  view: View,
+  name: string,
+  dialect: Connection['dialect'],
+  kind: 'temp' | '' = '',
+): string {
   const types = { text: 'text', integer: dialect === 'sqlite' ? 'integer' : 'bigint' }
   // Keys are ordered by their bytes, as in SQLite.
   const key = dialect === 'sqlite' ? ' primary key' : ' collate "C" primary key'
   const columns = Object.entries(view.columns).map(([column, type], i) => {
     return `${column} ${types[type]}${i === 0 ? key : ''}`
   })
-  return `create table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
+  return `create ${kind} table ${name} (${columns.join(', ')}) ${dialect === 'sqlite' ? 'strict' : ''}`
 }
 
 /** The statements that create the indexes of a view's empty table. Index names contain the run, so no two clash. */

@@ -163,18 +163,14 @@ export const viewsEqualReplay: CreateCheck = (simulated, report) => ({
   async end() {
     const { views } = simulated.version
     await simulated.close()
-    const snapshot = await Snapshot.open(simulated.disk.path)
-    try {
-      const faults = new Faults()
-      await checkViews(snapshot, views, new HeaderReader({}), faults, async () => true)
-      for (const { examples } of faults.list()) for (const example of examples) report(example)
-      const progress = snapshot.run(readViewProgress)
-      for (const { name, version } of views) {
-        const found = progress.some(each => each.view === name && each.version === version && each.isRunning)
-        if (!found) report(`${name} of version ${version} is not up to date`)
-      }
-    } finally {
-      snapshot.close()
+    await using reading = await Snapshot.open(simulated.disk.path)
+    const faults = new Faults()
+    await checkViews(reading, views, new HeaderReader({}), faults, async () => true)
+    for (const { examples } of faults.list()) for (const example of examples) report(example)
+    const progress = await reading.read(readViewProgress)
+    for (const { name, version } of views) {
+      const found = progress.some(each => each.view === name && each.version === version && each.isRunning)
+      if (!found) report(`${name} of version ${version} is not up to date`)
     }
   },
 })

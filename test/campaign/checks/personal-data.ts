@@ -5,6 +5,8 @@ import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
 import { credentials } from '../../../src/simulation/services/create-simulators.ts'
 import { verifyStore } from '../../../src/store/checks/verify-store.ts'
 import { rows } from '../../../src/store/database/connection.ts'
+import { keyringOf } from '../../../src/store/database/log-place.ts'
+import type { Reading } from '../../../src/store/database/reading.ts'
 import { createPieceFinder } from '../../../src/store/database/search-file.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import type { PartMark } from '../../../src/vocabulary/message.ts'
@@ -45,26 +47,24 @@ export const erasedForGood: CreateCheck = (simulated, report) => {
       for (let person = 0; person < peopleCount; person++) {
         if (bytes.includes(personOf(person).cpf)) report(`the CPF of person ${person} is in the file`)
       }
-      const snapshot = await Snapshot.open(simulated.disk.path)
-      try {
-        const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
-        for (const place of remainingParts(snapshot, new Set(whole))) report(`${place}, who was erased, still exists`)
-        // Another check compares the views.
-        const { faults } = await verifyStore(snapshot, { views: [], isMarkGiven: false, entropy: simulated.entropy })
-        for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
-      } finally {
-        snapshot.close()
-      }
+      await using reading = await Snapshot.open(simulated.disk.path)
+      const whole = erased.filter(({ keeps }) => !keeps).map(({ subject }) => `subject-${subject}`)
+      for (const place of await remainingParts(reading, new Set(whole)))
+        report(`${place}, who was erased, still exists`)
+      // Another check compares the views.
+      const { entropy } = simulated
+      const keyring = keyringOf({ store: simulated.disk.path }, entropy)
+      const { faults } = await verifyStore(reading, { views: [], isMarkGiven: false, entropy, keyring })
+      for (const { check, examples } of faults) report(`the log does not verify: ${check}: ${examples[0]}`)
     },
   }
 }
 
 /** The parts in the file that belong to an owner according to the headers. */
-function remainingParts(snapshot: Snapshot, owners: ReadonlySet<string>): string[] {
-  const headers = snapshot.run(() => rows<{ header: string }>({ sql: 'select header from event', parameters: [] }))
-  const stored = snapshot.run(() =>
-    rows<{ place: string }>({ sql: "select position || '/' || name as place from part", parameters: [] }),
-  )
+async function remainingParts(reading: Reading, owners: ReadonlySet<string>): Promise<string[]> {
+  const select = <R>(sql: string) => reading.read(() => rows<R>({ sql, parameters: [] }))
+  const headers = await select<{ header: string }>('select header from event')
+  const stored = await select<{ place: string }>("select position || '/' || name as place from part")
   const places = new Set(stored.map(({ place }) => place))
   return headers.flatMap(({ header }) => {
     const { position, parts = [] } = JSON.parse(header) as { position: number; parts?: PartMark[] } // As the log has it.

@@ -7,13 +7,13 @@ import { Snapshot } from '../../../src/store/database/snapshot.ts'
 /** Checks the ledger of a log in a worker with little memory. */
 const snapshot = await Snapshot.open(workerData)
 const faults = new Faults()
-const ledger = new LedgerCheck(snapshot)
+const ledger = await LedgerCheck.begin(snapshot)
 const sql = 'select position, header from event where position > ? order by position limit 10'
 const events = readPages<{ position: number; header: string }>(snapshot, last => ({
   sql,
   parameters: [last?.position ?? 0],
 }))
-for await (const page of events) ledger.addHeaders(page.map(({ header }) => header))
+for await (const page of events) await ledger.addHeaders(page.map(({ header }) => header))
 await ledger.compare(faults)
-snapshot.close()
+await snapshot.close()
 parentPort?.postMessage(faults.list())

@@ -177,7 +177,7 @@ test('a long view is compared in pages that yield to the event loop', async () =
     database.exec(`update counted set n = 9 where stream in ('bench-7', 'bench-1900');
       delete from counted where stream = 'bench-3'; insert into counted values ('a', 1), ('z', 1)`),
   )
-  using snapshot = await Snapshot.open(path)
+  await using snapshot = await Snapshot.open(path)
   let pages = 0
   const onProgress = (what: string, position: number) => {
     if (what === 'views' && position === 2_501) pages += 1
@@ -306,7 +306,7 @@ test('diagnosis counts bytes, months and pending calls', async () => {
   expect(found.months.map(month => month.month)).toEqual(['2026-11'])
   expect(found.months[0]?.events).toBe(found.position)
   expect(found.pending).toMatchObject([{ type: 'validationService.validatePerson', state: 'unknown', count: 1 }])
-  expect(found.pragmas).toMatchObject({ journal_mode: 'wal', synchronous: 2, secure_delete: 1 })
+  expect(found.settings).toMatchObject({ journal_mode: 'wal', synchronous: 2, secure_delete: 1 })
   expect(found.views.every(view => view.isRunning)).toBe(true)
 })
 

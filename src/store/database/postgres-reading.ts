@@ -1,0 +1,111 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { first, type Steps } from './connection.ts'
+import { readTablesVersion } from './migrations.ts'
+import { checkSchemaName, durableSettings, type PostgresPlace } from './postgres.ts'
+import { toAverbaError, toSetupError } from './postgres-errors.ts'
+import { PostgresSession } from './postgres-session.ts'
+import type { MediumFault, MediumSize, Reading } from './reading.ts'
+
+/** How long a reader may stand still: the server keeps what others delete or change for as long. */
+const idleMaxMs = 300_000
+
+/** What others must know of a server before they trust its answers. */
+const settings = ['server_version', ...durableSettings, 'data_checksums']
+
+/**
+ * Opens a log in a schema of a PostgreSQL database to read it at one moment. It holds up no writer. Its temporary
+ * tables need the right to create them, which every user of a database has by default. Closes a pool of its own.
+ *
+ * @throws {AverbaError} `NOT_FOUND` when the schema has no log; `NOT_OURS`, `STORE_BUSY`, `MISCONFIGURED`
+ */
+export async function openPostgresReading(place: PostgresPlace): Promise<PostgresReading> {
+  const { pool, schema, closePool } = place
+  const name = nameOf(schema)
+  let session: PostgresSession | undefined
+  try {
+    checkSchemaName(schema)
+    session = new PostgresSession(await pool.connect())
+    await session.send({
+      text: `begin isolation level repeatable read; set local search_path to ${schema};
+        set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0`,
+    })
+    const found = await session.run(first<{ head: string | null }>({ sql: findHead, parameters: [] }))
+    if (!found?.head) {
+      throw new AverbaError('NOT_FOUND', `Cannot open ${name}: it has no log`, {
+        hint: 'Look at the address and its parameter schema',
+      })
+    }
+    await session.run(readTablesVersion(name))
+    return new PostgresReading(name, session, closePool)
+  } catch (cause) {
+    const error = toSetupError(name, session?.failure ?? cause)
+    session?.end(true)
+    await closePool()
+    throw error
+  }
+}
+
+const findHead = `select to_regclass('head')::text as head`
+
+function nameOf(schema: string): string {
+  return `the schema "${schema}" in PostgreSQL`
+}
+
+/** A log in a schema at one moment: one transaction, which is rolled back at the end. */
+class PostgresReading implements Reading {
+  readonly dialect = 'postgres'
+  readonly name: string
+  readonly #session: PostgresSession
+  readonly #closePool: () => Promise<void>
+
+  constructor(name: string, session: PostgresSession, closePool: () => Promise<void>) {
+    this.name = name
+    this.#session = session
+    this.#closePool = closePool
+  }
+
+  async read<T>(steps: () => Steps<T>): Promise<T> {
+    try {
+      return await this.#session.run(steps())
+    } catch (cause) {
+      const reason = this.#session.failure ?? cause
+      throw toAverbaError(this.name, reason) ?? reason
+    }
+  }
+
+  findCutOff(): undefined {
+    return undefined
+  }
+
+  /** The server checks its pages when it reads them, if it has checksums. */
+  async findFaults(): Promise<readonly MediumFault[]> {
+    return []
+  }
+
+  async readSize(): Promise<MediumSize> {
+    const found = await this.read(() => first<{ bytes: number }>({ sql: tableBytes, parameters: [] }))
+    const bytes = found?.bytes ?? 0
+    return { fileBytes: bytes, heldBytes: bytes, walBytes: 0, freeBytes: 0 }
+  }
+
+  async readSettings(): Promise<Record<string, unknown>> {
+    const sql = `select ${settings.map(each => `current_setting('${each}') as ${each}`).join(', ')}`
+    return { ...(await this.read(() => first<Record<string, unknown>>({ sql, parameters: [] }))) }
+  }
+
+  async close(): Promise<void> {
+    const isBroken = await this.#session.send({ text: 'rollback' }).then(
+      () => false,
+      () => true,
+    )
+    this.#session.end(isBroken)
+    await this.#closePool()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+}
+
+const tableBytes = `select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint as bytes from pg_class c
+  where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r'`
