@@ -3,7 +3,7 @@ import { monotonicClock } from '../runtime/clock.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Listeners, WakeSignal } from '../runtime/signals.ts'
 import { Vault } from '../vault/vault.ts'
-import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
+import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import { checkTail, checkWhole } from './checkpoints/check-tail.ts'
@@ -14,6 +14,8 @@ import { checkSchema } from './checks/check-schema.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
 import { type AttemptEnd, canEnd, type EffectMove } from './ledger/effect-row.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
+import { Leasing } from './ledger/lease.ts'
+import { LeaseKeeper } from './ledger/lease-keeper.ts'
 import {
   type ClaimCandidate,
   claimEffect,
@@ -33,7 +35,7 @@ import {
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
-import { type Lease, Secrets } from './ledger/secrets.ts'
+import { Secrets } from './ledger/secrets.ts'
 import { selectHeadMark } from './log/head.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
 import { lookUp, lookUpRows } from './log/keyed-index.ts'
@@ -75,8 +77,8 @@ export class Store<E extends EventMap = EventMap> {
   readonly owners: Owners
   readonly viewReader: ViewReader
   readonly headers: HeaderReader
-  /** How long a process may hold an effect or a follower without extending its lease. */
-  readonly leaseMs: number = 60_000
+  /** Extends the leases of what this process works on. */
+  readonly leaseKeeper: LeaseKeeper
   readonly #connection: Connection
   readonly #writer: Writer
   readonly #projector: Projector
@@ -84,7 +86,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly #stoppedViews: StoppedViews
   readonly #options: StoreOptions<E>
   readonly #tags: Tags
-  readonly #owner: string
+  readonly #leasing: Leasing
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #seenWrites: string | undefined
@@ -105,8 +107,10 @@ export class Store<E extends EventMap = EventMap> {
     const connection = timeTransactions(opened, monotonicClock(clock), onTransacted, onFailed)
     this.#connection = connection
     this.vault = vault
-    this.secrets = new Secrets(connection, vault, () => this.#lease())
-    this.followers = new FollowerTable(connection, () => this.#lease())
+    this.#leasing = new Leasing(options.createId(), clock, connection)
+    this.leaseKeeper = new LeaseKeeper(connection, clock, this.#leasing)
+    this.secrets = new Secrets(connection, vault, this.#leasing)
+    this.followers = new FollowerTable(connection, this.#leasing)
     this.#rebuildParts = { connection, headers, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
     this.#projector = new Projector(connection, views, this.#stoppedViews)
@@ -128,7 +132,6 @@ export class Store<E extends EventMap = EventMap> {
       }
       yield* checkTail(tags, signer, position, after)
     }
-    this.#owner = options.createId()
     this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkForeign })
     this.viewReader = new ViewReader({ connection, headers, views })
     this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
@@ -297,32 +300,33 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Lists the ids of the effects that are due, the oldest first. */
   dueEffects(now: number, filter: DueFilter = {}): Promise<string[]> {
-    return this.#connection.read(() => dueEffects(this.#lease(now), filter))
+    return this.#connection.read(() => dueEffects(this.#leasing.begin(now), filter))
   }
 
   /** Claims an effect for one attempt, without an event. It is durable before the request is sent. */
   claimEffect(id: string, now: number): Promise<LedgerClaim | undefined> {
-    return this.#connection.transact(() => claimEffect(this.headers, id, this.#lease(now)))
+    return this.#connection.transact(() => claimEffect(this.headers, id, this.#leasing.begin(now)))
   }
 
   addLease(move: EffectMove): EffectMove {
-    return { ...move, lease: this.#lease() }
+    return { ...move, lease: this.#leasing.begin() }
   }
 
   /** Finds an effect that can be claimed, with the move that claims it in the transaction of an event. */
   findClaimable(id: string, now: number): Promise<ClaimCandidate | undefined> {
-    return this.#connection.read(() => findClaimable(this.headers, id, this.#lease(now)))
+    return this.#connection.read(() => findClaimable(this.headers, id, this.#leasing.begin(now)))
   }
 
   /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
-    const until = await this.#connection.read(() => heldUntil(attempt, this.#owner))
+    const { owner, ms } = this.#leasing
+    const until = await this.#connection.read(() => heldUntil(attempt, owner))
     if (until === undefined) return undefined
-    const leftMs = fromInstant(until) - this.#options.clock.now()
+    const leftMs = fromInstant(until) - fromInstant(this.#leasing.begin().now)
     // A lease that a clock ahead of time set counts as over for other processes.
-    if (leftMs >= this.leaseMs * 0.75 && leftMs <= this.leaseMs) return leftMs
-    const isExtended = await this.#connection.transact(() => extendEffect(attempt, this.#lease()))
-    return isExtended ? this.leaseMs : undefined
+    if (leftMs >= ms * 0.75 && leftMs <= ms) return leftMs
+    const isExtended = await this.#connection.transact(() => extendEffect(attempt, this.#leasing.begin()))
+    return isExtended ? ms : undefined
   }
 
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */
@@ -354,8 +358,7 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Finds when the next effect of these types becomes due, or free of its lease, up to an instant. */
   nextDueAt(types: readonly string[], until: number): Promise<number> {
-    const now = toInstant(this.#options.clock.now())
-    return this.#connection.read(() => nextDueAt(types, now, toInstant(until)))
+    return this.#connection.read(() => nextDueAt(types, this.#leasing.begin(), toInstant(until)))
   }
 
   /** Retries the stopped views that are due, until the signal. Returns when the next one is due. */
@@ -380,10 +383,9 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => readViewProgressOf(this.#options.views))
   }
 
-  /** A lease of this process. One that ends after `latest` was set by a clock that is ahead, and counts as over. */
-  #lease(now = this.#options.clock.now()): Lease {
-    const [until, latest] = [now + this.leaseMs, now + this.leaseMs + clocksDifferMaxMs]
-    return { owner: this.#owner, now: toInstant(now), until: toInstant(until), latest: toInstant(latest) }
+  /** How far the clock of this host is from that of the server, in words, if by more than some milliseconds. */
+  clockFault(allowedMs: number): string | undefined {
+    return this.#leasing.clockFault(allowedMs)
   }
 
   get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
@@ -392,6 +394,7 @@ export class Store<E extends EventMap = EventMap> {
 
   async close(): Promise<void> {
     this.#closing.abort()
+    this.leaseKeeper.close()
     await this.#sweeping
     await this.#checkpointer.close()
     this.vault.forget()

@@ -21,6 +21,9 @@ export function backoffMs(failures: number, baseMs: number, maxMs: number): numb
 /** How far the clocks of processes that share a store may differ. */
 export const clocksDifferMaxMs = 10 * 60_000
 
+/** From so much difference to the server of its log on, a process takes no new work: its times would be wrong. */
+export const wrongClockMs = 30_000
+
 /**
  * Checks that a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a clock that ran ahead and
  * has been corrected since computed it.

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CompiledQuery } from 'kysely'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import {
   type AverbaOptions,
   backupStore,
@@ -240,6 +240,58 @@ test('what somebody changes on the server is found, and a trigger too', async ()
   expect(faults.map(each => each.split(':')[0]).sort()).toEqual(['effects', 'index', 'views'])
   await change(`update event set header = replace(header, 'subject.enrolled', 'subject.enrolled ') where position = 2`)
   expect(await faultsOf()).toContainEqual(expect.stringContaining('leaves: the leaf at 2'))
+})
+
+/** Sets the clock of this machine ahead while something is done. */
+async function aheadBy<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  const now = Date.now.bind(Date)
+  const ahead = vi.spyOn(Date, 'now').mockImplementation(() => now() + ms)
+  return work().finally(() => ahead.mockRestore())
+}
+
+test('leases follow the time of the server: a machine whose clock is minutes ahead takes nothing over', async () => {
+  const place = new Place(postgres.newSchema())
+  const [one, other] = [await place.open(), await place.open()]
+  const now = Date.now()
+  const effects = [{ type: 'tokenService.requestToken', data: {} }]
+  await one.append(appendOf('token-a', 'none', [{ effects }], { at: new Date(now).toISOString() }))
+  const id = 'token-a/1/0'
+  const takeAll = async (store: typeof one) => [
+    await store.claimEffect(id, Date.now()),
+    await store.followers.take('mail'),
+    (await store.secrets.leases.take('login')) || undefined,
+  ]
+  expect(await takeAll(one)).not.toContain(undefined)
+  await aheadBy(300_000, async () => {
+    expect(await other.dueEffects(Date.now())).toEqual([])
+    expect(await takeAll(other)).toEqual([undefined, undefined, undefined])
+    // When it becomes free, by the clock that waits for it.
+    const free = (await other.nextDueAt(['tokenService.requestToken'], Date.now() + 60_000)) - Date.now()
+    expect(free).toBeGreaterThan(5_000)
+    expect(free).toBeLessThanOrEqual(10_000)
+    expect(await one.extendLease({ id, attempts: 1 })).toBeGreaterThan(5_000)
+  })
+  await Promise.all([one.close(), other.close()])
+})
+
+test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {
+  const { averba } = await openWorld(systemClock)
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const problems = async () => (await averba.health()).checks.filter(({ ok }) => !ok).map(({ name }) => name)
+  expect(await problems()).toEqual([])
+  await aheadBy(5_000, async () => {
+    expect(await problems()).toEqual(['times'])
+    await averba.consents.enrol({ cpf: '25774435016' })
+  })
+  await aheadBy(300_000, async () => {
+    expect(await averba.health()).toMatchObject({
+      ready: false,
+      reasons: [expect.stringContaining('the clock of this machine is 300 s ahead of')],
+    })
+    await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  })
+  expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
+  await averba.close()
 })
 
 test('doctor reaches the server, and what needs a file says so without the address', async () => {

@@ -4,7 +4,7 @@ import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
-import { clockSkewMaxMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { clockSkewMaxMs, fromInstant, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import { serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
@@ -34,10 +34,15 @@ export function createLogModule(
   }
 }
 
+/** How far the clock of a host and that of the server may differ. */
+const clockFaultMs = 2_000
+
 function logChecks({ store, followers, clock, engine }: ApiContext): HealthChecks {
   return {
     async store() {
       const last = await store.readLast()
+      const fault = store.clockFault(wrongClockMs)
+      if (fault !== undefined) return { ok: false, detail: `it takes no new work: ${fault}: set both by NTP` }
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {
@@ -53,6 +58,8 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       }
     },
     async times() {
+      const fault = store.clockFault(clockFaultMs)
+      if (fault !== undefined) return { ok: false, detail: `${fault}: set both by NTP` }
       const at = (await store.readLast())?.at ?? toInstant(clock.now())
       if (fromInstant(at) - clock.now() <= clockSkewMaxMs) return { ok: true, detail: 'no event is ahead of the clock' }
       const consequence = 'events recorded until then get that time, and retention counts its days from it'

@@ -102,7 +102,8 @@ export class HandlerWorker {
     await this.#context.store.followers.keepTypes(follower, followedTypes)
     this.#state ??= { follower, cursor: follower.position, pending: new Map() }
     const state = this.#state
-    return followers.keepLease(this.#name, () => this.#processPages(state, closing))
+    const { leaseKeeper } = this.#context.store
+    return leaseKeeper.keep({ follower: this.#name }, () => this.#processPages(state, closing))
   }
 
   /** Until when there is nothing to do. Does not take the follower, so that an idle process writes nothing. */

@@ -1,4 +1,4 @@
-import { type Clock, cancelReason } from '../../runtime/clock.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { WorkInProgress } from '../../runtime/work-in-progress.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
@@ -237,7 +237,7 @@ export class Followers<E extends EventMap = EventMap> {
       if (page instanceof AverbaError) return this.failAtNext(follower, types, page)
       const { events, end } = page
       for (const event of events) {
-        const failure = await this.keepLease(name, () => call(event))
+        const failure = await this.#store.leaseKeeper.keep({ follower: name }, () => call(event))
         if (failure !== undefined) return this.#fail(follower, event.position, failure)
         if (!(await this.#store.followers.move(follower, event.position))) return this.lookAgain()
         follower = { ...follower, position: event.position, attempts: 0 }
@@ -289,26 +289,6 @@ export class Followers<E extends EventMap = EventMap> {
 
   isDue({ isParked, dueAt }: Follower): boolean {
     return !isParked && (dueAt === null || isWaitOver(fromInstant(dueAt), this.#clock.now(), backoffMaxMs))
-  }
-
-  async keepLease<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const done = new AbortController()
-    const keeping = this.#renew(name, done.signal)
-    try {
-      return await work()
-    } finally {
-      done.abort(cancelReason)
-      await keeping
-    }
-  }
-
-  async #renew(name: string, done: AbortSignal): Promise<void> {
-    for (;;) {
-      await this.#clock.sleep(this.#store.leaseMs / 3, done, 'the renewal of a lease')
-      if (done.aborted) return
-      // If the lease is lost, moving the follower fails.
-      await this.#store.followers.keep(name).catch(() => undefined)
-    }
   }
 
   async #fail(follower: Follower, at: number, reason: string): Promise<WorkDone> {

@@ -1,6 +1,7 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import type { ClaimCandidate, LedgerClaim } from '../../store/ledger/ledger.ts'
 import type { Store } from '../../store/store.ts'
+import { wrongClockMs } from '../../vocabulary/instant.ts'
 import type { PendingEffect } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { Performer, Performers } from '../../vocabulary/performer.ts'
@@ -86,6 +87,8 @@ export class EffectClaimer {
 
   async #findClaimable(id: string): Promise<ClaimableEffect | undefined> {
     const { store, clock, performers } = this.#parts
+    // By a wrong clock, calls are due that are not.
+    if (store.clockFault(wrongClockMs) !== undefined) return undefined
     const found = await store.findClaimable(id, clock.now())
     const performer = found && performers[found.pending.type]
     return performer && { ...found, performer }

@@ -110,7 +110,9 @@ export class EffectRunner {
     }
     if (isFromBeforeRestore(this.#parts.store, claimed))
       return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
-    const outcome = await this.#perform(pending, performer)
+    const outcome = await this.#parts.store.leaseKeeper.keep({ effect: pending }, () =>
+      this.#perform(pending, performer),
+    )
     if (outcome.status === 'deferred') return this.#postpone(claimed, outcome)
     try {
       return await settle(outcome.fact, outcome.status, outcome.reason ?? '', outcome.unread)

@@ -5,7 +5,7 @@ import type { Store } from '../../store/store.ts'
 import type { Append, Appended, NewReceipt } from '../../store/writing/append.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
+import { toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import type { Actor, Basis, RecordedEvent } from '../../vocabulary/message.ts'
 import type { DecisionRequest, Decisions } from './decisions.ts'
 
@@ -61,10 +61,13 @@ export class Recorder {
    * Beyond the limit, commands are refused, and so are facts that their sender keeps; other facts wait. The result of a
    * call also waits while the disk is full or failing, until the log is closing.
    *
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only, and `STORE_BUSY` when too many are in progress
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, for commands only; `STORE_BUSY` when too many are in progress, and
+   * `STORE_UNSAFE` while the clock is wrong
    */
   async record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {
     const kind = options.isCommand ? 'commands' : 'facts'
+    // What we alone know is recorded all the same.
+    if (options.isCommand || options.isKeptElsewhere) this.#checkClock()
     const places = this.#semaphores[kind]
     const record = () => this.#record(createRequest, options)
     const work = options.isAnswer ? () => this.#writeRetry.retryUntilWritable(record) : record
@@ -73,6 +76,13 @@ export class Recorder {
     if (recording) return recording
     const hint = `Wait for earlier ${kind} before sending more`
     throw new AverbaError('STORE_BUSY', `Cannot record: ${inFlightMax} ${kind} are waiting already`, { hint })
+  }
+
+  /** The times of the log never go back: those of a clock far ahead would stay. */
+  #checkClock(): void {
+    const fault = this.#store.clockFault(wrongClockMs)
+    if (fault === undefined) return
+    throw new AverbaError('STORE_UNSAFE', `Cannot record: ${fault}`, { hint: 'Set the clocks of both by NTP' })
   }
 
   async #record(createRequest: () => Promise<DecisionRequest>, options: RecordOptions): Promise<RecordedOrReceipt> {

@@ -51,6 +51,8 @@ export interface Connection {
    * head of the log can tell.
    */
   readonly foreignWrites?: Statement
+  /** The time of the server, in milliseconds since 1970, never ahead of it. Absent where a file is on one machine. */
+  readonly serverTime?: () => number
   /** Whether other processes may write to the database. */
   readonly isShared: boolean
   /**
@@ -187,6 +189,7 @@ export function withChanges(connection: Connection, changes: Partial<Connection>
     dialect: connection.dialect,
     listTables: connection.listTables,
     ...(connection.foreignWrites && { foreignWrites: connection.foreignWrites }),
+    ...(connection.serverTime && { serverTime: connection.serverTime }),
     isShared: connection.isShared,
     transact: steps => connection.transact(steps),
     read: steps => connection.read(steps),

@@ -7,6 +7,7 @@ import { type CheckTables, type Connection, first, type SearchProgress, type Ste
 import { toAverbaError } from './postgres-errors.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
+import { ServerTime } from './server-time.ts'
 
 /** How long a process that stands still may hold the lock of the log. */
 const idleMaxMs = 1_000
@@ -36,6 +37,7 @@ export class PostgresConnection implements Connection {
   /** Names this process in its marks. Not of the host's entropy: two processes with one seed must not share them. */
   readonly #writer = randomUUID()
   readonly #writing = new KeyedLock()
+  readonly #time = new ServerTime()
   #marks = 0
   #isClosed = false
 
@@ -46,6 +48,8 @@ export class PostgresConnection implements Connection {
     this.#schema = schema
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
+
+  readonly serverTime = () => this.#time.now()
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
   transact<T>(steps: () => Steps<T>): Promise<T> {
@@ -59,6 +63,7 @@ export class PostgresConnection implements Connection {
     try {
       const begun = [
         session.send({ text: this.#begin('read committed read write') }),
+        this.#time.read(session),
         session.send({ text: mark === undefined ? lockSchema : lockHead }),
         ...(mark === undefined ? [] : [session.send({ text: writeMark, values: [this.#writer, mark] })]),
       ]
@@ -75,9 +80,9 @@ export class PostgresConnection implements Connection {
   async read<T>(steps: () => Steps<T>): Promise<T> {
     const session = await this.#open()
     try {
-      const begun = session.send({ text: this.#begin('repeatable read read only') })
+      const begun = [session.send({ text: this.#begin('repeatable read read only') }), this.#time.read(session)]
       const result = await session.run(steps())
-      await begun
+      await Promise.all(begun)
       // The reader need not wait for its end.
       session.send({ text: 'commit' }).then(
         () => session.end(false),

@@ -2,7 +2,7 @@ import { clocksDifferMaxMs, fromInstant, toInstant } from '../../vocabulary/inst
 import type { EffectState, Instant, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
 import { each, type Steps } from '../database/connection.ts'
 import type { Schema } from '../database/schema.ts'
-import { isLeaseOver, type Lease } from './secrets.ts'
+import { isLeaseOver, type Lease } from './lease.ts'
 
 /** A pending call, as the ledger has it. The functions below say how it may change, and make the changed row. */
 export type EffectRow = Readonly<Schema['effect']>
@@ -73,13 +73,13 @@ export function canMove(row: EffectRow | undefined, { from, attempts, lease }: E
  * clock that was ahead and has been corrected since does not count: it would last as long as that clock was ahead.
  */
 export function isClaimable({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
-  const isDue = state === 'started' || due_at <= lease.now || (given_at ?? '') > latestPlausible(lease)
+  const isDue = state === 'started' || due_at <= lease.at || (given_at ?? '') > latestPlausible(lease)
   return isDue && isLeaseOver(lease_until, lease)
 }
 
 /** A `given_at` later than this was written by a clock that was ahead. */
-export function latestPlausible({ now }: Pick<Lease, 'now'>): Instant {
-  return toInstant(fromInstant(now) + clocksDifferMaxMs)
+export function latestPlausible({ at }: Pick<Lease, 'at'>): Instant {
+  return toInstant(fromInstant(at) + clocksDifferMaxMs)
 }
 
 /** Writes rows, new or changed. */

@@ -1,10 +1,11 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { followerName } from '../../vocabulary/names.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { type PositionWindow, searchLog } from '../log/read.ts'
-import { isLeaseOver, type Lease } from './secrets.ts'
+import { hostTimeOf, isLeaseOver, type Lease, type Leasing } from './lease.ts'
 
 /** How far a follower of the log has come, and how its last attempts went. */
 export interface Follower {
@@ -18,7 +19,7 @@ export interface Follower {
   /** How often the next event was tried. `dueAt` is the time of the next attempt. */
   readonly attempts: number
   readonly dueAt: Instant | null
-  /** Until when another process has it. */
+  /** Until when another process has it, by the clock of this host. */
   readonly takenUntil: Instant | null
   /** Why the last attempt failed: the name of the error, never its message. */
   readonly reason: string
@@ -29,28 +30,21 @@ type FollowerRow = Schema['follower']
 /** The table of followers: how far each has come, and which process runs it. */
 export class FollowerTable {
   readonly #connection: Connection
-  readonly #lease: () => Lease
+  readonly #leasing: Leasing
 
-  /** `lease` makes a lease of this process that begins now. */
-  constructor(connection: Connection, lease: () => Lease) {
+  constructor(connection: Connection, leasing: Leasing) {
     this.#connection = connection
-    this.#lease = lease
+    this.#leasing = leasing
   }
 
   /** Takes the lease of a follower, or extends it; `undefined` while another process holds it. */
   take(name: string): Promise<Follower | undefined> {
-    return this.#connection.transact(() => takeFollower(name, this.#lease()))
-  }
-
-  /** Extends the lease of a follower. False when another process has taken it, and may have moved it. */
-  keep(name: string): Promise<boolean> {
-    const { owner, until } = this.#lease()
-    return this.#change(updateHeld(name, owner).set({ lease_until: until }))
+    return this.#connection.transact(() => takeFollower(name, this.#leasing.begin()))
   }
 
   /** Reports whether this process still holds a follower at its position. Takes the lease again if it is free. */
   async holds({ name, position }: Follower): Promise<boolean> {
-    const lease = this.#lease()
+    const lease = this.#leasing.begin()
     const row = await this.#connection.read(() => readRow(name))
     const isOurs = row?.lease_owner === lease.owner && !isLeaseOver(row.lease_until, lease)
     const found = isOurs ? toFollower(row, lease) : await this.take(name)
@@ -59,7 +53,7 @@ export class FollowerTable {
 
   /** Moves a follower forward and extends its lease. False when the lease was lost or the follower was moved. */
   move({ name, position }: Follower, to: number): Promise<boolean> {
-    const { owner, until } = this.#lease()
+    const { owner, until } = this.#leasing.begin()
     const moved = { position: to, lease_until: until, attempts: 0, due_at: null, reason: '' }
     const update = updateHeld(name, owner).where('position', '=', position).where('is_parked', '=', 0)
     return this.#change(update.set(moved))
@@ -82,7 +76,7 @@ export class FollowerTable {
         hint: 'Follow these types under a new name, which starts at the beginning of the log',
       })
     }
-    const update = updateHeld(name, this.#lease().owner).where('position', '=', position)
+    const update = updateHeld(name, this.#leasing.owner).where('position', '=', position)
     await this.#change(update.set({ types: JSON.stringify(types) }))
   }
 
@@ -90,12 +84,12 @@ export class FollowerTable {
   fail(follower: Follower, at: number, dueAt: Instant | null, reason: string): Promise<boolean> {
     const { name, position, attempts } = follower
     const is_parked = dueAt === null ? 1 : 0
-    const update = updateHeld(name, this.#lease().owner).where('position', '=', position)
+    const update = updateHeld(name, this.#leasing.owner).where('position', '=', position)
     return this.#change(update.set({ position: at - 1, attempts: attempts + 1, due_at: dueAt, reason, is_parked }))
   }
 
   async release(name: string): Promise<void> {
-    await this.#change(updateHeld(name, this.#lease().owner).set({ lease_owner: null, lease_until: null }))
+    await this.#change(updateHeld(name, this.#leasing.owner).set({ lease_owner: null, lease_until: null }))
   }
 
   /** Finds the position of the next event, of any type or of some, without reading the event: it may be damaged. */
@@ -109,7 +103,7 @@ export class FollowerTable {
   }
 
   list(): Promise<Follower[]> {
-    const lease = this.#lease()
+    const lease = this.#leasing.begin()
     return this.#connection.read(function* (): Steps<Follower[]> {
       const all = yield* rows(db.selectFrom('follower').selectAll().orderBy('name'))
       return all.map(row => toFollower(row, lease))
@@ -118,7 +112,7 @@ export class FollowerTable {
 
   /** Finds a follower; `undefined` when the name was never used. */
   find(name: string): Promise<Follower | undefined> {
-    const lease = this.#lease()
+    const lease = this.#leasing.begin()
     return this.#connection.read(function* (): Steps<Follower | undefined> {
       const row = yield* readRow(name)
       return row && toFollower(row, lease)
@@ -165,7 +159,7 @@ function toFollower(row: FollowerRow, lease: Lease): Follower {
   const { name, position, attempts, reason } = row
   const types: string[] | null = row.types === null ? null : JSON.parse(row.types) // As `keepTypes` wrote it.
   const isTaken = row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease)
-  const takenUntil = isTaken ? row.lease_until : null
+  const takenUntil = isTaken && row.lease_until !== null ? toInstant(hostTimeOf(row.lease_until, lease)) : null
   return { name, types, position, isParked: row.is_parked === 1, attempts, dueAt: row.due_at, takenUntil, reason }
 }
 

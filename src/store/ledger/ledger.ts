@@ -4,7 +4,7 @@ import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
-import { first, oneOf, rows, type Steps } from '../database/connection.ts'
+import { each, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { endOfLog, readPage } from '../log/read.ts'
@@ -19,7 +19,7 @@ import {
   movedRow,
   writeEffects,
 } from './effect-row.ts'
-import type { Lease } from './secrets.ts'
+import { hostTimeOf, type Lease } from './lease.ts'
 
 // The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
 // and attempts run it.
@@ -31,7 +31,7 @@ const selectEffect = `select effect.*, event.version, event.header, event.tag, s
 const selectLease = `select lease_until as until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const extendOne = `update effect set given_at = ?, lease_until = ?
-  where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ? returning n`
+  where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const newestUnknown = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
   where effect.stream = (select key from stream where name = ?) and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
@@ -58,10 +58,7 @@ export interface DueFilter {
  * Lists the ids of due effects without a running lease, the oldest first, by the condition of `isClaimable`. The few
  * effects whose time or lease was set by a clock that was ahead come last. They have their own index.
  */
-export function* dueEffects(
-  { now, latest }: Pick<Lease, 'now' | 'latest'>,
-  { types, limit }: DueFilter = {},
-): Steps<string[]> {
+export function* dueEffects({ at, now, latest }: Lease, { types, limit }: DueFilter = {}): Steps<string[]> {
   const ofTypes = types ? `and ${oneOf('effect.type', types)}` : ''
   const upTo = limit === undefined ? '' : 'limit ?'
   const find = (condition: string, ...times: Instant[]) =>
@@ -69,8 +66,8 @@ export function* dueEffects(
       sql: `${selectOpenIds} ${ofTypes} and ${condition}, effect.position, effect.n ${upTo}`,
       parameters: [...(types ?? []), ...times, ...(limit === undefined ? [] : [limit])],
     })
-  const due = yield* find(isDueNow, now, now)
-  const ahead = yield* find(isSetAhead, latestPlausible({ now }), now, latest)
+  const due = yield* find(isDueNow, at, now)
+  const ahead = yield* find(isSetAhead, latestPlausible({ at }), at, latest)
   return [...due, ...ahead].slice(0, limit).map(effectIdOf)
 }
 
@@ -84,18 +81,24 @@ const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and eff
 
 const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
 
-/** Finds when the next effect of these types becomes due or free of its lease, in ms: infinity if not until then. */
-export function* nextDueAt(types: readonly string[], now: Instant, until: Instant): Steps<number> {
+/**
+ * Finds when the next effect of these types becomes due or free of its lease, by the clock of the host, in ms: infinity
+ * if not until then.
+ */
+export function* nextDueAt(types: readonly string[], lease: Lease, until: Instant): Steps<number> {
   const ofTypes = oneOf('type', types)
   const due = yield* first<{ at: Instant | null }>({
     sql: `select min(due_at) as at ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
-    parameters: [now, until, ...types],
+    parameters: [lease.at, until, ...types],
   })
   const free = yield* first<{ at: Instant | null }>({
     sql: `select min(lease_until) as at ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
-    parameters: [now, now, ...types],
+    parameters: [lease.at, lease.now, ...types],
   })
-  return Math.min(...[due, free].map(found => (found?.at ? fromInstant(found.at) : Number.POSITIVE_INFINITY)))
+  return Math.min(
+    due?.at ? fromInstant(due.at) : Number.POSITIVE_INFINITY,
+    free?.at ? hostTimeOf(free.at, lease) : Number.POSITIVE_INFINITY,
+  )
 }
 
 /** An effect that can be claimed. */
@@ -133,7 +136,7 @@ export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): S
   const row = yield* findEffect(id)
   const found = row && toCandidate(headers, row, lease)
   if (!found) return undefined
-  yield* writeEffects([movedRow(row, found.move, lease.now)])
+  yield* writeEffects([movedRow(row, found.move, lease.at)])
   return { ...found, since: yield* endOfLog() }
 }
 
@@ -188,9 +191,17 @@ export function* heldUntil({ id, attempts }: EffectAttempt, owner: string): Step
 }
 
 /** Extends the lease of an attempt. False when its owner no longer holds it. */
-export function* extendEffect({ id, attempts }: EffectAttempt, { owner, now, until }: Lease): Steps<boolean> {
-  const parameters = [now, until, ...parseEffectId(id), attempts, owner]
-  return (yield* first({ sql: extendOne, parameters })) !== undefined
+export function* extendEffect(attempt: EffectAttempt, lease: Lease): Steps<boolean> {
+  return (yield* first({ sql: `${extendOne} returning n`, parameters: extension(attempt, lease) })) !== undefined
+}
+
+/** Extends the leases of attempts that their owner still holds. */
+export function extendEffects(attempts: readonly EffectAttempt[], lease: Lease): Steps<void> {
+  return each(extendOne, attempts, attempt => extension(attempt, lease))
+}
+
+function extension({ id, attempts }: EffectAttempt, { owner, at, until }: Lease) {
+  return [at, until, ...parseEffectId(id), attempts, owner]
 }
 
 /** Defers an effect whose attempt certainly had no effect, unless another attempt has begun or the effect has ended. */

@@ -1,52 +1,34 @@
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin } from '../../vocabulary/instant.ts'
-import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
-
-/** A process's claim on something, and until when no other process may take it. */
-export interface Lease {
-  readonly owner: string
-  readonly now: Instant
-  readonly until: Instant
-  /** The latest end of a valid lease, given how far the clocks of processes that share a store may differ. */
-  readonly latest: Instant
-}
-
-/**
- * Reports whether a lease is over. An end that lies too far in the future was set by a clock that was ahead and has
- * been corrected since: it counts as over, because it would last as long as that clock was ahead.
- */
-export function isLeaseOver(until: Instant | null, { now, latest }: Pick<Lease, 'now' | 'latest'>): boolean {
-  return until === null || until <= now || until > latest
-}
+import type { Lease, Leasing } from './lease.ts'
 
 /** Named leases for work that only one process of a file may do at a time, such as a login. */
 export class Leases {
   readonly #connection: Connection
-  readonly #lease: () => Lease
+  readonly #leasing: Leasing
   #lastFailure: { readonly error: AverbaError; readonly at: number } | undefined
 
-  /** `lease` makes a lease of this process that begins now. */
-  constructor(connection: Connection, lease: () => Lease) {
+  constructor(connection: Connection, leasing: Leasing) {
     this.#connection = connection
-    this.#lease = lease
+    this.#leasing = leasing
   }
 
   /** Takes a lease, or extends it. False while another process holds it. */
   take(name: string): Promise<boolean> {
-    return this.#connection.transact(() => takeLease(name, this.#lease()))
+    return this.#connection.transact(() => takeLease(name, this.#leasing.begin()))
   }
 
   release(name: string): Promise<void> {
-    return this.#connection.transact(() => releaseLease(name, this.#lease()))
+    return this.#connection.transact(() => releaseLease(name, this.#leasing.begin()))
   }
 
   /** Remembers the error of a failed write transaction. */
   recordFailure(error: unknown): void {
     if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
-    this.#lastFailure = { error, at: fromInstant(this.#lease().now) }
+    this.#lastFailure = { error, at: fromInstant(this.#leasing.begin().now) }
   }
 
   /**
@@ -56,7 +38,7 @@ export class Leases {
    * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not writable, or was not recently
    */
   async tryWriting(): Promise<void> {
-    const lease = this.#lease()
+    const lease = this.#leasing.begin()
     const failed = this.#lastFailure
     if (failed && isWithin(rememberedMs, failed.at, fromInstant(lease.now))) throw failed.error
     const name = `trial-${lease.owner}`
@@ -109,8 +91,8 @@ export class Secrets {
   readonly #connection: Connection
   readonly #vault: Vault
 
-  constructor(connection: Connection, vault: Vault, lease: () => Lease) {
-    this.leases = new Leases(connection, lease)
+  constructor(connection: Connection, vault: Vault, leasing: Leasing) {
+    this.leases = new Leases(connection, leasing)
     this.#connection = connection
     this.#vault = vault
   }

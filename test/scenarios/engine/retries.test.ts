@@ -5,6 +5,7 @@ import { seededEntropy } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
+import { standStill } from '../../support/stand-still.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -94,8 +95,10 @@ test('an attempt that lost its lease parks nothing', async () => {
   await passTime(first, hourMs, 23)
   isHeld = true
   await clock.advance(2 * hourMs)
+  const goOn = standStill()
   const settling = [first.averba.settle()]
   await expect.poll(() => held.length).toBe(1)
+  goOn()
   await clock.advance(61_000)
   settling.push(second.averba.settle())
   await expect.poll(() => held.length).toBe(2)

@@ -7,6 +7,7 @@ import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import type { PendingEffect } from '../../../src/vocabulary/message.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { standStill } from '../../support/stand-still.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -166,8 +167,10 @@ test('a sent validation without a result is unknown, whatever service the next p
   }
   const first = await open(production)
   // The process ends before the answer.
+  const goOn = standStill()
   first.validations.validate(input).catch(() => undefined)
   await left.promise
+  goOn()
   Object.assign(state, { answer: undefined, isBusy: false })
   const other = await open({ ...production, baseUrl: 'https://novo.exemplo.br' })
   await clock.advance(86_400_000)

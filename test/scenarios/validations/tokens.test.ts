@@ -6,6 +6,7 @@ import { type Averba, type AverbaOptions, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { credentialsOf, isToken, isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { standStill } from '../../support/stand-still.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { openEngine, openServices, openWorld } from '../../support/world.ts'
@@ -90,8 +91,10 @@ test('a token request of a crashed process is performed by another after its lea
     intercept: (request, forward) => (isToken(request) && isDead ? dead.promise : forward(request)),
   })
   const other = await openOther(world, { store })
+  const goOn = standStill()
   void validate(world.averba, 'a').catch(() => undefined)
   await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(2)
+  goOn()
   const waiting = validate(other, 'b')
   await expect.poll(() => other.effects.list({ state: 'started' })).toHaveLength(3)
   await world.clock.advance(20_000)
@@ -334,8 +337,10 @@ test('a late refusal, after another process got a token, locks no process', asyn
     },
   })
   const other = await openOther(world, { store })
+  const goOn = standStill()
   void validate(world.averba, 'a')
   await asked.promise
+  goOn()
   await world.clock.advance(minuteMs + 1_000)
   valueOf(await validate(other, 'b'))
   frozen.resolve()

@@ -104,10 +104,11 @@ test.each<[string, (connection: Connection) => Connection, string]>([
   ],
   [
     "lets any process extend a follower's lease",
-    withSql(sql =>
-      sql.startsWith('update "follower" set "lease_until"') ? sql.replace('"lease_owner" = ?', '? is not null') : sql,
+    replaceSql(
+      'update follower set lease_until = ? where name = ? and lease_owner = ?',
+      'update follower set lease_until = ? where name = ? and ? is not null',
     ),
-    'a follower belongs to one process until it is released',
+    'work in progress keeps its lease, which no other process extends',
   ],
   [
     "lets any process record a follower's failure",

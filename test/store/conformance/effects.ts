@@ -1,3 +1,4 @@
+import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { appendOf, at } from '../append-of.ts'
 import type { Harness } from './harness.ts'
@@ -7,8 +8,10 @@ const requesting = appendOf('token-a', 'none', [{ effects: [{ type: 'tokenServic
 
 /** Tests the pending effects of a store. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
+  let now = Date.parse(at)
+  const clock = { ...systemClock, now: () => now }
   const given = async <T>(work: (store: Store) => Promise<T>) => {
-    const store = await newPlace().open()
+    const store = await newPlace().open({ clock })
     return work(store).finally(() => store.close())
   }
 
@@ -69,10 +72,12 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
   test('an attempt that never reported back is claimed again after its lease, with wasStarted', () =>
     given(async store => {
       await store.append(requesting)
-      const now = Date.parse(at)
+      now = Date.parse(at)
       await store.claimEffect('token-a/1/0', now)
-      expect(await store.claimEffect('token-a/1/0', now + 59_000)).toBeUndefined()
-      expect(await store.claimEffect('token-a/1/0', now + 61_000)).toMatchObject({ wasStarted: true })
+      now += 59_000
+      expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
+      now += 2_000
+      expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: true })
       const end = (attempts: number, as: 'settled' | 'unknown') =>
         store.append({ ...toStream('token-a', 'any'), settles: { effect: 'token-a/1/0', attempts, as, reason: '' } })
       // The earlier attempt ends nothing while the later one is under way, but may find out what became of it.

@@ -1,4 +1,4 @@
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { openViews } from '../../../src/store/views/views-handle.ts'
@@ -53,10 +53,8 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.followers.take('mail')).toBeUndefined()
       if (!follower) throw new TypeError('The follower is taken')
       expect(await other.followers.move(follower, 1)).toBe(false)
-      expect(await other.followers.keep('mail')).toBe(false)
       expect(await other.followers.holds(follower)).toBe(false)
       expect(await other.followers.fail(follower, 1, null, 'RangeError')).toBe(false)
-      expect(await one.followers.keep('mail')).toBe(true)
       expect(await one.followers.holds(follower)).toBe(true)
       await other.followers.release('mail')
       expect(await other.followers.take('mail')).toBeUndefined()
@@ -93,6 +91,46 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
         expect(await without?.extendLease({ id, attempts: 1 })).toBeUndefined()
       }
     }))
+
+  test('work in progress keeps its lease, which no other process extends', async () => {
+    let now = Date.parse(at)
+    let sleeping: (() => void)[] = []
+    const clock: Clock = {
+      now: () => now,
+      sleep: (_, signal) =>
+        new Promise(resolve => {
+          sleeping.push(resolve)
+          signal?.addEventListener('abort', () => resolve())
+        }),
+    }
+    const place = newPlace()
+    const [one, other] = [await place.open({ clock }), await place.open({ clock })]
+    const [effect, lost] = ['token-a/1/0', 'token-a/1/1'].map(id => ({ id, attempts: 1 }))
+    if (!effect || !lost) throw new TypeError('There are two')
+    const effects = [{ type: 'tokenService.requestToken', data: {} }]
+    await one.append(appendOf('token-a', 'none', [{ effects: [...effects, ...effects] }]))
+    for (const { id } of [effect, lost]) await one.claimEffect(id, now)
+    await one.followers.take('mail')
+    await other.followers.take('news')
+    const { promise: done, resolve: finish } = Promise.withResolvers<void>()
+    const held = [{ effect }, { follower: 'mail' }, { follower: 'news' }]
+    const working = held.map(each => one.leaseKeeper.keep(each, () => done))
+    for (const _ of ['twenty seconds later', 'and again', 'and again', 'and again']) {
+      now += 20_000
+      for (const wake of sleeping.splice(0)) wake()
+      await expect.poll(() => sleeping.length).toBe(1)
+    }
+    expect(await other.claimEffect(effect.id, now)).toBeUndefined()
+    expect(await other.claimEffect(lost.id, now)).toMatchObject({ wasStarted: true })
+    expect(await other.followers.take('mail')).toBeUndefined()
+    expect(await one.followers.take('news')).toMatchObject({ name: 'news' })
+    finish()
+    await Promise.all(working)
+    sleeping = []
+    now += 61_000
+    expect(await other.followers.take('mail')).toMatchObject({ name: 'mail' })
+    await Promise.all([one.close(), other.close()])
+  })
 
   /** Works with a process whose clock is ahead by some time, and another one whose clock is right. */
   const givenAhead = async (
