@@ -328,7 +328,7 @@ export class HostOptions {
   readonly store = required(storePath, "'averba.sqlite'")
   /** Your own pool of the package `pg` for a store on PostgreSQL, instead of one made from its address. Not closed. */
   readonly pool? = optional(
-    withFunctions<Pick<PostgresPool, 'connect'>>('connect'),
+    withFunctions<Pick<PostgresPool, 'connect' | 'options'>>('connect'),
     "{ connect: () => Promise.reject(new Error('your pool')) }",
   )
   /**

@@ -90,6 +90,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #seenWrites: string | undefined
+  #isListening = false
   #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last accepted restore: an effect from before it may have been performed already. */
   #restoredAt = 0
@@ -290,8 +291,10 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.isShared
   }
 
-  /** Wakes `changes` if another process has written since the last call. */
+  /** Wakes `changes` if another process has written since the last call; sooner where the medium tells of it. */
   async watch(): Promise<void> {
+    if (!this.#isListening) this.#connection.listen?.(() => this.changes.wake())
+    this.#isListening = true
     const { foreignWrites = selectHeadMark } = this.#connection
     const value = JSON.stringify(await this.#connection.read(() => first(foreignWrites)))
     if (this.#seenWrites !== undefined && this.#seenWrites !== value) this.changes.wake()

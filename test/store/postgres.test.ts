@@ -274,6 +274,36 @@ test('leases follow the time of the server: a machine whose clock is minutes ahe
   await Promise.all([one.close(), other.close()])
 })
 
+test('a process hears of what others commit, and again after it lost the connection for that', async () => {
+  const schema = postgres.newSchema()
+  const place = new Place(schema)
+  const [one, other] = [await place.open(), await place.open()]
+  await other.watch()
+  let appended = 0
+  /** Appends until the other one is woken. */
+  const expectWake = async () => {
+    const { count: before } = other.changes
+    const append = async () => {
+      await one.append(appendOf(`token-${++appended}`, 'none', [{ type: 'token.rejected', data: {} }]))
+      return other.changes.count
+    }
+    await expect.poll(append, { timeout: 20_000 }).toBeGreaterThan(before)
+  }
+  await expectWake()
+  const { pool, closePool } = await locatePostgres(postgres.url)
+  const client = await pool.connect()
+  const ended = await client.query({
+    text: `select pg_terminate_backend(pid)::int as done from pg_stat_activity where query like 'listen averba_%'`,
+  })
+  client.release()
+  await closePool()
+  expect(ended.rows).toContainEqual({ done: 1 })
+  // The loss itself is one wake: what was missed meanwhile.
+  await expect.poll(() => other.changes.count).toBeGreaterThan(1)
+  await expectWake()
+  await Promise.all([one.close(), other.close()])
+})
+
 test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {
   const { averba } = await openWorld(systemClock)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })

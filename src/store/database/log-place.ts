@@ -14,7 +14,7 @@ export interface LogPlace {
   /** The path of a file, or the address of a schema on a PostgreSQL server. */
   readonly store: string
   /** The host's own connections to that server. */
-  readonly pool?: Pick<PostgresPool, 'connect'>
+  readonly pool?: Pick<PostgresPool, 'connect' | 'options'>
   /** The keyring: by default the file beside the store. A log on PostgreSQL has none there. */
   readonly keyring?: string | KeyringStore
 }

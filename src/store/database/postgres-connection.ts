@@ -7,8 +7,11 @@ import { type CheckTables, type Connection, first, type SearchProgress, type Ste
 import { toAverbaError } from './postgres-errors.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
+import { PostgresWakes } from './postgres-wakes.ts'
 import { ServerTime } from './server-time.ts'
 
+/** The server cuts longer names off. */
+const identifierMax = 63
 /** How long a process that stands still may hold the lock of the log. */
 const idleMaxMs = 1_000
 /** How long a statement may take, with the wait for the lock of the log. */
@@ -28,7 +31,7 @@ export class PostgresConnection implements Connection {
     sql: 'select tablename as name from pg_tables where schemaname = current_schema()',
     parameters: [],
   }
-  readonly #pool: Pick<PostgresPool, 'connect'>
+  readonly #pool: Pick<PostgresPool, 'connect' | 'options'>
   readonly #schema: string
   readonly #name: string
   readonly #closePool: () => Promise<void>
@@ -38,18 +41,25 @@ export class PostgresConnection implements Connection {
   readonly #writer = randomUUID()
   readonly #writing = new KeyedLock()
   readonly #time = new ServerTime()
+  readonly #wakes: PostgresWakes
   #marks = 0
   #isClosed = false
+  #listening: Promise<void> | undefined
 
   /** @param schema an identifier that needs no quotes */
-  constructor(pool: Pick<PostgresPool, 'connect'>, schema: string, closePool: () => Promise<void>) {
+  constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
     this.#closePool = closePool
     this.#schema = schema
+    this.#wakes = new PostgresWakes(pool, `averba_${schema}`.slice(0, identifierMax), this.#writer)
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
 
   readonly serverTime = () => this.#time.now()
+
+  listen(onWake: () => void): void {
+    this.#listening ??= this.#wakes.listen(onWake)
+  }
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
   transact<T>(steps: () => Steps<T>): Promise<T> {
@@ -73,6 +83,7 @@ export class PostgresConnection implements Connection {
       throw await this.#abandon(session, cause)
     }
     await this.#commit(session, mark)
+    this.#wakes.tell()
     if (!this.#hasHead) this.#hasHead = (await this.read(() => findHead())) !== undefined
     return result
   }
@@ -144,6 +155,8 @@ export class PostgresConnection implements Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.#wakes.close()
+    await this.#listening
     await this.#closePool()
   }
 

@@ -22,14 +22,23 @@ export interface PostgresAnswer {
 /** A connection of a `PostgresPool`. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresAnswer>
-  on(event: 'error', listener: (error: Error) => void): unknown
-  off(event: 'error', listener: (error: Error) => void): unknown
+  on: Listen
+  off: Listen
   /** Gives it back, or with true closes it. */
   release(isBroken?: boolean): void
 }
 
+/** Adds or removes a listener of a connection: of its errors, its end, or what other sessions tell. */
+export interface Listen {
+  (event: 'error', listener: (error: Error) => void): unknown
+  (event: 'end', listener: () => void): unknown
+  (event: 'notification', listener: (told: { payload?: string | undefined }) => void): unknown
+}
+
 /** Connections to one PostgreSQL server: a `Pool` of node-postgres, the package `pg`. */
 export interface PostgresPool {
+  /** At most `max` connections are open at the same time. */
+  readonly options?: { readonly max?: number | undefined }
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: (error: Error) => void): unknown
   end(): Promise<void>

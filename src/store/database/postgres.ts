@@ -5,7 +5,7 @@ import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {
-  readonly pool: Pick<PostgresPool, 'connect'>
+  readonly pool: Pick<PostgresPool, 'connect' | 'options'>
   /** A schema of its own, created when it does not exist. */
   readonly schema: string
   /** Closes the pool, if it was made for this log. */
@@ -18,7 +18,10 @@ export interface PostgresPlace {
  *
  * @throws {AverbaError} `MISCONFIGURED` when the address cannot be read, or the driver is missing
  */
-export async function locatePostgres(address: string, given?: Pick<PostgresPool, 'connect'>): Promise<PostgresPlace> {
+export async function locatePostgres(
+  address: string,
+  given?: Pick<PostgresPool, 'connect' | 'options'>,
+): Promise<PostgresPlace> {
   if (!URL.canParse(address)) {
     const hint = 'It has the form postgres://user@host/database?schema=averba'
     throw new AverbaError('MISCONFIGURED', 'Cannot open the log: its address cannot be read', { hint })
@@ -101,7 +104,7 @@ async function createPool(url: string): Promise<PostgresPool> {
 const watched = new WeakSet<object>()
 
 /** The errors of idle connections would end the process. The next use opens another connection. */
-function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect'> & Partial<PostgresPool>): void {
+function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect' | 'options'> & Partial<PostgresPool>): void {
   if (watched.has(pool)) return
   watched.add(pool)
   pool.on?.('error', () => undefined)
