@@ -12,6 +12,7 @@ import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './chec
 import { checkEnd } from './checks/check-end.ts'
 import { checkSchema } from './checks/check-schema.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
+import { transactWhenFree } from './database/table-in-use.ts'
 import { type AttemptEnd, canEnd, type EffectMove } from './ledger/effect-row.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
 import { Leasing } from './ledger/lease.ts'
@@ -177,7 +178,7 @@ export class Store<E extends EventMap = EventMap> {
   async #start(began: RecordedEvent | undefined, mark: HighWaterMark | undefined): Promise<void> {
     const { path, acceptRollback = false } = this.#options
     const { keyring } = this.vault
-    await this.#connection.transact(() => this.#projector.createTables())
+    await transactWhenFree(this.#connection, this.#options.clock, () => this.#projector.createTables())
     if (!began) {
       await this.append(beginLog(keyring, this.#options))
       // Another process may have begun the log at the same time: its event counts.

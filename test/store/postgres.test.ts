@@ -20,12 +20,13 @@ import {
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
-import { locatePostgres } from '../../src/store/database/postgres.ts'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { folderInPackage, temporaryFolder } from '../support/temporary-folder.ts'
 import { appendOf, at } from './append-of.ts'
+import { append, counting } from './conformance/counting.ts'
 import { storeConformance } from './conformance/index.ts'
 import { Place } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
@@ -302,6 +303,35 @@ test('a process hears of what others commit, and again after it lost the connect
   await expect.poll(() => other.changes.count).toBeGreaterThan(1)
   await expectWake()
   await Promise.all([one.close(), other.close()])
+})
+
+test('a report that reads a table for long holds up no append, and a rebuild waits for it', async () => {
+  const address = postgres.newAddress()
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
+  const store = await place.open({ views: [counting('counted')] })
+  await append(store, 3)
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const report = await pool.connect()
+  await report.query({ text: `begin; select * from ${schema}.counted` })
+  let isRebuilt = false
+  const rebuilding = store.rebuild().then(rebuilt => {
+    isRebuilt = true
+    return rebuilt
+  })
+  let slowestMs = 0
+  // Until the rebuild has tried: appends wait behind it as long as it may wait for the table.
+  for (let n = 0; slowestMs < 200; n++) {
+    const from = performance.now()
+    await store.append(appendOf(`other-${n}`, 'none', [{ type: 'token.rejected', data: {} }]))
+    slowestMs = Math.max(slowestMs, performance.now() - from)
+  }
+  expect(isRebuilt).toBe(false)
+  expect(slowestMs).toBeLessThan(5_000)
+  await report.query({ text: 'rollback' })
+  report.release()
+  await closePool()
+  expect(await rebuilding).toMatchObject([{ differences: 0 }])
+  await store.close()
 })
 
 test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {

@@ -16,6 +16,8 @@ const identifierMax = 63
 const idleMaxMs = 1_000
 /** How long a statement may take, with the wait for the lock of the log. */
 const statementMaxMs = 30_000
+/** How long a transaction waits for a table that others read, while all wait for it. */
+const tableMaxMs = 250
 /** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
 const doubtMaxMs = 60_000
 const doubtPauseMs = 500
@@ -75,6 +77,7 @@ export class PostgresConnection implements Connection {
         session.send({ text: this.#begin('read committed read write') }),
         this.#time.read(session),
         session.send({ text: mark === undefined ? lockSchema : lockHead }),
+        session.send({ text: `set local lock_timeout = ${tableMaxMs}` }),
         ...(mark === undefined ? [] : [session.send({ text: writeMark, values: [this.#writer, mark] })]),
       ]
       result = await session.run(steps())

@@ -10,8 +10,8 @@ const connectionsMin = 3
 
 /**
  * Tells the other processes on a log of commits by NOTIFY, and hears from them. That may fail, or be lost behind a
- * pooler: it only makes them look before they would anyway. NOTIFY is no part of a commit, where it would take a lock of
- * the whole server.
+ * pooler: it only makes them look before they would anyway. NOTIFY is no part of a commit, where it would take a lock
+ * of the whole server.
  */
 export class PostgresWakes {
   readonly #pool: Pick<PostgresPool, 'connect' | 'options'>

@@ -2,6 +2,7 @@ import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Steps } from '../database/connection.ts'
+import { transactWhenFree } from '../database/table-in-use.ts'
 import { endOfLog } from '../log/read.ts'
 import type { StoreOptions } from '../store-options.ts'
 import { compareRows, RowDifferences } from './compare-rows.ts'
@@ -97,7 +98,7 @@ export async function buildView(
   view: View,
   { onProgress, signal, compare: isCompared = true }: RebuildAll = {},
 ): Promise<RebuildResult | undefined> {
-  const { connection, headers } = parts
+  const { connection, clock, headers } = parts
   const side = await connection.transact(() => SideTable.begin(connection, view))
   const end = await connection.read(endOfLog)
   const folding = new Folding(headers, view, side.table, side.mark.position)
@@ -107,7 +108,7 @@ export async function buildView(
     if (!(await finishWriting(building)) || !(await foldToEnd(building, end))) return undefined
     const found = await compare(building, isCompared)
     if (!found) return undefined
-    while (!(await connection.transact(() => swap(building)))) {
+    while (!(await transactWhenFree(connection, clock, () => swap(building)))) {
       await writeIfMany(building)
       await yieldToEventLoop()
     }

@@ -3,6 +3,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
+import { TableInUseError } from '../database/table-in-use.ts'
 import { createViewIndexes, createViewTable, type ViewRow, ViewTable } from './view-table.ts'
 
 type RebuildMark = Omit<Schema['rebuild'], 'view'>
@@ -132,17 +133,19 @@ export async function sweepDiscardedTables(
   { connection, onTrouble }: { connection: Connection; onTrouble: (what: string, error: unknown) => void },
   signal?: AbortSignal,
 ): Promise<void> {
-  const damaged = new Set<string>()
+  const left = new Set<string>()
   while (!signal?.aborted) {
     const tables = await connection.read(() => listTables(connection))
-    const table = tables.find(each => isDiscarded(each) && !damaged.has(each))
+    const table = tables.find(each => isDiscarded(each) && !left.has(each))
     if (table === undefined) return
     await connection
       .transact(() => removeRows(connection, table))
       .catch((error: unknown) => {
-        if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
-        damaged.add(table)
-        onTrouble('discarded tables could not be removed', error)
+        const isDamaged = error instanceof AverbaError && error.code === 'CORRUPT'
+        // Somebody still reads it: the next sweep removes it.
+        if (!isDamaged && !(error instanceof TableInUseError)) throw error
+        left.add(table)
+        if (isDamaged) onTrouble('discarded tables could not be removed', error)
       })
     await yieldToEventLoop()
   }
