@@ -22,7 +22,7 @@ export interface ChildResult {
 
 /** Starts a load, `under` another program if one is given. */
 export function startChild(
-  script: 'load-store.ts' | 'load-engine.ts',
+  script: 'load-store.ts' | 'load-engine.ts' | '../fleet/work-engine.ts',
   options: LoadOptions,
   under: readonly string[] = [],
 ): Child {

@@ -16,6 +16,10 @@ export interface LoadOptions {
   readonly path: string
   /** The path of the keyring of a store on PostgreSQL. */
   readonly keyring?: string
+  /** The port of the simulated services, for engines of a fleet. */
+  readonly port?: number
+  /** How far the clock of its machine is ahead, in milliseconds. */
+  readonly aheadMs?: number
   /** Determines all command ids and random bytes. Children that share a file have different seeds. */
   readonly seed: number
   /** How many callers append at the same time. */

@@ -4,11 +4,9 @@ import { afterAll, expect, test } from 'vitest'
 import { first } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
-import { type Cut, CuttingProxy } from '../support/cutting-proxy.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
-import { Random } from '../support/random.ts'
 import { appendOf } from './append-of.ts'
-import { Place, positionsOf } from './conformance/place.ts'
+import { Place } from './conformance/place.ts'
 
 const server = await PostgresServer.start()
 afterAll(() => server.stop())
@@ -20,42 +18,6 @@ function placeOn(url: string): Place {
   const schema = `faults_${schemas}`
   return new Place(async () => openPostgres(await locatePostgres(withSchema(url, schema))))
 }
-
-test('whether a commit was recorded is known, wherever its connection is cut', async () => {
-  const proxy = closeAtEnd(await CuttingProxy.start(server.folder))
-  const place = placeOn(proxy.url)
-  const stores = [closeAtEnd(await place.open()), closeAtEnd(await place.open())]
-  const random = new Random(7)
-  const cuts: (Cut | undefined)[] = ['before', 'behind', undefined]
-  proxy.onCommit = () => cuts[random.below(cuts.length)]
-  const answers = { recorded: 0, refused: 0 }
-  const recorded = new Map<string, number>()
-  const refused = new Set<string>()
-  const callers = Array.from({ length: 4 }, async (_, caller) => {
-    for (let n = 0; n < 25; n++) {
-      const stream = `bench-${caller}-${n}`
-      try {
-        const appended = await stores[caller % 2]?.append(appendOf(stream, 'none'))
-        const [position = 0] = appended ? positionsOf(appended) : []
-        recorded.set(stream, position)
-        answers.recorded += 1
-      } catch (error) {
-        expect(error).toMatchObject({ code: 'STORE_BUSY' })
-        refused.add(stream)
-        answers.refused += 1
-      }
-    }
-  })
-  await Promise.all(callers)
-  proxy.onCommit = () => undefined
-  expect(proxy.cuts).toBeGreaterThan(10)
-  expect(answers.recorded).toBeGreaterThan(5)
-  expect(answers.refused).toBeGreaterThan(5)
-  const events = (await stores[0]?.read({ after: 1, limit: 1_000 })) ?? []
-  expect(new Map(events.map(({ stream, position }) => [stream, position]))).toEqual(recorded)
-  expect(events.map(({ position }) => position)).toEqual(events.map((_, i) => i + 2))
-  expect([...refused].filter(stream => recorded.has(stream))).toEqual([])
-})
 
 test('nothing acknowledged is lost when the server crashes, and the log goes on when it is back', async () => {
   const place = placeOn(server.url)

@@ -13,6 +13,8 @@ import {
 } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, dirname, join } from 'node:path'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import type { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 /** PostgreSQL refuses to run as root, so for root it runs as `nobody`. */
@@ -88,6 +90,11 @@ function hasRoom(folder: string): boolean {
 /** The address of a server whose socket is in a folder. */
 export function addressOf(folder: string): string {
   return `postgres:///postgres?user=postgres&host=${encodeURIComponent(folder)}`
+}
+
+/** Opens connections to a schema on a server, each with a pool of its own. */
+export function connectTo(address: string, schema: string): () => Promise<PostgresConnection> {
+  return async () => openPostgres(await locatePostgres(withSchema(address, schema)))
 }
 
 /** The address of a schema on a server. */
