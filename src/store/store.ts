@@ -116,7 +116,8 @@ export class Store<E extends EventMap = EventMap> {
     this.#rebuildParts = { connection, headers, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
     this.#projector = new Projector(connection, views, this.#stoppedViews)
-    const project: WriterParts['project'] = (events, cache) => this.#projector.project(events, cache)
+    const project: WriterParts['project'] = (events, cache, isTrusting) =>
+      this.#projector.project(events, cache, isTrusting)
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
     this.#checkpointer = new Checkpointer({ connection, headers, tags, signer, clock, onTrouble, ...outside })
@@ -134,7 +135,8 @@ export class Store<E extends EventMap = EventMap> {
       }
       yield* checkTail(tags, signer, position, after)
     }
-    this.#writer = new Writer({ connection, vault, headers, tags, project, onCommitted, checkForeign })
+    const onForeign: WriterParts['onForeign'] = (events, cache) => this.#projector.forgetRows(events, headers, cache)
+    this.#writer = new Writer({ connection, vault, headers, tags, project, onForeign, onCommitted, checkForeign })
     this.viewReader = new ViewReader({ connection, headers, views })
     this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
   }

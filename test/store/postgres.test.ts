@@ -334,6 +334,27 @@ test('a report that reads a table for long holds up no append, and a rebuild wai
   await store.close()
 })
 
+test('a process forgets the rows that it knows of a view when another one rebuilds it', async () => {
+  const address = postgres.newAddress()
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
+  const views = [counting('counted')]
+  const one = await place.open({ views })
+  await append(one, 1)
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const client = await pool.connect()
+  await client.query({ text: `update ${schema}.counted set n = 90` })
+  client.release()
+  await closePool()
+  const other = await place.open({ views })
+  // It reads the wrong row, and keeps it.
+  await append(other, 1)
+  expect(await one.rebuild()).toMatchObject([{ differences: 1 }])
+  await append(other, 1)
+  const handle = openViews<{ counted: { stream: string; n: number } }>(other.viewReader)
+  expect(await handle.selectFrom('counted').selectAll().execute()).toEqual([{ stream: 'bench-0', n: 3 }])
+  await Promise.all([one.close(), other.close()])
+})
+
 test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {
   const { averba } = await openWorld(systemClock)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })

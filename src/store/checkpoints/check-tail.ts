@@ -1,16 +1,13 @@
-import { isLeafOf } from '../../proof/merkle.ts'
 import { parseCheckpoint } from '../../proof/note.ts'
 import type { KeyringSigner } from '../../vault/cryptography.ts'
-import { rows, type Steps } from '../database/connection.ts'
-import { db, type Schema } from '../database/schema.ts'
+import type { Steps } from '../database/connection.ts'
 import { checkHead } from '../log/head.ts'
-import { DamagedEvent, damagedLogError, forgedLogError } from '../log/header.ts'
+import { damagedLogError, forgedLogError } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
+import { checkEvents, readTail, tailEvents } from '../log/tail.ts'
 import { rootAt } from '../log/tree.ts'
 import { readNewestCheckpoint } from './checkpoints.ts'
 import { isSignedBy } from './high-water-mark.ts'
-
-const pageEvents = 500
 
 /**
  * Checks that the last events were written with the keys of the log: every event after a position, or after the newest
@@ -19,12 +16,11 @@ const pageEvents = 500
  * @throws {AverbaError} `CORRUPT`
  */
 export function* checkTail(tags: Tags, signer: KeyringSigner, end: number, after?: number): Steps<void> {
-  const isShort = after !== undefined && end - after <= pageEvents
+  const isShort = after !== undefined && end - after <= tailEvents
   let last = isShort ? after : Math.max(after ?? 0, yield* findSignedSize(signer))
   while (last < end) {
-    const events = db.selectFrom('event').select(['position', 'header', 'leaf', 'tag'])
-    const page = yield* rows(events.where('position', '>', last).orderBy('position').limit(pageEvents))
-    for (const event of page) checkEvent(tags, event)
+    const page = yield* readTail(last)
+    checkEvents(tags, page)
     last = page.at(-1)?.position ?? end
   }
 }
@@ -34,12 +30,6 @@ export function* checkWhole(tags: Tags, signer: KeyringSigner): Steps<number> {
   const { position } = yield* checkHead(tags)
   yield* checkTail(tags, signer, position)
   return position
-}
-
-function checkEvent(tags: Tags, event: Pick<Schema['event'], 'position' | 'header' | 'leaf' | 'tag'>): void {
-  const { position, header, leaf, tag } = event
-  if (!isLeafOf(header, leaf)) throw new DamagedEvent('its leaf is not the hash of its header', { position })
-  if (tags.ofEvent(header) !== tag) throw new DamagedEvent('it was written without the keys of this log', { position })
 }
 
 /** The number of events under the newest checkpoint, which the keyring must have signed; 0 without one. */

@@ -1,5 +1,6 @@
 import type { Compilable, CompiledQuery } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
 
 /**
  * A statement with its parameters, each marked with `?` in every dialect. Rows are objects by column. Their numbers are
@@ -40,6 +41,13 @@ export type Steps<T> = Generator<DatabaseRequest, T, readonly unknown[]>
  * that could not be prepared, and those that are not tables are ignored.
  */
 export type CheckTables = (tables: readonly string[], isSure?: 'perhaps') => Steps<void>
+
+/** A transaction was refused because another process has written since: nothing was written. */
+export class HeadMovedError extends AverbaError {
+  constructor(name: string) {
+    super('STORE_BUSY', `Cannot use ${name}: another process has written since`, { hint: 'Try again' })
+  }
+}
 
 /** One database, whatever its dialect. */
 export interface Connection {

@@ -73,15 +73,13 @@ export class PostgresConnection implements Connection {
     const mark = this.#hasHead ? `${++this.#marks}` : undefined
     let result: T
     try {
-      const begun = [
-        session.send({ text: this.#begin('read committed read write') }),
-        this.#time.read(session),
-        session.send({ text: mark === undefined ? lockSchema : lockHead }),
-        session.send({ text: `set local lock_timeout = ${tableMaxMs}` }),
-        ...(mark === undefined ? [] : [session.send({ text: writeMark, values: [this.#writer, mark] })]),
-      ]
+      // None is awaited: what fails there fails the commit.
+      session.tell({ text: this.#begin('read committed read write') })
+      this.#time.read(session)
+      session.tell({ text: mark === undefined ? lockSchema : lockHead })
+      session.tell({ text: `set local lock_timeout = ${tableMaxMs}` })
+      if (mark !== undefined) session.tell({ text: writeMark, values: [this.#writer, mark] })
       result = await session.run(steps())
-      await Promise.all(begun)
     } catch (cause) {
       throw await this.#abandon(session, cause)
     }
@@ -94,9 +92,9 @@ export class PostgresConnection implements Connection {
   async read<T>(steps: () => Steps<T>): Promise<T> {
     const session = await this.#open()
     try {
-      const begun = [session.send({ text: this.#begin('repeatable read read only') }), this.#time.read(session)]
+      session.tell({ text: this.#begin('repeatable read read only') })
+      this.#time.read(session)
       const result = await session.run(steps())
-      await Promise.all(begun)
       // The reader need not wait for its end.
       session.send({ text: 'commit' }).then(
         () => session.end(false),
@@ -199,7 +197,7 @@ export class PostgresConnection implements Connection {
       throw rolledBackError(this.#name, cause)
     }
     session.end(false)
-    if (command !== 'COMMIT') throw rolledBackError(this.#name, session.failure)
+    if (command !== 'COMMIT') throw toAverbaError(this.#name, session.failure) ?? session.failure
   }
 
   /**

@@ -10,6 +10,8 @@ export class PostgresSession {
   readonly #client: PostgresClient
   /** The first error: what follows in an aborted transaction only says that it is one. */
   #failure: unknown
+  /** Statements whose answers nobody has awaited. */
+  #unanswered: Promise<unknown>[] = []
 
   constructor(client: PostgresClient) {
     this.#client = client
@@ -31,7 +33,12 @@ export class PostgresSession {
     return answer
   }
 
-  /** Runs steps and awaits each request. */
+  /** Sends a query whose answer nobody needs. */
+  tell(query: PostgresQuery): void {
+    void this.send(query)
+  }
+
+  /** Runs steps. Awaits requests with rows only: what fails in others, statements for many, fails the commit. */
   async run<T>(work: Steps<T>): Promise<T> {
     let step = work.next()
     while (!step.done) step = work.next(await this.#answer(step.value))
@@ -54,20 +61,28 @@ export class PostgresSession {
 
   async #one(request: Statement | StatementForEach): Promise<readonly unknown[]> {
     if (!('forEach' in request)) return (await this.send(toQuery(request))).rows
-    await this.#all([...toInserts(request)])
+    for (const insert of toInserts(request)) this.#unanswered.push(this.send(toQuery(insert)))
     return []
   }
 
+  /** Waits for what was not awaited, and throws the error of the first that failed. */
+  async #answerAll(): Promise<void> {
+    await Promise.all(this.#unanswered.splice(0))
+  }
+
   async #attempt(steps: () => Steps<void>): Promise<readonly unknown[]> {
+    await this.#answerAll()
     const before = this.#failure
     const saved = this.send({ text: 'savepoint attempt' })
     try {
       await this.run(steps())
+      await this.#answerAll()
       await saved
       // The next request, or the commit, fails if this one does.
       void this.send({ text: 'release savepoint attempt' })
       return []
     } catch (error) {
+      this.#unanswered = []
       await this.send({ text: 'rollback to savepoint attempt; release savepoint attempt' })
       this.#failure = before
       return [error]

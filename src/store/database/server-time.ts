@@ -20,13 +20,17 @@ export class ServerTime {
   }
 
   /** Reads it in a transaction, without waiting for other answers, if the last reading is old. */
-  async read(session: PostgresSession): Promise<void> {
+  read(session: PostgresSession): void {
     const asked = this.#elapsedMs()
     if (this.#read && asked - this.#read.at < readEveryMs) return
-    const { rows } = await session.send({ text: readTime })
-    const at = this.#elapsedMs()
-    if (this.#read && at - asked > readingMaxMs) return
-    this.#read = { server: (rows[0] as { ms: number }).ms, at } // The selected column.
+    session.send({ text: readTime }).then(
+      ({ rows }) => {
+        const at = this.#elapsedMs()
+        if (this.#read && at - asked > readingMaxMs) return
+        this.#read = { server: (rows[0] as { ms: number }).ms, at } // The selected column.
+      },
+      () => undefined,
+    )
   }
 }
 

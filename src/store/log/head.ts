@@ -1,4 +1,4 @@
-import { first, rows, type Steps } from '../database/connection.ts'
+import { each, first, type Steps } from '../database/connection.ts'
 import type { Schema } from '../database/schema.ts'
 import { damagedLogError, forgedLogError } from './header.ts'
 import type { LogEnd, Tags } from './tags.ts'
@@ -21,7 +21,7 @@ export interface Head extends LogEnd {
 export function* writeHead(tags: Tags, head: { -readonly [K in keyof Head]: Head[K] }): Steps<void> {
   const { position, at, stream, owner, tree } = head
   head.tag = tags.ofHead(head, tree.root())
-  yield* rows({ sql: updateHead, parameters: [position, at, stream, owner, tree.frontier, head.tag] })
+  yield* each(updateHead, [[position, at, stream, owner, tree.frontier, head.tag]], row => row)
 }
 
 /**
@@ -62,6 +62,19 @@ export const selectHeadMark = { sql: 'select tag, fence, views, epoch from head'
 export function headMarkOf({ tag, fence, views, epoch }: Head): object {
   return { tag, fence, views, epoch }
 }
+
+/** Reports whether nothing that writers keep in memory has changed between two heads, besides events. */
+export function differsByEvents(one: Head, other: Head): boolean {
+  return one.fence === other.fence && one.views === other.views && one.epoch === other.epoch
+}
+
+/** Fails the transaction unless the head is as a writer remembers it, and returns nothing: nobody need wait for it. */
+export function requireHead({ tag, fence, views, epoch }: Head): Steps<void> {
+  return each(failUnlessSame, [[tag, fence, views, epoch]], row => row)
+}
+
+const failUnlessSame = `select 1 / (case when tag = ? and fence = ? and views = ? and epoch = ? then 1 else 0 end)
+  from head`
 
 /** The stored head, and the position of the newest event beside it. */
 type HeadRow = Pick<

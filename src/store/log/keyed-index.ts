@@ -34,14 +34,20 @@ export function* lookUp(tags: Tags, kind: string, digests: readonly Uint8Array[]
   })
 }
 
-/** Writes entries, new or in place of others. */
-export function writeEntries(tags: Tags, entries: readonly IndexValue[]): Steps<void> {
-  return each(upsertEntry, entries, ({ kind, digest, value }) => [
-    kind,
-    digest,
-    value,
-    tags.ofEntry(kind, digest, value),
-  ])
+/** Writes entries: those that replace a value in its place, and the others as new ones, which must not exist. */
+export function* writeEntries(
+  tags: Tags,
+  entries: readonly (IndexValue & { readonly replaces?: string })[],
+): Steps<void> {
+  const row = ({ kind, digest, value }: IndexValue) => [kind, digest, value, tags.ofEntry(kind, digest, value)]
+  const isNew = (each: (typeof entries)[number]) => each.replaces === undefined
+  yield* each(insertEntry, entries.filter(isNew), row)
+  const others = entries.filter(entry => !isNew(entry))
+  yield* each(
+    `${insertEntry} on conflict (kind, digest) do update set value = excluded.value, tag = excluded.tag`,
+    others,
+    row,
+  )
 }
 
 /** A digest as the key of a map. */
@@ -56,5 +62,4 @@ interface StoredEntry {
 }
 
 const selectEntries = 'select digest, value, tag from keyed_index where kind = ? and'
-const upsertEntry = `insert into keyed_index (kind, digest, value, tag) values (?, ?, ?, ?)
-  on conflict (kind, digest) do update set value = excluded.value, tag = excluded.tag`
+const insertEntry = 'insert into keyed_index (kind, digest, value, tag) values (?, ?, ?, ?)'

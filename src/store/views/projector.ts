@@ -2,7 +2,9 @@ import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { attempt, type Connection, first, rows, type Steps, together } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
+import type { HeaderReader } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
+import type { StoredEvent } from '../log/tail.ts'
 import type { WriterCache } from '../writing/writer-cache.ts'
 import { makeServingTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -61,8 +63,27 @@ export class Projector {
     }
   }
 
-  /** Folds new events into the running views. One that fails is rolled back and stopped, in the same transaction. */
-  *project(events: readonly RecordedEvent[], known: WriterCache): Steps<void> {
+  /** Forgets the rows that events of another process have changed. */
+  forgetRows(events: readonly StoredEvent[], headers: HeaderReader, { viewRows }: WriterCache): void {
+    for (const stored of events) {
+      try {
+        const event = headers.readWithSchema(stored)
+        for (const { view } of this.#projected) {
+          const key = view.key(event)
+          if (key !== undefined) viewRows.get(view.name)?.delete(key)
+        }
+      } catch {
+        // An event of a newer version, or one that a view fails at.
+        viewRows.clear()
+      }
+    }
+  }
+
+  /**
+   * Folds new events into the running views. One that fails is rolled back and stopped, in the same transaction; with
+   * `isTrusting` a row that cannot be written fails the transaction.
+   */
+  *project(events: readonly RecordedEvent[], known: WriterCache, isTrusting: boolean): Steps<void> {
     const before = known.views
     const running = parseRunningViews(before)
     if (before !== this.#reportedViews) {
@@ -78,12 +99,13 @@ export class Projector {
     }
     const foldings = this.#projected
       .filter(({ view }) => running.has(viewVersionName(view)))
-      .map(({ view, table }) => new Folding(view, table, events))
+      .map(({ view, table }) => new Folding(view, table, events, rowsOf(known, view)))
     yield* together(foldings.map(folding => folding.readRows()))
     for (const folding of foldings) {
       const { view } = folding
-      const reason = yield* folding.write()
+      const reason = yield* folding.write(isTrusting)
       if (reason === undefined) continue
+      known.viewRows.delete(view.name)
       running.delete(viewVersionName(view))
       yield* recordStop(view.name, from, reason)
       // After the transaction, since the listener may read the store.
@@ -94,6 +116,12 @@ export class Projector {
   }
 }
 
+function rowsOf({ viewRows }: WriterCache, { name }: View): Map<string, ViewRow | undefined> {
+  const known = viewRows.get(name) ?? new Map<string, ViewRow | undefined>()
+  viewRows.set(name, known)
+  return known
+}
+
 /** The folding of new events into one view. */
 class Folding {
   readonly view: View
@@ -101,10 +129,13 @@ class Folding {
   readonly #events: readonly RecordedEvent[]
   /** The events that change a row, with its key. */
   readonly #keyed: { readonly key: string; readonly event: RecordedEvent }[] = []
+  /** The rows that change, and those that are known from earlier writes. */
   readonly #rows = new Map<string, ViewRow | undefined>()
+  readonly #known: Map<string, ViewRow | undefined>
   #stop: string | undefined
 
-  constructor(view: View, table: ViewTable, events: readonly RecordedEvent[]) {
+  constructor(view: View, table: ViewTable, events: readonly RecordedEvent[], known: Map<string, ViewRow | undefined>) {
+    this.#known = known
     this.view = view
     this.#table = table
     this.#events = events
@@ -120,6 +151,7 @@ class Folding {
     const keys = new Set<string>()
     for (const { key, event } of this.#keyed) {
       if (this.view.isByStream === true && event.version === 1) this.#rows.set(key, undefined)
+      else if (this.#known.has(key)) this.#rows.set(key, this.#known.get(key))
       else if (!this.#rows.has(key)) keys.add(key)
     }
     if (keys.size === 0) return
@@ -128,12 +160,16 @@ class Folding {
   }
 
   /** Folds the events and writes the rows. Returns why the view stops, if it does. */
-  *write(): Steps<string | undefined> {
+  *write(isTrusting: boolean): Steps<string | undefined> {
     for (const { key, event } of this.#keyed)
       this.#try(event, () => this.#rows.set(key, foldOne(this.view, key, this.#rows.get(key), event)))
     if (this.#stop !== undefined || this.#rows.size === 0) return this.#stop
-    const error = yield* attempt(() => this.#table.write(this.#rows.values()))
-    if (error === undefined) return undefined
+    const write = () => this.#table.write(this.#rows.values())
+    const error = isTrusting ? yield* write() : yield* attempt(write)
+    if (error === undefined) {
+      for (const [key, row] of this.#rows) this.#known.set(key, row)
+      return undefined
+    }
     return describeStop(error, (yield* findFailingEvent(this.view, this.#table, this.#events))?.position)
   }
 
@@ -163,7 +199,10 @@ export function* findFailingEvent(
     for (const event of events) {
       at = event
       const key = view.key(event)
-      if (key !== undefined) yield* table.write([foldOne(view, key, yield* table.find(key), event)])
+      if (key === undefined) continue
+      yield* table.write([foldOne(view, key, yield* table.find(key), event)])
+      // A write that fails is told at the next answer.
+      yield* table.find(key)
     }
     at = undefined
     throw new TypeError('Roll back: the rows were written only to find the failing event')
@@ -208,10 +247,14 @@ export function* readRunningViews(): Steps<ReadonlySet<string>> {
   )
 }
 
-/** Adds a view to the running ones. `onJoined` drops cached lists before the commit: an append may follow at once. */
+/**
+ * Adds a view to the running ones, and makes other writers forget its rows. `onJoined` drops what this one keeps before
+ * the commit: an append may follow at once.
+ */
 export function* joinHead(view: View, onJoined?: () => void): Steps<void> {
   const running = new Set(yield* readRunningViews()).add(viewVersionName(view))
-  yield* rows(db.updateTable('head').set({ views: [...running].join(' ') }))
+  const views = [...running].join(' ')
+  yield* rows(db.updateTable('head').set(eb => ({ views, fence: eb('fence', '+', 1) })))
   onJoined?.()
 }
 

@@ -5,7 +5,7 @@ import type { HeaderReader } from '../log/header.ts'
 import { lookUp } from '../log/keyed-index.ts'
 import type { Tags } from '../log/tags.ts'
 import { findPresent } from '../parts/parts.ts'
-import type { Append, IndexEntry, Receipt } from './append.ts'
+import type { Append, ExpectedStream, IndexEntry, Receipt } from './append.ts'
 import { type Destruction, isSurveyOutdated } from './destruction.ts'
 import { findReceipt } from './receipt.ts'
 import type { RecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
@@ -28,7 +28,12 @@ export interface Found {
 /** An append with what was found for it, or why that could not be read: then only this append fails. */
 export type Finding = { readonly input: Append } & ({ readonly found: Found } | { readonly error: unknown })
 
-type Finder = TaggedLog & { readonly cache: WriterCache; readonly recents: RecentDigests }
+type Finder = TaggedLog & {
+  readonly cache: WriterCache
+  readonly recents: RecentDigests
+  /** Looks for nothing that would fail the transaction if it were there: a receipt, a stream, an owner, a digest. */
+  readonly isTrusting: boolean
+}
 
 /**
  * Reads what the appends of a transaction need, side by side, before the first of them is checked. Streams and owners
@@ -59,14 +64,21 @@ function* find(input: Append, reads: readonly Steps<Found>[], onFound: (finding:
 
 /** The reads for an append: each gives a part of what is found. */
 function readsFor(finder: Finder, input: Append): Steps<Found>[] {
-  const { tags, headers, cache } = finder
+  const { tags, headers, cache, isTrusting } = finder
   const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
   const reads: Steps<Found>[] = []
-  if (receipt) reads.push(findKnown(receipt.commandId))
-  for (const { stream, isNew } of input.streams)
-    if (!isNew && !cache.streams.has(stream)) reads.push(into(cache.readStream(tags, stream)))
-  for (const owner of ownersOf(input)) if (!cache.owners.has(owner)) reads.push(into(cache.readOwner(headers, owner)))
-  if (indexEntries.length > 0) reads.push(findIndexed(tags, indexEntries))
+  if (receipt && !isTrusting) reads.push(findKnown(receipt.commandId))
+  const isNewStream = ({ isNew, expect }: ExpectedStream) => isNew === true || (isTrusting && expect === 'none')
+  for (const stream of input.streams)
+    if (!isNewStream(stream) && !cache.streams.has(stream.stream))
+      reads.push(into(cache.readStream(tags, stream.stream)))
+  // The data of a stream that is new has no key yet.
+  const isNewOwner = (owner: string) =>
+    isTrusting && input.streams.some(each => each.stream === owner && isNewStream(each))
+  for (const owner of ownersOf(input))
+    if (!cache.owners.has(owner) && !isNewOwner(owner)) reads.push(into(cache.readOwner(headers, owner)))
+  const entries = isTrusting ? indexEntries.filter(({ replaces }) => replaces !== undefined) : indexEntries
+  if (entries.length > 0) reads.push(findIndexed(tags, entries))
   if (recent) reads.push(findRecent(finder.recents, recent))
   if (destroys) reads.push(findDestroyed(headers, destroys))
   const changesEffects = settles || moves || events.some(({ event }) => event.cancels ?? event.resolves)

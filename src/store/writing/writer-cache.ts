@@ -1,6 +1,8 @@
+import { absenceTypes } from '../../proof/log-verifier.ts'
 import type { OwnerKey, Vault } from '../../vault/vault.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import type { Cell } from '../../vocabulary/view.ts'
 import { each, first, rows, type Steps } from '../database/connection.ts'
 import type { Head } from '../log/head.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
@@ -8,6 +10,7 @@ import { digestKey } from '../log/keyed-index.ts'
 import { readErasedAt } from '../log/read.ts'
 import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
+import type { StoredEvent } from '../log/tail.ts'
 import type { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache. */
@@ -20,8 +23,12 @@ export type KnownOwner = OwnerKey & {
   readonly isNew?: boolean
 }
 
+/** A row of any view, by column. */
+type Row = Readonly<Record<string, Cell>>
+
 const streamsMax = 100_000
 const ownersMax = 20_000
+const rowsOfViewMax = 2_000
 
 /**
  * What the writer keeps in memory between commits: the end of the log, the edge of its tree, the versions of streams,
@@ -38,9 +45,17 @@ export class WriterCache implements Head {
   readonly fence: number
   tag: string
   readonly tree: Tree
-  readonly streams = new Map<string, KnownStream>()
-  readonly owners = new Map<string, KnownOwner>()
-  constructor({ position, at, stream, owner, tree, views, epoch, fence, tag }: Head) {
+  readonly streams: Map<string, KnownStream>
+  readonly owners: Map<string, KnownOwner>
+  /** The rows of views that were written last, by view and key. */
+  readonly viewRows: Map<string, Map<string, Row | undefined>>
+
+  /** @param known what is known from before */
+  constructor(head: Head, known?: Pick<WriterCache, 'streams' | 'owners' | 'viewRows'>) {
+    const { position, at, stream, owner, tree, views, epoch, fence, tag } = head
+    this.streams = known?.streams ?? new Map()
+    this.owners = known?.owners ?? new Map()
+    this.viewRows = known?.viewRows ?? new Map()
     this.position = position
     this.at = at
     this.stream = stream
@@ -52,10 +67,21 @@ export class WriterCache implements Head {
     this.tag = tag
   }
 
+  /** Follows events of another process: what they changed is known, or read again. */
+  follow(events: readonly StoredEvent[], headers: HeaderReader): void {
+    for (const event of events) {
+      const { stream: key, version, type } = event
+      const { stream } = headers.parse(event)
+      if (this.streams.has(stream)) this.streams.set(stream, { key, version })
+      if (absenceTypes.some(each => each === type)) this.owners.clear()
+    }
+  }
+
   /** Bounds its memory. Dropped entries are read again when needed. */
   trim(): void {
     if (this.streams.size > streamsMax) this.streams.clear()
     if (this.owners.size > ownersMax) this.owners.clear()
+    for (const [view, known] of this.viewRows) if (known.size > rowsOfViewMax) this.viewRows.delete(view)
   }
 
   /** Reads a stream into the cache, if it exists. */

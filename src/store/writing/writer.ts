@@ -3,10 +3,11 @@ import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
-import { type Connection, first, type Steps } from '../database/connection.ts'
-import { headMarkOf, readHead, selectHeadMark } from '../log/head.ts'
+import { type Connection, first, HeadMovedError, type Steps, together } from '../database/connection.ts'
+import { differsByEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
+import { checkEvents, readTail, type StoredEvent } from '../log/tail.ts'
 import type { Append, Appended } from './append.ts'
 import { findAll } from './found.ts'
 import { Batch, stageAppend } from './stage.ts'
@@ -20,8 +21,10 @@ export interface WriterParts {
   readonly tags: Tags
   /** Checks what another process has written: that it has the keys of the log, and changed no table. */
   readonly checkForeign: (position: number, after: number) => Steps<void>
-  /** Updates the views, in the transaction of the events. */
-  readonly project: (events: readonly RecordedEvent[], cache: WriterCache) => Steps<void>
+  /** Updates the views, in the transaction of the events. With `isTrusting` a row that cannot be written fails it. */
+  readonly project: (events: readonly RecordedEvent[], cache: WriterCache, isTrusting: boolean) => Steps<void>
+  /** Forgets what events of another process have changed in the views. */
+  readonly onForeign: (events: readonly StoredEvent[], cache: WriterCache) => void
   readonly onCommitted: (position: number) => void
 }
 
@@ -39,6 +42,8 @@ const batchMax = 512
 const turnsMax = 16
 /** Commits in one turn of the event loop for callers that append again at once: other callers need turns too. */
 const commitsPerTurnMax = 16
+/** Where processes write in turns, a commit on trust in the head would often be made twice. */
+const commitsInTurns = 32
 /** How many appends may wait. Beyond that commands are refused, but facts from outside are still accepted. */
 const waitingMax = 10_000
 
@@ -55,6 +60,8 @@ export class Writer {
   #cache: WriterCache | undefined
   /** The value of `Connection.foreignWrites` for which `#cache` is valid. */
   #foreignWrites: string | undefined
+  /** How many commits still look at the head first, after another process was faster. */
+  #commitsInTurns = 0
   #isScheduled = false
   /** The last commit had one caller, who may append again at once. */
   #isAlone = false
@@ -124,19 +131,11 @@ export class Writer {
     const batch = this.#waiting.splice(0, batchMax)
     this.#isAlone = batch.length === 1
     try {
-      const { connection, vault, onCommitted } = this.#parts
-      const { keyring } = vault
+      const { vault, onCommitted } = this.#parts
       let tries = 0
-      const results = await keyring.withRefresh(() => {
+      const results = await vault.keyring.withRefresh(() => {
         tries += 1
-        return connection
-          .transact(() => this.#stageBatch(batch, tries > 1))
-          .catch(error => {
-            // Both contain staged data that was not written.
-            this.#cache = undefined
-            this.recents.forget()
-            throw error
-          })
+        return this.#commit(batch, tries > 1)
       })
       // Keys of an erased person must not stay in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
@@ -163,14 +162,41 @@ export class Writer {
     }
   }
 
-  *#stageBatch(waiting: readonly WaitingAppend[], isRefreshed: boolean): Steps<AppendResult[]> {
+  /**
+   * Commits a batch, first on trust: that no other process has written since, that what is new does not exist, and that
+   * the views accept their rows. The database refuses the transaction if that is wrong; then it is looked up.
+   */
+  async #commit(batch: readonly WaitingAppend[], isRefreshed: boolean, trust = this.#trust()): Promise<AppendResult[]> {
+    try {
+      const results = await this.#parts.connection.transact(() => this.#stageBatch(batch, isRefreshed, trust))
+      if (this.#commitsInTurns > 0) this.#commitsInTurns -= 1
+      return results
+    } catch (error) {
+      // Both contain staged data that was not written.
+      this.#cache = undefined
+      this.recents.forget()
+      if (error instanceof HeadMovedError) {
+        this.#commitsInTurns = commitsInTurns
+        return this.#commit(batch, isRefreshed, { ...trust, inHead: false })
+      }
+      if (!trust.inRows || !isRefusal(error)) throw error
+      return this.#commit(batch, isRefreshed, { inHead: false, inRows: false })
+    }
+  }
+
+  #trust(): Trust {
+    return { inHead: this.#commitsInTurns === 0, inRows: true }
+  }
+
+  *#stageBatch(waiting: readonly WaitingAppend[], isRefreshed: boolean, trust: Trust): Steps<AppendResult[]> {
     const { connection, vault, headers, tags, project } = this.#parts
-    const cache = yield* this.#refreshCache(connection)
+    const cache = yield* this.#refreshCache(connection, trust)
+    const isTrusting = trust.inRows
     // Another process has begun an epoch: a key wrapped by an older one would be destroyed with it.
     const { epoch } = vault.keyring
     if (cache.epoch > epoch) throw new EpochMissingError(cache.epoch, epoch)
     const batch = new Batch()
-    const context = { vault, headers, tags, cache, recents: this.recents, batch }
+    const context = { vault, headers, tags, cache, recents: this.recents, batch, isTrusting }
     const findings = yield* findAll(
       context,
       waiting.map(({ input }) => input),
@@ -179,8 +205,12 @@ export class Writer {
     for (const finding of findings) {
       try {
         if ('error' in finding) throw finding.error
-        results.push({ appended: stageAppend(context, finding.input, finding.found) })
+        const appended = stageAppend(context, finding.input, finding.found)
+        // Its receipt was not looked up: it may have been recorded before, and then has the answer of that time.
+        if (isTrusting && finding.input.receipt && appended.status === 'conflict') throw new DistrustError()
+        results.push({ appended })
       } catch (error) {
+        if (error instanceof DistrustError) throw error
         // Another process began the epoch and did not record it yet: the keyring file may have it by now.
         if (error instanceof EpochMissingError && !isRefreshed) throw error
         results.push({ error })
@@ -193,13 +223,19 @@ export class Writer {
       yield* project(
         batch.events.map(event => event.recorded),
         cache,
+        isTrusting,
       )
     if (!connection.foreignWrites) this.#foreignWrites = JSON.stringify(headMarkOf(cache))
     return results
   }
 
   /** Loads the cache again when another process has written, after a look at what it wrote. */
-  *#refreshCache(connection: Connection): Steps<WriterCache> {
+  *#refreshCache(connection: Connection, { inHead }: Trust): Steps<WriterCache> {
+    if (this.#cache && !connection.foreignWrites) {
+      if (!inHead) return yield* this.#follow(this.#cache)
+      yield* requireHead(this.#cache)
+      return this.#cache
+    }
     const value = JSON.stringify(yield* first(connection.foreignWrites ?? selectHeadMark))
     if (!this.#cache || value !== this.#foreignWrites) {
       const head = yield* readHead(this.#parts.tags)
@@ -211,4 +247,48 @@ export class Writer {
     this.#foreignWrites = value
     return this.#cache
   }
+
+  /** Reads and follows what another process has written since, in one request. Loads all again if it is much. */
+  *#follow(before: WriterCache): Steps<WriterCache> {
+    const { tags, headers, checkForeign, onForeign } = this.#parts
+    let [head, tail]: [Head | undefined, readonly StoredEvent[]] = [undefined, []]
+    yield* together<void>([
+      into(readHead(tags), found => (head = found)),
+      into(readTail(before.position), found => (tail = found)),
+    ])
+    if (!head) throw new TypeError('A head was read')
+    const { position }: Head = head
+    const isAll = before.position + tail.length === position && differsByEvents(before, head)
+    if (isAll) checkEvents(tags, tail)
+    else yield* checkForeign(position, this.checked)
+    this.checked = position
+    const cache = new WriterCache(head, isAll ? before : undefined)
+    this.#cache = cache
+    if (tail.length > 0) this.recents.markStale()
+    if (isAll && tail.length > 0) {
+      cache.follow(tail, headers)
+      onForeign(tail, cache)
+    }
+    return cache
+  }
+}
+
+/** What a commit takes for granted instead of looking it up. */
+interface Trust {
+  /** That the head is as this process wrote it last. */
+  readonly inHead: boolean
+  /** That nothing exists that would be in the way of new rows, and that views accept theirs. */
+  readonly inRows: boolean
+}
+
+function* into<T>(reading: Steps<T>, onFound: (found: T) => void): Steps<void> {
+  onFound(yield* reading)
+}
+
+/** What was found on trust may be wrong. */
+class DistrustError extends Error {}
+
+/** Whether the database refused what was written: that has no code of ours, or looks like damage. */
+function isRefusal(error: unknown): boolean {
+  return !(error instanceof AverbaError) || error.code === 'CORRUPT'
 }

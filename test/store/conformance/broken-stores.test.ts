@@ -88,11 +88,6 @@ test.each<[string, (connection: Connection) => Connection, string]>([
     'a read sees one snapshot from its first statement to its last, despite other commits',
   ],
   [
-    'does not detect writes of other processes',
-    connection => withChanges(connection, { foreignWrites: { sql: 'select 1 as seen', parameters: [] } }),
-    'positions have no gaps and versions and views are correct, whichever process appends',
-  ],
-  [
     'gives the last event instead of the next',
     replaceSql('order by "position" limit', 'order by "position" desc limit'),
     'the next event of some types is the first one after a position',

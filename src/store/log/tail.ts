@@ -1,0 +1,30 @@
+import { isLeafOf } from '../../proof/merkle.ts'
+import { rows, type Steps } from '../database/connection.ts'
+import { db, type Schema } from '../database/schema.ts'
+import { DamagedEvent } from './header.ts'
+import type { Tags } from './tags.ts'
+
+/** An event as it is stored. */
+export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version' | 'type' | 'header' | 'leaf' | 'tag'>
+
+/** How many events are read at once. */
+export const tailEvents = 500
+
+/** Reads the next events after a position. */
+export function readTail(after: number): Steps<readonly StoredEvent[]> {
+  const events = db.selectFrom('event').select(['position', 'stream', 'version', 'type', 'header', 'leaf', 'tag'])
+  return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))
+}
+
+/**
+ * Checks that events were written with the keys of the log.
+ *
+ * @throws {DamagedEvent}
+ */
+export function checkEvents(tags: Tags, events: readonly StoredEvent[]): void {
+  for (const { position, header, leaf, tag } of events) {
+    if (!isLeafOf(header, leaf)) throw new DamagedEvent('its leaf is not the hash of its header', { position })
+    if (tags.ofEvent(header) !== tag)
+      throw new DamagedEvent('it was written without the keys of this log', { position })
+  }
+}
