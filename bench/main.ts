@@ -12,6 +12,13 @@ import { createInterface } from 'node:readline'
 import { benchAppendBare, benchAppendFull, benchAppendOne, benchAppendPeer } from './appends.ts'
 import { benchAppendCost, benchVerify } from './audit.ts'
 import { benchErasure } from './erasure.ts'
+import {
+  benchFleetAppends,
+  benchFleetFlows,
+  benchFleetProcesses,
+  benchFleetRecovery,
+  benchFleetRoundTrips,
+} from './fleet.ts'
 import { benchGrowth } from './growth.ts'
 import type { Figures, Say } from './measure.ts'
 import { benchRebuild, benchRebuildPeer, benchScan } from './reads.ts'
@@ -34,6 +41,13 @@ const benches: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   },
   engine: { tokens: benchTokens, receiver: benchReceiver },
   simulation: { world: benchSimulation },
+  fleet: {
+    'fleet-appends': benchFleetAppends,
+    'fleet-round-trips': benchFleetRoundTrips,
+    'fleet-flows': benchFleetFlows,
+    'fleet-processes': benchFleetProcesses,
+    'fleet-recovery': benchFleetRecovery,
+  },
   audit: { verify: benchVerify, 'append-cost': benchAppendCost, erasure: benchErasure },
 }
 const parts: Readonly<Record<string, Bench>> = Object.assign({}, ...Object.values(benches))

@@ -32,3 +32,29 @@ export async function openEmmett(path: string, say: Say): Promise<Emmett> {
   const { openEmmett: open } = await import(join(installPeers('sqlite3', say), 'emmett.mjs'))
   return open(path)
 }
+
+/** Emmett's event store on PostgreSQL, as bench/peers/emmett-postgres.mjs drives it. */
+export interface EmmettOnPostgres {
+  appendAll(count: number, callers: number, newStream: () => string, data: object): Promise<void>
+  close(): Promise<void>
+}
+
+/** Opens Emmett on a server. */
+export async function openEmmettOnPostgres(address: string, say: Say): Promise<EmmettOnPostgres> {
+  const { openEmmett: open } = await import(
+    join(installPeers('@event-driven-io/emmett-postgresql', say), 'emmett-postgres.mjs')
+  )
+  return open(address)
+}
+
+/** DBOS Transact, as bench/peers/dbos.mjs drives it. */
+export interface Dbos {
+  runAll(count: number, atOnce: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** Launches DBOS on a server. */
+export async function openDbos(address: string, say: Say): Promise<Dbos> {
+  const { openDbos: open } = await import(join(installPeers('@dbos-inc/dbos-sdk', say), 'dbos.mjs'))
+  return open(address)
+}

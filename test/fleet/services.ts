@@ -23,8 +23,11 @@ export interface FleetServices {
   close(): Promise<void>
 }
 
-/** Starts simulated services for several processes. */
-export async function startFleetServices(seed: number): Promise<FleetServices> {
+/** Starts simulated services for several processes. `beforeValidation` says how long an answer takes. */
+export async function startFleetServices(
+  seed: number,
+  beforeValidation = (random: Random) => after(random.below(validationMaxMs)),
+): Promise<FleetServices> {
   const deliver = async () => new Response()
   const services = createSimulators({ clock: systemClock, entropy: seededEntropy(seed), deliver })
   const random = new Random(seed)
@@ -33,7 +36,7 @@ export async function startFleetServices(seed: number): Promise<FleetServices> {
     const { host, pathname } = new URL(request.url)
     if (host === 'gateway.exemplo.br') return services.reach.tokenService(request)
     const asked = `${pathname} ${await request.clone().text()}`
-    await after(random.below(validationMaxMs))
+    await beforeValidation(random)
     const answer = await services.reach.validationService(request)
     // A token that ended on the way: nothing was validated.
     if (answer.status !== 401) validated.set(asked, (validated.get(asked) ?? 0) + 1)

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
+import { afterTurn } from '../../runtime/event-loop.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import { type CheckTables, type Connection, first, type SearchProgress, type Steps } from './connection.ts'
@@ -9,6 +10,16 @@ import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { PostgresWakes } from './postgres-wakes.ts'
 import { ServerTime } from './server-time.ts'
+
+/** How many transactions read at the same time at most, and how long a reading waits for those under way. */
+const readingAtOnceMax = 4
+const gatherMs = 50
+
+/** A reading that waits for its turn. */
+interface WaitingReading {
+  readonly run: (session: PostgresSession) => Promise<void>
+  readonly reject: (error: unknown) => void
+}
 
 /** The server cuts longer names off. */
 const identifierMax = 63
@@ -43,6 +54,8 @@ export class PostgresConnection implements Connection {
   readonly #writer = randomUUID()
   readonly #writing = new KeyedLock()
   readonly #time = new ServerTime()
+  readonly #readings: WaitingReading[] = []
+  #readingAtOnce = 0
   readonly #wakes: PostgresWakes
   #marks = 0
   #isClosed = false
@@ -89,21 +102,57 @@ export class PostgresConnection implements Connection {
     return result
   }
 
-  async read<T>(steps: () => Steps<T>): Promise<T> {
-    const session = await this.#open()
+  /** Readings of one turn of the event loop share a snapshot, and their requests the way to the server. */
+  read<T>(steps: () => Steps<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const run = (session: PostgresSession) =>
+        session.run(steps()).then(resolve, (error: unknown) => {
+          // What it found wrong itself concerns no other.
+          if (session.failure === undefined) reject(error)
+          else throw error
+        })
+      this.#readings.push({ run, reject })
+      this.#readSoon()
+    })
+  }
+
+  /** While some are under way, others gather, but wait for no slow one. */
+  #readSoon(): void {
+    if (this.#readings.length > 1) return
+    const [oldest] = this.#readings
+    if (this.#readingAtOnce === 0) this.#readWaiting()
+    else void systemClock.sleep(gatherMs).then(() => this.#readings[0] === oldest && this.#readWaiting())
+  }
+
+  #readWaiting(): void {
+    if (this.#readingAtOnce === readingAtOnceMax) return
+    this.#readingAtOnce += 1
+    afterTurn(async () => {
+      while (this.#readings.length > 0) await this.#readAll(this.#readings.splice(0))
+      this.#readingAtOnce -= 1
+    })
+  }
+
+  /** When the server refuses a request, all fail: the transaction is over then. */
+  async #readAll(readings: readonly WaitingReading[]): Promise<void> {
+    let session: PostgresSession | undefined
     try {
-      session.tell({ text: this.#begin('repeatable read read only') })
-      this.#time.read(session)
-      const result = await session.run(steps())
-      // The reader need not wait for its end.
-      session.send({ text: 'commit' }).then(
-        () => session.end(false),
-        () => session.end(true),
-      )
-      return result
+      session = await this.#open()
+      const opened = session
+      opened.tell({ text: this.#begin('repeatable read read only') })
+      this.#time.read(opened)
+      await Promise.all(readings.map(({ run }) => run(opened)))
     } catch (cause) {
-      throw await this.#abandon(session, cause)
+      const error = session ? await this.#abandon(session, cause) : cause
+      for (const { reject } of readings) reject(error)
+      return
     }
+    const read = session
+    // The readers need not wait for its end.
+    read.send({ text: 'commit' }).then(
+      () => read.end(false),
+      () => read.end(true),
+    )
   }
 
   async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {

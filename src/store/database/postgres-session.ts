@@ -1,15 +1,24 @@
 import type { DatabaseRequest, Statement, StatementForEach, Steps } from './connection.ts'
+import { isReading, mergeReadings } from './merged-reading.ts'
+import { insertFromArrays } from './postgres-inserts.ts'
 import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres-pool.ts'
-import { insertOf } from './rows-of-insert.ts'
 
-/** Rows per insert: each number of rows is a statement of its own. */
-const rowsAtOnce = 64
+/** Rows per insert. */
+const rowsAtOnce = 256
+
+interface AskedStatement {
+  readonly statement: Statement
+  readonly resolve: (rows: readonly unknown[]) => void
+  readonly reject: (error: unknown) => void
+}
 
 /** One transaction on a connection. Requests are sent at once, and answered in order. */
 export class PostgresSession {
   readonly #client: PostgresClient
   /** The first error: what follows in an aborted transaction only says that it is one. */
   #failure: unknown
+  /** Readings that are about to be sent. */
+  readonly #asked: AskedStatement[] = []
   /** Statements whose answers nobody has awaited. */
   #unanswered: Promise<unknown>[] = []
 
@@ -60,9 +69,39 @@ export class PostgresSession {
   }
 
   async #one(request: Statement | StatementForEach): Promise<readonly unknown[]> {
+    if (!('forEach' in request) && isReading(request.sql)) return this.#read(request)
+    // Statements run in order.
+    this.#sendAsked()
     if (!('forEach' in request)) return (await this.send(toQuery(request))).rows
-    for (const insert of toInserts(request)) this.#unanswered.push(this.send(toQuery(insert)))
+    for (const query of toQueries(request)) this.#unanswered.push(this.send(query))
     return []
+  }
+
+  /** Sends the readings of this turn together, those of one text as one. */
+  #read(statement: Statement): Promise<readonly unknown[]> {
+    return new Promise((resolve, reject) => {
+      this.#asked.push({ statement, resolve, reject })
+      if (this.#asked.length === 1) queueMicrotask(() => this.#sendAsked())
+    })
+  }
+
+  #sendAsked(): void {
+    if (this.#asked.length === 0) return
+    for (const alike of Map.groupBy(this.#asked.splice(0), ({ statement }) => statement.sql).values()) {
+      const merged = mergeReadings(alike.map(({ statement }) => statement))
+      if (merged) {
+        this.send(merged.query).then(
+          ({ rows }) => {
+            for (const [i, found] of merged.split(rows).entries()) alike[i]?.resolve(found)
+          },
+          (error: unknown) => {
+            for (const { reject } of alike) reject(error)
+          },
+        )
+      } else
+        for (const { statement, resolve, reject } of alike)
+          this.send(toQuery(statement)).then(({ rows }) => resolve(rows), reject)
+    }
   }
 
   /** Waits for what was not awaited, and throws the error of the first that failed. */
@@ -110,10 +149,11 @@ function toQuery({ sql, parameters }: Statement): PostgresQuery {
 }
 
 /** Writes a statement for many rows as inserts of many rows; another statement for each row. */
-function* toInserts({ sql, forEach }: StatementForEach): Iterable<Statement> {
-  const size = insertOf(sql, 1) === undefined ? 1 : rowsAtOnce
-  for (let from = 0; from < forEach.length; from += size) {
-    const page = forEach.slice(from, from + size)
-    yield { sql: insertOf(sql, page.length) ?? sql, parameters: page.flat() }
+function* toQueries({ sql, forEach }: StatementForEach): Iterable<PostgresQuery> {
+  for (let from = 0; from < forEach.length; from += rowsAtOnce) {
+    const page = forEach.slice(from, from + rowsAtOnce)
+    const many = page.length > 1 ? insertFromArrays(sql, page) : undefined
+    if (many) yield many
+    else for (const parameters of page) yield toQuery({ sql, parameters })
   }
 }

@@ -1,5 +1,6 @@
 import { cancelReason, systemClock } from '../../runtime/clock.ts'
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { PostgresSession } from './postgres-session.ts'
 
 /** How often others are told at most, however many commits there are. */
 const tellEveryMs = 50
@@ -47,14 +48,12 @@ export class PostgresWakes {
   }
 
   async #notify(): Promise<void> {
-    const client = await this.#pool.connect()
-    try {
-      await client.query({ text: 'select pg_notify($1, $2)', values: [this.#channel, this.#writer] })
-      client.release()
-    } catch (error) {
-      client.release(true)
-      throw error
-    }
+    const session = new PostgresSession(await this.#pool.connect())
+    const telling = session.send({ text: 'select pg_notify($1, $2)', values: [this.#channel, this.#writer] })
+    await telling.then(
+      () => session.end(false),
+      () => session.end(true),
+    )
   }
 
   /** Listens on a connection of its own until it is closed. */

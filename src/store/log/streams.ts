@@ -29,13 +29,14 @@ export interface ChangedStream extends StreamEnd {
 
 /** Writes the ends of new streams, which their events refer to, and of those that have got events. */
 export function* writeStreamEnds(tags: Tags, changed: readonly ChangedStream[]): Steps<void> {
-  const tag = ({ name, key, version }: ChangedStream) => tags.ofStream(name, key, version)
+  const row = ({ name, key, version }: ChangedStream) => [key, name, version, tags.ofStream(name, key, version)]
   const isNew = (each: ChangedStream) => each.isNew
-  yield* each(insertStream, changed.filter(isNew), stream => [stream.key, stream.name, stream.version, tag(stream)])
+  yield* each(insertStream, changed.filter(isNew), row)
   const others = changed.filter(stream => !isNew(stream))
-  yield* each(updateStream, others, stream => [stream.version, tag(stream), stream.key])
+  yield* each(replaceEnd, others, row)
 }
 
 const selectStream = 'select key, version, tag from stream where name = ?'
 const insertStream = 'insert into stream (key, name, version, tag) values (?, ?, ?, ?)'
-const updateStream = 'update stream set version = ?, tag = ? where key = ?'
+/** Many rows of an insert are one statement, and those of an update are not. */
+const replaceEnd = `${insertStream} on conflict (key) do update set version = excluded.version, tag = excluded.tag`

@@ -264,7 +264,11 @@ export class Writer {
     this.checked = position
     const cache = new WriterCache(head, isAll ? before : undefined)
     this.#cache = cache
-    if (tail.length > 0) this.recents.markStale()
+    if (tail.length > 0) {
+      this.recents.markStale()
+      // The others have not stopped writing.
+      this.#commitsInTurns = commitsInTurns
+    }
     if (isAll && tail.length > 0) {
       cache.follow(tail, headers)
       onForeign(tail, cache)
