@@ -325,14 +325,14 @@ export class Store<E extends EventMap = EventMap> {
 
   /** How long this process still holds an attempt, if it does. Extends the lease once a quarter of it has passed. */
   async extendLease(attempt: EffectAttempt): Promise<number | undefined> {
-    const { owner, ms } = this.#leasing
+    const { owner, ms, lagMs } = this.#leasing
     const until = await this.#connection.read(() => heldUntil(attempt, owner))
     if (until === undefined) return undefined
     const leftMs = fromInstant(until) - fromInstant(this.#leasing.begin().now)
     // A lease that a clock ahead of time set counts as over for other processes.
-    if (leftMs >= ms * 0.75 && leftMs <= ms) return leftMs
+    if (leftMs >= ms * 0.75 && leftMs <= ms) return leftMs - lagMs
     const isExtended = await this.#connection.transact(() => extendEffect(attempt, this.#leasing.begin()))
-    return isExtended ? ms : undefined
+    return isExtended ? ms - lagMs : undefined
   }
 
   /** Defers an effect after an attempt, without an event. Does nothing when another attempt has begun. */

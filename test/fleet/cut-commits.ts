@@ -1,3 +1,4 @@
+import { setTimeout as after } from 'node:timers/promises'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import { appendOf } from '../store/append-of.ts'
 import { Place, positionsOf } from '../store/conformance/place.ts'
@@ -6,6 +7,8 @@ import { connectTo, type PostgresServer } from '../support/postgres-server.ts'
 import { Random } from '../support/random.ts'
 import { type FleetFindings, noFindings } from './findings.ts'
 
+/** Longer than the proxy holds a message back. */
+const lateMs = 500
 /** How many writers append through the proxy, each with connections of its own, and how many callers each has. */
 const [writers, callersOfEach] = [2, 4]
 
@@ -16,7 +19,7 @@ export async function cutCommits(server: PostgresServer, seed: number, cuts: num
   const place = new Place(connectTo(proxy.url, `cuts_${seed}`))
   const stores = await Promise.all(Array.from({ length: writers }, () => place.open()))
   const random = new Random(seed)
-  const kinds: (Cut | undefined)[] = ['before', 'behind', undefined]
+  const kinds: (Cut | undefined)[] = ['before', 'behind', 'late', undefined, undefined]
   proxy.onCommit = () => kinds[random.below(kinds.length)]
   const recorded = new Map<string, number>()
   const refused = new Set<string>()
@@ -35,6 +38,8 @@ export async function cutCommits(server: PostgresServer, seed: number, cuts: num
   }
   await Promise.all(Array.from({ length: writers * callersOfEach }, (_, caller) => run(caller)))
   proxy.onCommit = () => undefined
+  // What was sent late has arrived by then.
+  await after(lateMs)
   const found = new Map<string, number>()
   for (let after = 1; ; ) {
     const page = (await stores[0]?.read({ after })) ?? []

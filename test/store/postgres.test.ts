@@ -21,6 +21,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
@@ -373,6 +374,61 @@ test('a machine whose clock is wrong says so, and from half a minute on takes no
   })
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
   await averba.close()
+})
+
+test('a schema that a statement outside of its transaction would find is refused', async () => {
+  const { pool, closePool } = await locatePostgres(postgres.url)
+  const client = await pool.connect()
+  await client.query({ text: `create role fleet_user superuser login; create schema fleet_user` })
+  client.release()
+  await closePool()
+  const own = `${postgres.url.replace('user=postgres', 'user=fleet_user')}&schema=fleet_user`
+  const refused = { code: 'MISCONFIGURED', message: expect.stringContaining('is in the search path of this user') }
+  await expect(openPostgres(await locatePostgres(own))).rejects.toMatchObject(refused)
+  await expect(openPostgres(await locatePostgres(`${postgres.url}&schema=public`))).rejects.toMatchObject(refused)
+})
+
+test('an append whose transaction did not begin is not acknowledged', async () => {
+  const place = new Place(postgres.newSchema())
+  const store = await place.open()
+  await store.append(appendOf('bench-a', 'none'))
+  const real = PostgresSession.prototype.send
+  const failing = vi.spyOn(PostgresSession.prototype, 'send').mockImplementation(function (
+    this: PostgresSession,
+    query,
+  ) {
+    const isBegin = query.text.startsWith('begin isolation level read committed')
+    return real.call(this, isBegin ? { text: 'select refused by the server' } : query)
+  })
+  await expect(store.append(appendOf('bench-b', 'none'))).rejects.toThrow()
+  failing.mockRestore()
+  await store.append(appendOf('bench-c', 'none'))
+  expect((await store.read({ after: 1 })).map(({ stream }) => stream)).toEqual(['bench-a', 'bench-c'])
+  await store.close()
+})
+
+test('a log is verified while a view is rebuilt, which waits for that, and damage in one place hides no other', async () => {
+  const { averba, options } = await openWorld(systemClock)
+  const log = { store: options.store, ...(options.keyring !== undefined && { keyring: options.keyring }) }
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject }))
+  let rebuilding: Promise<unknown> | undefined
+  const verdict = await verifyLog({
+    ...log,
+    onProgress: what => {
+      if (what === 'log') rebuilding ??= averba.rebuild({ views: ['consents'] })
+    },
+  })
+  expect(verdict.faults).toEqual([])
+  expect(await rebuilding).toMatchObject([{ view: 'consents', differences: 0 }])
+  await averba.close()
+  const { pool, schema, closePool } = await locatePostgres(options.store)
+  const client = await pool.connect()
+  await client.query({ text: `drop table ${schema}.recent_digest; update ${schema}.consents set status = 'X'` })
+  client.release()
+  await closePool()
+  const { faults } = await verifyLog(log)
+  expect(faults.map(({ check }) => check).sort()).toEqual(['file', 'views'])
 })
 
 test('doctor reaches the server, and what needs a file says so without the address', async () => {

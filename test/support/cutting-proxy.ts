@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { addressOf } from './postgres-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-/** Where a proxy cuts a connection: a message passes as far as before or behind the proxy. */
-export type Cut = 'before' | 'behind'
+/**
+ * Where a proxy cuts a connection: a message passes as far as before or behind the proxy, or reaches the server only
+ * after the client has seen the end of the connection.
+ */
+export type Cut = 'before' | 'behind' | 'late'
 
 /**
  * Stands between clients and a PostgreSQL server, on a socket of its own. It cuts connections at a commit: before the
@@ -47,12 +50,17 @@ export class CuttingProxy {
       socket.on('error', () => undefined)
       socket.on('close', () => this.#sockets.delete(socket))
     }
-    client.on('close', () => server.destroy())
+    const onClose = () => server.destroy()
+    client.on('close', onClose)
     server.on('close', () => client.destroy())
     client.on('data', (data: Buffer) => {
       const cut = isCommit(data) ? this.onCommit() : undefined
       if (cut) this.cuts += 1
-      if (cut === 'before') client.destroy()
+      if (cut === 'late') {
+        client.off('close', onClose)
+        setTimeout(() => server.end(data), lateMs)
+        client.destroy()
+      } else if (cut === 'before') client.destroy()
       else server.write(data)
       // The server works on: it notices that the client is gone when it answers.
       if (cut === 'behind') client.destroy()
@@ -60,6 +68,9 @@ export class CuttingProxy {
     server.on('data', (data: Buffer) => client.write(data))
   }
 }
+
+/** How long after the end of its connection a message still reaches the server. */
+const lateMs = 100
 
 /** A simple query with the text `commit`. */
 function isCommit(data: Buffer): boolean {

@@ -21,7 +21,8 @@ import { type SharedText, shareInMemory } from './shared-text.ts'
 export interface LoginShare extends SharedText {
   /** Takes the lease to log in. False while another process has it. */
   takeLease(): Promise<boolean>
-  releaseLease(): Promise<void>
+  /** Extends the lease while the work goes on, and releases it. */
+  underLease<T>(work: () => Promise<T>): Promise<T>
   /** A digest that distinguishes identities and from which an identity cannot be guessed. */
   digestIdentity(identity: string): string
 }
@@ -150,12 +151,9 @@ export class SharedSession implements PortalAuthenticator {
   }
 
   async #logInUnderLease(rejected: Session | undefined): Promise<Session | NoSession> {
-    try {
-      // Another process may have just logged in.
-      return (await this.#findSessionOrWait(rejected)) ?? (await this.#logIn())
-    } finally {
-      await this.#options.logins.releaseLease()
-    }
+    const { logins } = this.#options
+    // Another process may have just logged in.
+    return logins.underLease(async () => (await this.#findSessionOrWait(rejected)) ?? (await this.#logIn()))
   }
 
   /** Reads the last login before the session, which a login shares before it is noted. */
@@ -207,7 +205,10 @@ export class SharedSession implements PortalAuthenticator {
 
   async #endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
     await this.#recordLogin(reason)
-    await this.#share.change(async () => JSON.stringify({ ...emptySession, login }))
+    // A process that stood still may come after a later login.
+    await this.#share.change(async text =>
+      parseShared(text, emptySession).login > login ? undefined : JSON.stringify({ ...emptySession, login }),
+    )
     return { status: 'deferred', reason, afterMs }
   }
 

@@ -128,7 +128,7 @@ function shareLogin(context: ApiContext, baseUrl: string, login: PortalLogin): S
     logins: {
       ...shareText(context, name),
       takeLease: () => leases.take(name),
-      releaseLease: () => leases.release(name),
+      underLease: work => context.store.leaseKeeper.keep({ lease: name }, work).finally(() => leases.release(name)),
       digestIdentity: sessionOf,
     },
   }

@@ -94,7 +94,8 @@ export class EffectRunner {
   /** Makes one attempt, recorded before the request leaves. False for an effect that this process cannot claim. */
   async makeAttempt(found: ClaimableEffect): Promise<boolean> {
     const claimed = await this.claimer.claim(found)
-    if (claimed) await this.#attempt(claimed)
+    // Also while its answer is recorded: it would be asked for again.
+    if (claimed) await this.#parts.store.leaseKeeper.keep({ effect: claimed.pending }, () => this.#attempt(claimed))
     return claimed !== undefined
   }
 
@@ -110,9 +111,7 @@ export class EffectRunner {
     }
     if (isFromBeforeRestore(this.#parts.store, claimed))
       return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
-    const outcome = await this.#parts.store.leaseKeeper.keep({ effect: pending }, () =>
-      this.#perform(pending, performer),
-    )
+    const outcome = await this.#perform(pending, performer)
     if (outcome.status === 'deferred') return this.#postpone(claimed, outcome)
     try {
       return await settle(outcome.fact, outcome.status, outcome.reason ?? '', outcome.unread)

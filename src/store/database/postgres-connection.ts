@@ -4,7 +4,14 @@ import { systemClock } from '../../runtime/clock.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
-import { type CheckTables, type Connection, first, type SearchProgress, type Steps } from './connection.ts'
+import {
+  type CheckTables,
+  type Connection,
+  first,
+  HeadMovedError,
+  type SearchProgress,
+  type Steps,
+} from './connection.ts'
 import { toAverbaError } from './postgres-errors.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
@@ -27,8 +34,6 @@ const identifierMax = 63
 const idleMaxMs = 1_000
 /** How long a statement may take, with the wait for the lock of the log. */
 const statementMaxMs = 30_000
-/** How long a transaction waits for a table that others read, while all wait for it. */
-const tableMaxMs = 250
 /** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
 const doubtMaxMs = 60_000
 const doubtPauseMs = 500
@@ -59,7 +64,7 @@ export class PostgresConnection implements Connection {
   readonly #wakes: PostgresWakes
   #marks = 0
   #isClosed = false
-  #listening: Promise<void> | undefined
+  #isListening = false
 
   /** @param schema an identifier that needs no quotes */
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
@@ -73,7 +78,8 @@ export class PostgresConnection implements Connection {
   readonly serverTime = () => this.#time.now()
 
   listen(onWake: () => void): void {
-    this.#listening ??= this.#wakes.listen(onWake)
+    if (!this.#isListening) void this.#wakes.listen(onWake)
+    this.#isListening = true
   }
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
@@ -84,19 +90,18 @@ export class PostgresConnection implements Connection {
   async #transact<T>(steps: () => Steps<T>): Promise<T> {
     const session = await this.#open()
     const mark = this.#hasHead ? `${++this.#marks}` : undefined
+    // Nothing is awaited before the commit: what fails in between fails it.
+    const begun = session.send({ text: this.#begin('read committed read write') })
     let result: T
     try {
-      // None is awaited: what fails there fails the commit.
-      session.tell({ text: this.#begin('read committed read write') })
       this.#time.read(session)
       session.tell({ text: mark === undefined ? lockSchema : lockHead })
-      session.tell({ text: `set local lock_timeout = ${tableMaxMs}` })
       if (mark !== undefined) session.tell({ text: writeMark, values: [this.#writer, mark] })
       result = await session.run(steps())
     } catch (cause) {
-      throw await this.#abandon(session, cause)
+      throw toMoved(this.#name, await this.#abandon(session, cause))
     }
-    await this.#commit(session, mark)
+    await this.#commit(session, mark, begun)
     this.#wakes.tell()
     if (!this.#hasHead) this.#hasHead = (await this.read(() => findHead())) !== undefined
     return result
@@ -206,7 +211,6 @@ export class PostgresConnection implements Connection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#wakes.close()
-    await this.#listening
     await this.#closePool()
   }
 
@@ -236,22 +240,27 @@ export class PostgresConnection implements Connection {
     return toAverbaError(this.#name, reason) ?? reason
   }
 
-  async #commit(session: PostgresSession, mark: string | undefined): Promise<void> {
+  async #commit(session: PostgresSession, mark: string | undefined, begun: Promise<unknown>): Promise<void> {
     let command: string
     try {
       command = (await session.send({ text: 'commit' })).command
+      // Outside of a transaction, too, the server says that it committed.
+      await begun.catch(() => {
+        command = 'NONE'
+      })
     } catch (cause) {
       session.end(true)
       if (await this.#hasCommitted(mark, cause)) return
       throw rolledBackError(this.#name, cause)
     }
     session.end(false)
-    if (command !== 'COMMIT') throw toAverbaError(this.#name, session.failure) ?? session.failure
+    if (command === 'COMMIT') return
+    throw toMoved(this.#name, toAverbaError(this.#name, session.failure) ?? session.failure)
   }
 
   /**
    * Looks for the mark that a transaction of this process wrote last. It held the lock of the log until it ended, so
-   * behind that lock it has ended.
+   * behind that lock it has ended, or has not begun: what arrives at the server later meets another fence.
    *
    * @throws {AverbaError} `STORE_UNSAFE` when the server is not reached for a minute
    */
@@ -266,10 +275,12 @@ export class PostgresConnection implements Connection {
           const begun = session.send({ text: this.#begin('read committed read write') })
           const locked = session.send({ text: lockHead })
           const { rows } = await session.send({ text: readMark, values: [this.#writer] })
+          const isThere = (rows[0] as { mark: string } | undefined)?.mark === mark // The selected column.
+          if (!isThere) await session.send({ text: raiseFence })
           await Promise.all([begun, locked])
-          await session.send({ text: 'rollback' })
+          await session.send({ text: 'commit' })
           session.end(false)
-          return (rows[0] as { mark: string } | undefined)?.mark === mark // The selected column.
+          return isThere
         } catch (failed) {
           await this.#abandon(session, failed)
         }
@@ -281,6 +292,7 @@ export class PostgresConnection implements Connection {
 }
 
 const lockHead = 'select 1 from head for update'
+const raiseFence = 'update head set fence = fence + 1'
 const writeMark = `insert into writer (name, mark) values ($1, $2) on conflict (name) do update set mark = excluded.mark`
 const readMark = 'select mark from writer where name = $1'
 /** Once there is a head, all lock it. */
@@ -288,6 +300,13 @@ const lockSchema = `do $$ begin
   perform pg_advisory_xact_lock(hashtextextended('averba ' || current_schema(), 0));
   if to_regclass('head') is not null then perform 1 from head for update; end if;
 end $$`
+
+/** A division by zero in a transaction of ours: only the guard of the head makes one. */
+const guardCode = '22012'
+
+function toMoved(name: string, error: unknown): unknown {
+  return error instanceof Error && 'code' in error && error.code === guardCode ? new HeadMovedError(name) : error
+}
 
 function* findHead(): Steps<string | undefined> {
   const found = yield* first<{ head: string | null }>({

@@ -1,14 +1,11 @@
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
-import { HeadMovedError } from './connection.ts'
 import { TableInUseError } from './table-in-use.ts'
 
 /** Codes of PostgreSQL (its appendix A) for what another try may not meet again. */
 const passingCodes = /^(08|40|53[34]|57|25P03)/
 const lockCode = '55P03'
-/** A division by zero: only the guard of the head makes one. */
-const guardCode = '22012'
 /** The disk is full, or the server accepts no writes. */
-const unwritableCodes = /^(53[12]|25006|58)/
+const unwritableCodes = /^(53[12]|25006|0A000|58)/
 /** The server knows no such user, password, database or schema, or grants no right to it. */
 const refusedCodes = /^(28|3D|3F|42501$|42939$)/
 const damageCodes = /^(XX001|XX002|42P01|42703)$/
@@ -39,7 +36,6 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
   }
   // Also while a log is open, when a password or a right is changed: what waits to be recorded is kept until then.
   if (refusedCodes.test(code)) return cannot('STORE_UNSAFE', `the server refuses it (${code})`, refusedHint)
-  if (code === guardCode) return new HeadMovedError(name)
   if (code === lockCode) return new TableInUseError(name, cause)
   if (passingCodes.test(code))
     return cannot('STORE_BUSY', 'it is locked or overloaded', 'Another session holds the log. Try again')

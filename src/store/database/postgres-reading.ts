@@ -1,5 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { first, type Steps } from './connection.ts'
+import { attempt, first, rows, type Steps } from './connection.ts'
 import { readTablesVersion } from './migrations.ts'
 import { checkSchemaName, durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
@@ -25,9 +25,13 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   try {
     checkSchemaName(schema)
     session = new PostgresSession(await pool.connect())
+    const tables = await session.run(rows<{ name: string }>({ sql: listTables, parameters: [schema] }))
+    const locked = tables.map(({ name: table }) => `${schema}.${table}`).join(', ')
+    // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.
     await session.send({
       text: `begin isolation level repeatable read; set local search_path to ${schema};
-        set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0`,
+        set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0
+        ${locked === '' ? '' : `; lock table ${locked} in access share mode`}`,
     })
     const found = await session.run(first<{ head: string | null }>({ sql: findHead, parameters: [] }))
     if (!found?.head) {
@@ -46,6 +50,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
 }
 
 const findHead = `select to_regclass('head')::text as head`
+const listTables = `select tablename as name from pg_tables where schemaname = ? and tablename not like 'discarded%'`
 
 function nameOf(schema: string): string {
   return `the schema "${schema}" in PostgreSQL`
@@ -64,13 +69,15 @@ class PostgresReading implements Reading {
     this.#closePool = closePool
   }
 
+  /** In a savepoint: damage that one finds does not end the others. */
   async read<T>(steps: () => Steps<T>): Promise<T> {
-    try {
-      return await this.#session.run(steps())
-    } catch (cause) {
-      const reason = this.#session.failure ?? cause
-      throw toAverbaError(this.name, reason) ?? reason
+    let found: { readonly result: T } | undefined
+    const reading = function* (): Steps<void> {
+      found = { result: yield* steps() }
     }
+    const cause = await this.#session.run(attempt(reading))
+    if (cause === undefined && found) return found.result
+    throw toAverbaError(this.name, cause) ?? cause
   }
 
   findCutOff(): undefined {

@@ -62,6 +62,7 @@ export class PostgresWakes {
     const { signal } = this.#closing
     while (!signal.aborted) {
       const client = await this.#pool.connect().catch(() => undefined)
+      if (signal.aborted) return client?.release(true)
       if (client) await this.#hear(client, onWake).catch(() => undefined)
       // What was missed meanwhile.
       if (client && !signal.aborted) onWake()

@@ -63,6 +63,7 @@ export async function openPostgres(place: PostgresPlace): Promise<PostgresConnec
   await withClient(place, async client => {
     await checkDurable(client)
     await createSchema(client, schema)
+    await checkApart(client, schema)
     await checkRight(client, schema)
   })
   return new PostgresConnection(pool, schema, closePool)
@@ -140,6 +141,15 @@ async function createSchema(client: PostgresClient, schema: string): Promise<voi
   } catch (cause) {
     if (!(await exists())) throw cause
   }
+}
+
+/** A statement that ran outside of its transaction must find no table: only a transaction names the schema. */
+async function checkApart(client: PostgresClient, schema: string): Promise<void> {
+  const { rows } = await client.query({ text: `select ('${schema}' = any(current_schemas(false)))::int as found` })
+  if ((rows[0] as { found: number }).found === 0) return // The selected column.
+  throw new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}": it is in the search path of this user`, {
+    hint: 'Use a schema that no search_path names: neither "public" nor one with the name of the user',
+  })
 }
 
 /** Without this right a schema looks empty. */

@@ -3,8 +3,8 @@ import { type Connection, each, type Steps } from '../database/connection.ts'
 import type { Leasing } from './lease.ts'
 import { type EffectAttempt, extendEffects } from './ledger.ts'
 
-/** What a lease is on: an attempt at an effect, or a follower by name. */
-export type Held = { readonly effect: EffectAttempt } | { readonly follower: string }
+/** What a lease is on: an attempt at an effect, a follower, or a named lease. */
+export type Held = { readonly effect: EffectAttempt } | { readonly follower: string } | { readonly lease: string }
 
 /** A call that takes longer hangs: another process may take it over. A handler may take as long as it needs. */
 const attemptMaxMs = 5 * 60_000
@@ -16,7 +16,7 @@ export class LeaseKeeper {
   readonly #leasing: Leasing
   /** Since when each is held. */
   readonly #held = new Map<Held, number>()
-  #idle = new AbortController()
+  #idle: AbortController | undefined
   #isClosed = false
 
   constructor(connection: Connection, clock: Clock, leasing: Leasing) {
@@ -28,7 +28,7 @@ export class LeaseKeeper {
   /** Keeps a lease that this process has taken until the work ends. If it is lost, what the work records is refused. */
   async keep<T>(held: Held, work: () => Promise<T>): Promise<T> {
     this.#held.set(held, this.#clock.now())
-    if (this.#held.size === 1 && !this.#isClosed) {
+    if (!this.#idle && !this.#isClosed) {
       this.#idle = new AbortController()
       void this.#extendAll(this.#idle.signal)
     }
@@ -36,14 +36,19 @@ export class LeaseKeeper {
       return await work()
     } finally {
       this.#held.delete(held)
-      if (this.#held.size === 0) this.#idle.abort(cancelReason)
+      if (this.#held.size === 0) this.#stop()
     }
   }
 
   /** Extends nothing any more: what is not done by now may be taken over. */
   close(): void {
     this.#isClosed = true
-    this.#idle.abort(cancelReason)
+    this.#stop()
+  }
+
+  #stop(): void {
+    this.#idle?.abort(cancelReason)
+    this.#idle = undefined
   }
 
   async #extendAll(idle: AbortSignal): Promise<void> {
@@ -58,7 +63,7 @@ export class LeaseKeeper {
     const lease = this.#leasing.begin()
     const now = this.#clock.now()
     const all = [...this.#held].flatMap(([held, since]) =>
-      'follower' in held || now - since < attemptMaxMs ? [held] : [],
+      !('effect' in held) || now - since < attemptMaxMs ? [held] : [],
     )
     yield* extendEffects(
       all.flatMap(held => ('effect' in held ? [held.effect] : [])),
@@ -66,7 +71,10 @@ export class LeaseKeeper {
     )
     const followers = all.flatMap(held => ('follower' in held ? [held.follower] : []))
     yield* each(extendFollower, followers, name => [lease.until, name, lease.owner])
+    const leases = all.flatMap(held => ('lease' in held ? [held.lease] : []))
+    yield* each(extendLease, leases, name => [lease.until, name, lease.owner])
   }
 }
 
+const extendLease = 'update lease set until = ? where name = ? and owner = ?'
 const extendFollower = 'update follower set lease_until = ? where name = ? and lease_owner = ?'

@@ -32,6 +32,7 @@ export function hostTimeOf(until: Instant, { at, now }: Pick<Lease, 'at' | 'now'
 const fileLeaseMs = 60_000
 /** Among machines, where the work of a dead process must go on soon. */
 const serverLeaseMs = 10_000
+const serverLagMs = 1_000
 
 /**
  * Makes the leases of a process. Machines that share a server share its time, whatever their own clocks say. Where a
@@ -40,6 +41,8 @@ const serverLeaseMs = 10_000
 export class Leasing {
   /** How long a lease lasts unless it is extended. */
   readonly ms: number
+  /** How far behind the time of the server may be that this process counts on. */
+  readonly lagMs: number
   readonly owner: string
   readonly #clock: Clock
   readonly #serverTime: (() => number) | undefined
@@ -49,6 +52,7 @@ export class Leasing {
     this.#clock = clock
     this.#serverTime = clock === systemClock ? serverTime : undefined
     this.ms = this.#serverTime ? serverLeaseMs : fileLeaseMs
+    this.lagMs = this.#serverTime ? serverLagMs : 0
   }
 
   /** A lease of this process that begins now. */

@@ -73,8 +73,7 @@ export function requireHead({ tag, fence, views, epoch }: Head): Steps<void> {
   return each(failUnlessSame, [[tag, fence, views, epoch]], row => row)
 }
 
-const failUnlessSame = `select 1 / (case when tag = ? and fence = ? and views = ? and epoch = ? then 1 else 0 end)
-  from head`
+const failUnlessSame = 'select 1 / count(*) from head where tag = ? and fence = ? and views = ? and epoch = ?'
 
 /** The stored head, and the position of the newest event beside it. */
 type HeadRow = Pick<

@@ -16,6 +16,22 @@ export function readTail(after: number): Steps<readonly StoredEvent[]> {
   return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))
 }
 
+/** An event that another process has appended, with the name of its stream. */
+export type ForeignEvent = StoredEvent & { readonly name: string }
+
+/** Reads the next events after a position with the names of their streams. */
+export function readForeign(after: number): Steps<readonly ForeignEvent[]> {
+  const events = db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream')
+  return rows(
+    events
+      .select(['event.position', 'event.stream', 'event.version', 'event.type', 'event.header', 'event.leaf'])
+      .select(['event.tag', 'stream.name'])
+      .where('event.position', '>', after)
+      .orderBy('event.position')
+      .limit(tailEvents),
+  )
+}
+
 /**
  * Checks that events were written with the keys of the log.
  *

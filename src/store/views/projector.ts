@@ -4,7 +4,7 @@ import { attempt, type Connection, first, rows, type Steps, together } from '../
 import { db } from '../database/schema.ts'
 import type { HeaderReader } from '../log/header.ts'
 import { endOfLog } from '../log/read.ts'
-import type { StoredEvent } from '../log/tail.ts'
+import type { ForeignEvent } from '../log/tail.ts'
 import type { WriterCache } from '../writing/writer-cache.ts'
 import { makeServingTable } from './side-table.ts'
 import { foldOne, type ViewRow, ViewTable } from './view-table.ts'
@@ -64,7 +64,8 @@ export class Projector {
   }
 
   /** Forgets the rows that events of another process have changed. */
-  forgetRows(events: readonly StoredEvent[], headers: HeaderReader, { viewRows }: WriterCache): void {
+  forgetRows(events: readonly ForeignEvent[], headers: HeaderReader, { viewRows }: WriterCache): void {
+    if (viewRows.size === 0) return
     for (const stored of events) {
       try {
         const event = headers.readWithSchema(stored)

@@ -117,10 +117,16 @@ const rowsPerDelete = 500
 const prefix = 'discarded_'
 const discardedName = /^discarded_\d+$/
 
+/** Whoever waits for the lock of the log must not wait for a report that reads the table. */
+function* waitBriefly({ dialect }: Connection): Steps<void> {
+  if (dialect === 'postgres') yield* rows({ sql: 'set local lock_timeout = 250', parameters: [] })
+}
+
 /** Renames a table, if it exists, out of the way in one step; `sweepDiscardedTables` drops it later. */
 function* discardTable(connection: Connection, table: string): Steps<void> {
   const tables = yield* listTables(connection)
   if (!tables.includes(table)) return
+  yield* waitBriefly(connection)
   const last = Math.max(0, ...tables.filter(isDiscarded).map(name => Number(name.slice(prefix.length))))
   yield* rows({ sql: `alter table ${table} rename to ${prefix}${last + 1}`, parameters: [] })
 }
@@ -162,6 +168,7 @@ function* removeRows(connection: Connection, table: string): Steps<void> {
     })
     if ((yield* rows({ sql: `select 1 from ${table} limit 1`, parameters: [] })).length > 0) return
   }
+  yield* waitBriefly(connection)
   yield* rows({ sql: `drop table ${table}`, parameters: [] })
 }
 

@@ -10,7 +10,7 @@ import { digestKey } from '../log/keyed-index.ts'
 import { readErasedAt } from '../log/read.ts'
 import { readStreamEnd, type StreamEnd } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
-import type { StoredEvent } from '../log/tail.ts'
+import type { ForeignEvent } from '../log/tail.ts'
 import type { Tree } from '../log/tree.ts'
 
 /** A stream in the writer's cache. */
@@ -68,11 +68,9 @@ export class WriterCache implements Head {
   }
 
   /** Follows events of another process: what they changed is known, or read again. */
-  follow(events: readonly StoredEvent[], headers: HeaderReader): void {
-    for (const event of events) {
-      const { stream: key, version, type } = event
-      const { stream } = headers.parse(event)
-      if (this.streams.has(stream)) this.streams.set(stream, { key, version })
+  follow(events: readonly ForeignEvent[]): void {
+    for (const { stream: key, name, version, type } of events) {
+      if (this.streams.has(name)) this.streams.set(name, { key, version })
       if (absenceTypes.some(each => each === type)) this.owners.clear()
     }
   }
@@ -146,14 +144,17 @@ export class RecentDigests {
   #position = 0
   #isStale = true
   #unswept = 0
+  /** The digests of the last batch, and how far was read before it. */
+  #added: { readonly keys: readonly string[]; readonly before: number } = { keys: [], before: 0 }
 
-  markStale(): void {
+  /** Forgets the digests of the last batch, which was not written. */
+  undo(): void {
+    for (const key of this.#added.keys) this.#seen.delete(key)
+    this.#position = this.#added.before
     this.#isStale = true
   }
 
-  forget(): void {
-    this.#seen.clear()
-    this.#position = 0
+  markStale(): void {
     this.#isStale = true
   }
 
@@ -183,6 +184,7 @@ export class RecentDigests {
 
   /** Inserts the digests of a batch. Call `catchUp` first. */
   *add(added: ReadonlyMap<string, NewRecentDigest>): Steps<void> {
+    this.#added = { keys: [...added.keys()], before: this.#position }
     const newest = [...added.values()].at(-1)
     if (!newest) return
     yield* each(insertOne, [...added.values()], ({ position, at, digest }) => [position, at, digest])

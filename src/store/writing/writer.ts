@@ -7,7 +7,8 @@ import { type Connection, first, HeadMovedError, type Steps, together } from '..
 import { differsByEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
-import { checkEvents, readTail, type StoredEvent } from '../log/tail.ts'
+import { type ForeignEvent, readForeign } from '../log/tail.ts'
+import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { findAll } from './found.ts'
 import { Batch, stageAppend } from './stage.ts'
@@ -24,7 +25,7 @@ export interface WriterParts {
   /** Updates the views, in the transaction of the events. With `isTrusting` a row that cannot be written fails it. */
   readonly project: (events: readonly RecordedEvent[], cache: WriterCache, isTrusting: boolean) => Steps<void>
   /** Forgets what events of another process have changed in the views. */
-  readonly onForeign: (events: readonly StoredEvent[], cache: WriterCache) => void
+  readonly onForeign: (events: readonly ForeignEvent[], cache: WriterCache) => void
   readonly onCommitted: (position: number) => void
 }
 
@@ -174,7 +175,7 @@ export class Writer {
     } catch (error) {
       // Both contain staged data that was not written.
       this.#cache = undefined
-      this.recents.forget()
+      this.recents.undo()
       if (error instanceof HeadMovedError) {
         this.#commitsInTurns = commitsInTurns
         return this.#commit(batch, isRefreshed, { ...trust, inHead: false })
@@ -211,6 +212,7 @@ export class Writer {
         results.push({ appended })
       } catch (error) {
         if (error instanceof DistrustError) throw error
+        if (isTrusting && finding.input.receipt) throw new DistrustError()
         // Another process began the epoch and did not record it yet: the keyring file may have it by now.
         if (error instanceof EpochMissingError && !isRefreshed) throw error
         results.push({ error })
@@ -248,19 +250,21 @@ export class Writer {
     return this.#cache
   }
 
-  /** Reads and follows what another process has written since, in one request. Loads all again if it is much. */
+  /**
+   * Reads and follows what another process has written since, in one request. Loads all again if it is much. The tag of
+   * the head says that it was written with the keys of the log, for all events at once.
+   */
   *#follow(before: WriterCache): Steps<WriterCache> {
-    const { tags, headers, checkForeign, onForeign } = this.#parts
-    let [head, tail]: [Head | undefined, readonly StoredEvent[]] = [undefined, []]
+    const { tags, checkForeign, onForeign } = this.#parts
+    let [head, tail]: [Head | undefined, readonly ForeignEvent[]] = [undefined, []]
     yield* together<void>([
       into(readHead(tags), found => (head = found)),
-      into(readTail(before.position), found => (tail = found)),
+      into(readForeign(before.position), found => (tail = found)),
     ])
     if (!head) throw new TypeError('A head was read')
     const { position }: Head = head
-    const isAll = before.position + tail.length === position && differsByEvents(before, head)
-    if (isAll) checkEvents(tags, tail)
-    else yield* checkForeign(position, this.checked)
+    const isAll = isContinued(before, tail, head) && differsByEvents(before, head)
+    if (!isAll) yield* checkForeign(position, this.checked)
     this.checked = position
     const cache = new WriterCache(head, isAll ? before : undefined)
     this.#cache = cache
@@ -270,7 +274,7 @@ export class Writer {
       this.#commitsInTurns = commitsInTurns
     }
     if (isAll && tail.length > 0) {
-      cache.follow(tail, headers)
+      cache.follow(tail)
       onForeign(tail, cache)
     }
     return cache
@@ -283,6 +287,14 @@ interface Trust {
   readonly inHead: boolean
   /** That nothing exists that would be in the way of new rows, and that views accept theirs. */
   readonly inRows: boolean
+}
+
+/** Whether a head has exactly these events more: a server may have been replaced by one that lacked some. */
+function isContinued({ position, tree }: WriterCache, events: readonly ForeignEvent[], head: Head): boolean {
+  const continued = Tree.of(position, tree.frontier)
+  if (!continued || position + events.length !== head.position) return false
+  for (const { leaf } of events) continued.add(leaf)
+  return continued.root() === head.tree.root()
 }
 
 function* into<T>(reading: Steps<T>, onFound: (found: T) => void): Steps<void> {
