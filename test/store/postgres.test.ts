@@ -407,6 +407,30 @@ test('an append whose transaction did not begin is not acknowledged', async () =
   await store.close()
 })
 
+test('a process that writes in turns notices that the server was replaced by one that lacks an event', async () => {
+  const address = postgres.newAddress()
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
+  const [one, other] = [await place.open(), await place.open()]
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const client = await pool.connect()
+  const query = (text: string) => client.query({ text })
+  await query(`set search_path to ${schema}`)
+  await one.append(appendOf('s', 'none'))
+  await other.append(appendOf('x', 'none'))
+  // It was late once, and so reads the head first.
+  await one.append(appendOf('s', 1))
+  await query('create table before_head as select * from head; create table before_stream as select * from stream')
+  await one.append(appendOf('s', 2))
+  await query(`delete from event where position > (select position from before_head); delete from head;
+    insert into head select * from before_head; delete from stream; insert into stream select * from before_stream`)
+  await other.append(appendOf('y', 'none'))
+  // It knows a version of the stream that does not exist any more.
+  expect(await one.append(appendOf('s', 3))).toMatchObject({ status: 'conflict' })
+  client.release(true)
+  await closePool()
+  await Promise.all([one.close(), other.close()])
+})
+
 test('a log is verified while a view is rebuilt, which waits for that, and damage in one place hides no other', async () => {
   const { averba, options } = await openWorld(systemClock)
   const log = { store: options.store, ...(options.keyring !== undefined && { keyring: options.keyring }) }

@@ -19,8 +19,8 @@ export interface MergedReading {
 }
 
 /**
- * Writes statements with one text and other parameters as one query: planning takes longer than running it, and would be
- * done for each. `undefined` when that cannot be done.
+ * Writes statements with one text and other parameters as one query: planning takes longer than running it, and would
+ * be done for each. `undefined` when that cannot be done.
  */
 export function mergeReadings(statements: readonly Statement[]): MergedReading | undefined {
   const { sql = '', parameters = [] } = statements[0] ?? {}

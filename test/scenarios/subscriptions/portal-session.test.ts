@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import type { simulate, World } from '../../../src/simulation/index.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
+import { standStill } from '../../support/stand-still.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
@@ -164,8 +165,10 @@ test('a crash during a login delays the other processes for a minute at most', a
     intercept: (request, forward) =>
       request.url.endsWith('/autenticar') ? new Promise<never>(() => undefined) : forward(request),
   })
+  const goOn = standStill()
   void world.averba.subscriptions.plan().catch(() => undefined)
   await expect.poll(() => world.clock.sleeping).toBeGreaterThan(0)
+  goOn()
   const [other] = await processes(world, store, 1)
   const waiting = await world.clock.finish(other?.subscriptions.plan().catch(error => error) ?? Promise.resolve())
   expect(waiting).toMatchObject({
