@@ -38,6 +38,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'api/health/examine.ts': 'the default of an operator’s tool',
       'index.ts': 'exports it for hosts that wrap it',
       'vault/keys.ts': 'the default of a root key from the environment',
+      'operations/moves.ts': 'a tool of operators, without an engine',
       'operations/upkeep.ts': 'a tool of operators, without an engine',
       'operations/backups.ts': 'a tool of operators, without an engine',
       'operations/audit.ts': 'a tool of operators, without an engine',

@@ -243,7 +243,8 @@ test('only tools that run without the keyring, and checks that look at tags them
   expect(readers).toEqual([
     ...['api/health/examine.ts', 'operations/replay.ts'],
     ...['check-index.ts', 'check-ledger.ts', 'diagnose.ts', 'verify-store.ts'].map(name => `store/checks/${name}`),
-    ...['store/files/export-log.ts', 'store/files/restore.ts', 'store/log/facts.ts', 'store/log/header.ts'],
+    ...['copy-log.ts', 'export-log.ts', 'restore.ts'].map(name => `store/files/${name}`),
+    ...['store/log/facts.ts', 'store/log/header.ts'],
   ])
   const made = files.filter(({ text }) => /new HeaderReader\(/.test(text)).map(file => file.path)
   expect(made).toEqual([

@@ -46,6 +46,10 @@ export type Events = { [T in AnyEvent['type']]: DataOf<AnyEvent, T> } & {
   'log.machinesAdded': { machines: readonly MachineTable[] }
   /** The log continues from a backup under another name. */
   'log.resumed': ResumeRecord
+  /** The log goes on elsewhere. `move` names the move. */
+  'log.moved': { move: string }
+  /** The log goes on here, after the event of its move. `root` is that of all events up to it. */
+  'log.arrived': { move: string; size: number; root: string }
 }
 
 /** The store, with the events of our machines. */

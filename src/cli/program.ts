@@ -7,6 +7,7 @@ import type { StartWork } from './command.ts'
 import { backupCommand, restoreCommand } from './commands/backups.ts'
 import { chartsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
+import { copyCommand } from './commands/copy.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand, triggerCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -26,7 +27,7 @@ import { exitCodes, type Terminal } from './terminal.ts'
 /** In the order of the help. */
 const commands = [
   ...[initCommand, demoCommand, simulateCommand, devCommand, triggerCommand],
-  ...[backupCommand, restoreCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
+  ...[backupCommand, restoreCommand, copyCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
   ...[migrationsCommand, chartsCommand],
   ...[verifyCommand, exportCommand, proveCommand, replayCommand, eraseCommand],
   ...[runCommand, planCommand, applyCommand, failuresCommand, reportCommand],

@@ -20,7 +20,7 @@ export interface OpenedWith extends LogPlace {
 export async function withStore<T>(
   options: OpenedWith,
   work: (store: Store) => Promise<T>,
-  more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback'> = {},
+  more: Pick<StoreOptions, 'medium' | 'highWaterMark' | 'acceptRollback' | 'isArriving'> = {},
 ): Promise<T> {
   const { rootKey, clock = systemClock, entropy = systemEntropy } = options
   // Otherwise `Store.open` would create it.

@@ -1,9 +1,11 @@
 import {
   areObjects,
+  arrivedType,
   beganType,
   isObject,
   logStream,
   machinesAddedType,
+  movedType,
   type RecordedHeader,
   resumedType,
 } from './recorded-header.ts'
@@ -13,11 +15,17 @@ const logTable = {
   name: 'log',
   version: 1,
   start: ['absent'],
-  moves: { absent: { [beganType]: [{ to: 'begun' }] }, begun: { [machinesAddedType]: [{}], [resumedType]: [{}] } },
+  moves: {
+    absent: { [beganType]: [{ to: 'begun' }] },
+    begun: { [machinesAddedType]: [{}], [resumedType]: [{}], [movedType]: [{ to: 'moved' }] },
+    moved: { [arrivedType]: [{ to: 'begun' }] },
+  },
   makes: {
     'log.begin': [{ event: beganType }],
     'log.addMachines': [{ event: machinesAddedType }],
     'log.resume': [{ event: resumedType }],
+    'log.move': [{ event: movedType }],
+    'log.arrive': [{ event: arrivedType }],
   },
   effects: {},
 }

@@ -82,5 +82,10 @@ export const machinesAddedType = 'log.machinesAdded'
 /** The event after which a restored log continues under a new name. */
 export const resumedType = 'log.resumed'
 
+/** The last event at a place that the log has left: nothing is recorded there any more. */
+export const movedType = 'log.moved'
+/** The event with which the log goes on at its new place. */
+export const arrivedType = 'log.arrived'
+
 /** Every type of event about the log itself. */
-export const logTypes = [beganType, machinesAddedType, resumedType] as const
+export const logTypes = [beganType, machinesAddedType, resumedType, movedType, arrivedType] as const

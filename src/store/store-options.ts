@@ -39,6 +39,8 @@ export interface StoreOptions<E extends EventMap = EventMap> {
   readonly anchor?: Anchor
   /** Continues from a backup under a new origin, even when the high-water mark shows lost events. */
   readonly acceptRollback?: boolean
+  /** Opens a log that has just been copied here, to record that it has arrived. */
+  readonly isArriving?: boolean
   /** Further data of the first event, beside the origin and the keyring. */
   readonly beginning?: object
   /** Called with problems that an operator should know. */

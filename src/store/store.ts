@@ -43,6 +43,7 @@ import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
 import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
+import { checkNotMoved } from './log/tail.ts'
 import {
   beginLog,
   checkKeyringId,
@@ -133,6 +134,7 @@ export class Store<E extends EventMap = EventMap> {
         if (schema !== undefined && found !== schema) yield* checkSchema(options.path)
         schema = found
       }
+      if (!options.isArriving) yield* checkNotMoved()
       yield* checkTail(tags, signer, position, after)
     }
     const onForeign: WriterParts['onForeign'] = (events, cache) => this.#projector.forgetRows(events, headers, cache)
@@ -178,7 +180,7 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Records the first event of a new log, checks the mark of an existing one, and lets stopped views catch up. */
   async #start(began: RecordedEvent | undefined, mark: HighWaterMark | undefined): Promise<void> {
-    const { path, acceptRollback = false } = this.#options
+    const { path, acceptRollback = false, isArriving = false } = this.#options
     const { keyring } = this.vault
     await transactWhenFree(this.#connection, this.#options.clock, () => this.#projector.createTables())
     if (!began) {
@@ -188,6 +190,7 @@ export class Store<E extends EventMap = EventMap> {
       if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
       checkKeyringId(path, first, keyring)
     }
+    if (!isArriving) await this.#connection.read(checkNotMoved)
     const newest = await mark?.read()
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.checked = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))

@@ -22,6 +22,7 @@
  * - `CLOSED`: the log was closed.
  * - `NOT_OURS`: the file is not a log of averba, or a newer version wrote it.
  * - `CORRUPT`: the log contradicts itself.
+ * - `MOVED`: the log goes on elsewhere: it was copied to another place, and nothing is recorded here any more.
  * - `ROLLED_BACK`: the log is behind its high-water mark, or differs from it: it was truncated, restored or replaced.
  * - `PART_DESTROYED`: the personal data was destroyed, by retention or by an erasure.
  * - `VIEW_STOPPED`: a view has stopped and may be outdated; it is not read until it runs again.
@@ -54,6 +55,7 @@ export type ErrorCode =
   | 'CLOSED'
   | 'NOT_OURS'
   | 'CORRUPT'
+  | 'MOVED'
   | 'ROLLED_BACK'
   | 'PART_DESTROYED'
   | 'VIEW_STOPPED'
@@ -89,6 +91,7 @@ export const httpStatuses: Readonly<Record<ErrorCode, 400 | 403 | 404 | 409 | 41
   KEYS_MISMATCH: 500,
   NOT_OURS: 500,
   CORRUPT: 500,
+  MOVED: 500,
   ROLLED_BACK: 500,
   ENDLESS: 500,
   NOTHING_DUE: 500,

@@ -1,5 +1,7 @@
 import { isLeafOf } from '../../proof/merkle.ts'
-import { rows, type Steps } from '../database/connection.ts'
+import { movedType } from '../../proof/recorded-header.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { DamagedEvent } from './header.ts'
 import type { Tags } from './tags.ts'
@@ -43,4 +45,21 @@ export function checkEvents(tags: Tags, events: readonly StoredEvent[]): void {
     if (tags.ofEvent(header) !== tag)
       throw new DamagedEvent('it was written without the keys of this log', { position })
   }
+}
+
+/**
+ * Checks that the log goes on here.
+ *
+ * @throws {AverbaError} `MOVED`
+ */
+export function* checkNotMoved(): Steps<void> {
+  const newest = db.selectFrom('event').select('type').orderBy('position', 'desc').limit(1)
+  if ((yield* first(newest))?.type === movedType) throw movedError()
+}
+
+/** The error for a log that goes on elsewhere. */
+export function movedError(): AverbaError {
+  return new AverbaError('MOVED', 'Cannot use this log: it was moved, and goes on elsewhere', {
+    hint: 'Use its new place. This one can still be verified and read by tools',
+  })
 }

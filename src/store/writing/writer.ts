@@ -1,3 +1,4 @@
+import { movedType } from '../../proof/recorded-header.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
 import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
@@ -7,7 +8,7 @@ import { type Connection, first, HeadMovedError, type Steps, together } from '..
 import { differsByEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
-import { type ForeignEvent, readForeign } from '../log/tail.ts'
+import { type ForeignEvent, movedError, readForeign } from '../log/tail.ts'
 import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { findAll } from './found.ts'
@@ -265,6 +266,7 @@ export class Writer {
     const { position }: Head = head
     const isAll = isContinued(before, tail, head) && differsByEvents(before, head)
     if (!isAll) yield* checkForeign(position, this.checked)
+    else if (tail.at(-1)?.type === movedType) throw movedError()
     this.checked = position
     const cache = new WriterCache(head, isAll ? before : undefined)
     this.#cache = cache

@@ -1,0 +1,69 @@
+import { systemClock } from '../runtime/clock.ts'
+import { createIds, systemEntropy } from '../runtime/entropy.ts'
+import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
+import { migrate } from '../store/database/migrations.ts'
+import { arrive, type Copied, checkIdle, copyKeyring, copyRows, leave, readMove } from '../store/files/copy-log.ts'
+import { openFile, placeOf } from '../store/opening.ts'
+import { AverbaError } from '../vocabulary/errors.ts'
+import { toInstant } from '../vocabulary/instant.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import { verifyLog } from './audit.ts'
+import { type OpenedWith, withStore } from './with-store.ts'
+
+/**
+ * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
+ * and verifies the copy. Close every engine on it first. The log then ends at its former place with `log.moved`, and
+ * nothing is recorded there any more; at the new one it goes on with `log.arrived`. A move that was interrupted goes on
+ * when it is asked for again.
+ *
+ * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
+ * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
+ */
+export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<Copied> {
+  const { rootKey } = from
+  await leavePlace(from)
+  await using reading = await openReading(from)
+  const move = (await reading.read(readMove)) ?? ''
+  const { path, medium } = await placeOf(to)
+  const target = await (medium?.open() ?? openFile(path))
+  let copied: Copied
+  try {
+    await target.transact(() => migrate(target, path))
+    await copyKeyring(keyringOf(from, systemEntropy), keyringOf(to, systemEntropy))
+    copied = await copyRows(reading, target, onProgress)
+  } finally {
+    await target.close()
+  }
+  const { faults } = await verifyLog({ ...to, ...(rootKey && { rootKey }) })
+  const [worst] = faults
+  if (worst) {
+    throw new AverbaError('CORRUPT', `Cannot move the log: its copy has a fault: ${worst.examples[0]}`, {
+      hint: 'Verify the log at its former place',
+    })
+  }
+  await withStore({ ...to, ...(rootKey && { rootKey }) }, store => store.append(arrive(move, copied, now())), {
+    isArriving: true,
+  })
+  return copied
+}
+
+/** Records that the log leaves its place, unless that was done before. */
+async function leavePlace(from: OpenedWith): Promise<void> {
+  await using reading = await openReading(from)
+  if ((await reading.read(readMove)) !== undefined) return
+  await reading.read(() => checkIdle(now()))
+  await withStore(from, async store => {
+    await store.append(leave(`move_${createIds(systemClock, systemEntropy)()}`, now()))
+  })
+}
+
+function now(): Instant {
+  return toInstant(systemClock.now())
+}
+
+/** A log, where it is to go, and how its root key is held. */
+export interface CopyOptions {
+  readonly from: OpenedWith
+  readonly to: LogPlace
+  readonly onProgress?: (done: number, end: number) => void
+}

@@ -1,0 +1,153 @@
+import { arrivedType, logStream, movedType } from '../../proof/recorded-header.ts'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import type { KeyringStore } from '../../vault/keyring-store.ts'
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Instant } from '../../vocabulary/message.ts'
+import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
+import type { Reading } from '../database/reading.ts'
+import { db } from '../database/schema.ts'
+import { parseHeader } from '../log/header.ts'
+import { rootAt } from '../log/tree.ts'
+import { type Append, logEvent } from '../writing/append.ts'
+
+/**
+ * The tables that a copy has, with their keys, in an order in which every reference exists. Views are built anew, and
+ * leases belong to processes. The head comes last: without it a copy is not complete.
+ */
+const tables: Readonly<Record<string, readonly string[]>> = {
+  stream: ['key'],
+  event: ['position'],
+  subtree: ['level', 'number'],
+  checkpoint: ['number'],
+  owner_key: ['key'],
+  part: ['position', 'name'],
+  receipt: ['command_id'],
+  effect: ['position', 'n'],
+  keyed_index: ['kind', 'digest'],
+  recent_digest: ['position'],
+  follower: ['name'],
+  secret: ['name'],
+}
+const pageRows = 500
+
+type Row = Readonly<Record<string, unknown>>
+
+/** What a log was copied with. */
+export interface Copied {
+  readonly events: number
+  /** The root of the hash tree over all events, equal at both places. */
+  readonly root: string
+}
+
+/** Makes the append after which nothing is recorded at a place any more. */
+export function leave(move: string, at: Instant): Append {
+  const events = [logEvent(movedType, 'log.move', { move })]
+  return { at, streams: [{ stream: logStream, expect: 'exists' }], events }
+}
+
+/** Makes the append with which a log goes on at its new place. */
+export function arrive(move: string, { events: size, root }: Copied, at: Instant): Append {
+  const events = [logEvent(arrivedType, 'log.arrive', { move, size, root })]
+  return { at, streams: [{ stream: logStream, expect: 'exists' }], events }
+}
+
+/** Reads the name of the move that a log has left its place with; `undefined` when it has not. */
+export function* readMove(): Steps<string | undefined> {
+  const newest = db.selectFrom('event').select(['type', 'header']).orderBy('position', 'desc').limit(1)
+  const found = yield* first(newest)
+  if (found?.type !== movedType) return undefined
+  const { move }: { move?: unknown } = parseHeader(found.header).data ?? {}
+  return String(move)
+}
+
+/**
+ * Refuses to move a log while a process works with it: what that would still learn could not be recorded.
+ *
+ * @throws {AverbaError} `STORE_BUSY`
+ */
+export function* checkIdle(now: Instant): Steps<void> {
+  for (const table of ['effect', 'follower'] as const) {
+    const held = db.selectFrom(table).select('lease_until').where('lease_until', '>', now).limit(1)
+    if (yield* first(held)) {
+      throw new AverbaError('STORE_BUSY', 'Cannot move the log: a process works with it', {
+        hint: 'Close every engine on it first. After one that died, wait for a minute',
+      })
+    }
+  }
+}
+
+/** Copies the keyring to its new place, unless it is there. */
+export async function copyKeyring(from: KeyringStore, to: KeyringStore): Promise<void> {
+  const kept = await from.read()
+  if (!kept) throw new AverbaError('KEYS_MISSING', `Cannot move the log: its keyring "${from.name}" is missing`)
+  if ((await to.read())?.text === kept.text || (await to.replace(kept.text, undefined))) return
+  throw new AverbaError('KEYS_MISMATCH', `Cannot move the log: "${to.name}" is another keyring`, {
+    hint: 'Name a place without a keyring',
+  })
+}
+
+/**
+ * Copies the rows of a log that has left its place to tables that are empty, or have a part of the same copy.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when another log is there, `CORRUPT` when the copy has another root
+ */
+export async function copyRows(
+  from: Reading,
+  to: Connection,
+  onProgress: (done: number, end: number) => void = () => undefined,
+): Promise<Copied> {
+  const end = await from.read(() => first(db.selectFrom('head').selectAll()))
+  if (!end) throw new AverbaError('CORRUPT', 'Cannot move the log: it has no head')
+  await checkSameLog(from, to, end.position)
+  for (const [table, keys] of Object.entries(tables)) await copyTable(from, to, table, keys, onProgress, end.position)
+  const { views: _, schema: __, ...head } = end
+  await to.transact(() => rows(db.updateTable('head').set(head)))
+  const [root, copied] = [await from.read(() => rootAt(end.position)), await to.read(() => rootAt(end.position))]
+  if (root === undefined || root !== copied)
+    throw new AverbaError('CORRUPT', 'Cannot move the log: the copy has another root')
+  return { events: end.position, root }
+}
+
+async function checkSameLog(from: Reading, to: Connection, end: number): Promise<void> {
+  const readBegan = () => first(db.selectFrom('event').select('header').where('position', '=', 1))
+  const there = await to.read(readBegan)
+  const head = await to.read(() => first(db.selectFrom('head').select('position')))
+  const isCopy = there?.header === (await from.read(readBegan))?.header
+  // It goes on with what was interrupted, also when only the arrival is missing.
+  if (!there || (isCopy && [0, end].includes(head?.position ?? 0))) return
+  throw new AverbaError('INVALID_INPUT', 'Cannot move the log: there is a log at the new place', {
+    hint: 'Name a file or a schema that does not exist',
+  })
+}
+
+async function copyTable(
+  from: Reading,
+  to: Connection,
+  table: string,
+  keys: readonly string[],
+  onProgress: (done: number, end: number) => void,
+  end: number,
+): Promise<void> {
+  const order = keys.map(key => `"${key}"`)
+  const newest = `select ${order.join(', ')} from ${table} order by ${order.map(key => `${key} desc`).join(', ')} limit 1`
+  let last = await to.read(() => first<Row>({ sql: newest, parameters: [] }))
+  for (;;) {
+    const after = last === undefined ? '' : `where (${order.join(', ')}) > (${order.map(() => '?').join(', ')})`
+    const sql = `select * from ${table} ${after} order by ${order.join(', ')} limit ${pageRows}`
+    const parameters = last === undefined ? [] : keys.map(key => last?.[key])
+    const page = await from.read(() => rows<Row>({ sql, parameters }))
+    const columns = Object.keys(page[0] ?? {})
+    last = page.at(-1)
+    if (last === undefined) return
+    const names = columns.map(column => `"${column}"`).join(', ')
+    const insert = `insert into ${table} (${names}) values (${columns.map(() => '?').join(', ')})`
+    await to.transact(() => each(insert, page, row => columns.map(column => valueOf(column, row))))
+    if (table === 'event') onProgress(Number(last.position), end)
+    await yieldToEventLoop()
+  }
+}
+
+/** Leases belong to processes at the former place. */
+function valueOf(column: string, row: Row): unknown {
+  return column.startsWith('lease_') ? null : row[column]
+}

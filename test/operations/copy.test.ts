@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, test, vi } from 'vitest'
+import { copyStore, diagnoseStore, openAverba, replayLog, valueOf, verifyLog } from '../../src/index.ts'
+import { Store } from '../../src/store/store.ts'
+import { PostgresSchemas } from '../support/postgres-schemas.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { useDatabase } from '../support/use-database.ts'
+import { openWorld } from '../support/world.ts'
+
+const postgres = await PostgresSchemas.start()
+afterAll(() => postgres.close())
+
+/** Makes a log with consents, a validation, an erasure and a parked call, and closes it. */
+async function makeLog() {
+  const store = join(temporaryFolder(), 'log.sqlite')
+  const world = await openWorld({ averba: { store } })
+  const { averba, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { commandId: 'enrol-1' })
+  valueOf(await averba.consents.sync({ subject }))
+  valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  const gone = await averba.consents.enrol({ cpf: '25774435016' === samples.cpf ? '52998224725' : '25774435016' })
+  await averba.subjects.erase({ subject: gone }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  await averba.settle()
+  const consents = await averba.consents.list({ subject })
+  await world.close()
+  return { store, subject, consents, cpf: samples.cpf }
+}
+
+test('a log moves from a file to a server, with all that belongs to it, and ends at its former place', async () => {
+  const { store, subject, consents, cpf } = await makeLog()
+  const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
+  const seen: number[] = []
+  const { events, root } = await copyStore({ from: { store }, to, onProgress: done => seen.push(done) })
+  expect(seen.at(-1)).toBe(events)
+  expect(root).toMatch(/^[0-9a-f]{64}$/)
+  // Nothing is recorded at the former place any more, and its tools still work.
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'MOVED' })
+  expect(await verifyLog({ store })).toMatchObject({ faults: [], events })
+  await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+
+  const verdict = await verifyLog(to)
+  expect(verdict).toMatchObject({ faults: [], events: events + 1 })
+  expect((await diagnoseStore({ ...to, isDeep: true })).problems).toEqual([])
+  expect(await replayLog(to)).not.toHaveProperty('divergence')
+  const averba = await openAverba(to)
+  expect(await averba.consents.list({ subject })).toEqual(consents)
+  expect(await averba.consents.enrol({ cpf }, { commandId: 'enrol-1' })).toBe(subject)
+  expect(await averba.consents.enrol({ cpf })).toBe(subject)
+  expect((await averba.validations.get('v1'))?.state).toBe('answered')
+  const [arrived] = await Array.fromAsync(averba.log.read({ types: ['log.arrived'] }))
+  expect(arrived?.data).toMatchObject({ size: events, root })
+  expect((await averba.rebuild()).every(({ differences }) => differences === 0)).toBe(true)
+  await averba.close()
+
+  // And back into a file.
+  const back = join(temporaryFolder(), 'back.sqlite')
+  await copyStore({ from: to, to: { store: back } })
+  expect(await verifyLog({ store: back })).toMatchObject({ faults: [] })
+  await expect(openAverba(to)).rejects.toMatchObject({ code: 'MOVED' })
+})
+
+test('an engine that is open elsewhere records nothing after the move', async () => {
+  const { store, cpf } = await makeLog()
+  const running = await openAverba({ store, schedules: false })
+  const to = { store: join(temporaryFolder(), 'new.sqlite') }
+  await copyStore({ from: { store }, to })
+  await expect(running.consents.enrol({ cpf: '11144477735' })).rejects.toMatchObject({ code: 'MOVED' })
+  await running.close()
+  expect(existsSync(`${to.store}.keys`)).toBe(true)
+  const averba = await openAverba({ ...to, schedules: false })
+  await averba.consents.enrol({ cpf })
+  const { followers } = averba.log
+  expect(await followers()).toEqual([])
+  await averba.close()
+})
+
+test('a move that was interrupted goes on where it was', async () => {
+  const { store } = await makeLog()
+  const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
+  const stop = () => {
+    throw new TypeError('interrupted')
+  }
+  await expect(copyStore({ from: { store }, to, onProgress: stop })).rejects.toThrow('interrupted')
+  await expect(openAverba({ store })).rejects.toMatchObject({ code: 'MOVED' })
+  const { append } = Store.prototype
+  const arriving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
+    return input.events[0]?.event.type === 'log.arrived' ? stop() : append.call(this, input)
+  })
+  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
+  arriving.mockRestore()
+  await expect(openAverba(to)).rejects.toMatchObject({ code: 'MOVED' })
+  const { events } = await copyStore({ from: { store }, to })
+  expect(await verifyLog(to)).toMatchObject({ faults: [], events: events + 1 })
+})
+
+test('a log is not moved while a process works with it', async () => {
+  const { store } = await makeLog()
+  const held = "insert into follower values ('mail', null, 0, 0, 0, null, '', 'other', '2999-01-01T00:00:00.000Z')"
+  useDatabase(store, database => database.exec(held))
+  const to = { store: join(temporaryFolder(), 'new.sqlite') }
+  await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await (await openAverba({ store, schedules: false })).close()
+  useDatabase(store, database => database.exec("delete from follower where name = 'mail'"))
+  expect((await copyStore({ from: { store }, to })).events).toBeGreaterThan(5)
+})
