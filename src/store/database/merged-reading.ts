@@ -4,11 +4,11 @@ import type { PostgresQuery } from './postgres-pool.ts'
 
 /** The text before a parameter that may not differ by row. */
 const limit = /\b(limit|offset)\s*$/i
-const reading = /^\s*select\b(?![\s\S]*\bfor update\b)/i
 
 /** Reports whether a statement only reads: such statements may be read at once, in any order. */
 export function isReading(sql: string): boolean {
-  return reading.test(sql)
+  const text = sql.trimStart().toLowerCase()
+  return text.startsWith('select ') && !text.includes(' for update')
 }
 
 /** Several readings of one text as one query, and how its rows are given back. */

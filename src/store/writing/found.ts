@@ -68,7 +68,10 @@ function readsFor(finder: Finder, input: Append): Steps<Found>[] {
   const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
   const reads: Steps<Found>[] = []
   if (receipt && !isTrusting) reads.push(findKnown(receipt.commandId))
-  const isNewStream = ({ isNew, expect }: ExpectedStream) => isNew === true || (isTrusting && expect === 'none')
+  const isWritten = (stream: string) => events.some(each => each.stream === stream)
+  // One that gets no event is not inserted, and nothing would refuse it.
+  const isNewStream = ({ stream, isNew, expect }: ExpectedStream) =>
+    isNew === true || (isTrusting && expect === 'none' && isWritten(stream))
   for (const stream of input.streams)
     if (!isNewStream(stream) && !cache.streams.has(stream.stream))
       reads.push(into(cache.readStream(tags, stream.stream)))
@@ -77,7 +80,10 @@ function readsFor(finder: Finder, input: Append): Steps<Found>[] {
     isTrusting && input.streams.some(each => each.stream === owner && isNewStream(each))
   for (const owner of ownersOf(input))
     if (!cache.owners.has(owner) && !isNewOwner(owner)) reads.push(into(cache.readOwner(headers, owner)))
-  const entries = isTrusting ? indexEntries.filter(({ replaces }) => replaces !== undefined) : indexEntries
+  // The digests of an erased person are not inserted.
+  const mayBeErased = ownersOf(input).some(owner => !isNewOwner(owner) && cache.owners.get(owner)?.isErased !== 0)
+  const isInserted = ({ replaces }: IndexEntry) => isTrusting && !mayBeErased && replaces === undefined
+  const entries = indexEntries.filter(entry => !isInserted(entry))
   if (entries.length > 0) reads.push(findIndexed(tags, entries))
   if (recent) reads.push(findRecent(finder.recents, recent))
   if (destroys) reads.push(findDestroyed(headers, destroys))

@@ -47,6 +47,24 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       expect(await other.read({ stream: 'token-a' })).toHaveLength(1)
     }))
 
+  test('what a process does not know is enforced: a stream that it only expects to be missing, a digest, a receipt', () =>
+    given(async (one, other) => {
+      const entry = { kind: 'token', digest, value: 'a' }
+      const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
+      const first = { ...toStream('token-a', 'none'), indexEntries: [entry], receipt }
+      expect(await one.append(first)).toMatchObject({ status: 'appended' })
+      const expecting = (more: object) => other.append({ ...toStream('token-b', 'any'), ...more })
+      const streams = [
+        { stream: 'token-b', expect: 'any' as const },
+        { stream: 'token-a', expect: 'none' as const },
+      ]
+      expect(await expecting({ streams })).toMatchObject({ status: 'conflict' })
+      expect(await expecting({ indexEntries: [{ ...entry, value: 'b' }] })).toMatchObject({ status: 'conflict' })
+      // Its conflict is no answer: the command was recorded before.
+      expect(await expecting({ streams, receipt })).toMatchObject({ status: 'known' })
+      expect(await other.append(toStream('token-b', 'none'))).toMatchObject({ status: 'appended' })
+    }))
+
   test('a follower belongs to one process until it is released', () =>
     given(async (one, other) => {
       const follower = await one.followers.take('mail')
