@@ -322,7 +322,7 @@ export class HostOptions {
   /**
    * The path of the SQLite file, or `:memory:` for a log that ends with the process. The file is created when it is
    * missing, and its keyring beside it as `<store>.keys`: back that up, apart from the file. For processes on several
-   * machines, the address of a PostgreSQL database, such as `postgres://averba@db.example/averba?schema=averba`: this
+   * machines, the address of a PostgreSQL database, such as `postgres://app@db.example/averba?schema=averba`: this
    * needs the package `pg`, and the option `keyring`.
    */
   readonly store = required(storePath, "'averba.sqlite'")
