@@ -1,5 +1,6 @@
 /** Emmett on SQLite in its best configuration that is correct: one connection, and callers behind a mutex. */
 import { getSQLiteEventStore, SQLiteConnectionPool, sqliteConnection } from '@event-driven-io/emmett-sqlite'
+import { appendAll } from './append-all.mjs'
 
 /** Opens a store on a file. */
 export async function openEmmett(fileName) {
@@ -17,20 +18,7 @@ export async function openEmmett(fileName) {
   }
 
   return {
-    /** Lets callers append at the same time, each one event after the other to a stream of its own. */
-    async appendAll(count, callers, newStream, data) {
-      await Promise.all(
-        Array.from({ length: callers }, async () => {
-          let stream = newStream()
-          for (let n = 0; n < count / callers; n++) {
-            if (n % 20 === 0) stream = newStream()
-            const expectedStreamVersion = n % 20 === 0 ? 'STREAM_DOES_NOT_EXIST' : BigInt(n % 20)
-            const event = { type: 'consent.amended', data }
-            await inTurn(() => store.appendToStream(stream, [event], { expectedStreamVersion }))
-          }
-        }),
-      )
-    },
+    appendAll: (...given) => appendAll((...appending) => inTurn(() => store.appendToStream(...appending)), ...given),
 
     /** Lets a consumer see every event, and keep a row for each stream in memory. */
     async consumeAll(count) {

@@ -2,8 +2,20 @@ import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
 import { migrate } from '../store/database/migrations.ts'
-import { arrive, type Copied, checkIdle, copyKeyring, copyRows, leave, readMove } from '../store/files/copy-log.ts'
+import {
+  arrive,
+  type Copied,
+  checkIdle,
+  checkKeyringPlace,
+  copyKeyring,
+  copyRows,
+  leave,
+  occupiedError,
+  readMove,
+} from '../store/files/copy-log.ts'
+import { endOfLog } from '../store/log/read.ts'
 import { openFile, placeOf } from '../store/opening.ts'
+import type { KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
@@ -21,15 +33,19 @@ import { type OpenedWith, withStore } from './with-store.ts'
  */
 export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<Copied> {
   const { rootKey } = from
-  await leavePlace(from)
-  await using reading = await openReading(from)
-  const move = (await reading.read(readMove)) ?? ''
+  const [kept, keptThere] = [keyringOf(from, systemEntropy), keyringOf(to, systemEntropy)]
   const { path, medium } = await placeOf(to)
+  // A log must not leave for a place that is wrong.
+  await checkPlace(from, to, kept, keptThere)
   const target = await (medium?.open() ?? openFile(path))
+  let move = ''
   let copied: Copied
   try {
     await target.transact(() => migrate(target, path))
-    await copyKeyring(keyringOf(from, systemEntropy), keyringOf(to, systemEntropy))
+    await leavePlace(from)
+    await using reading = await openReading(from)
+    move = (await reading.read(readMove)) ?? ''
+    await copyKeyring(kept, keptThere)
     copied = await copyRows(reading, target, onProgress)
   } finally {
     await target.close()
@@ -45,6 +61,20 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
     isArriving: true,
   })
   return copied
+}
+
+/** Checks that the new place has nothing yet, unless the log has left for it already: `copyRows` compares them then. */
+async function checkPlace(from: OpenedWith, to: LogPlace, kept: KeyringStore, keptThere: KeyringStore): Promise<void> {
+  await using reading = await openReading(from)
+  if ((await reading.read(readMove)) !== undefined) return
+  await checkKeyringPlace(kept, keptThere)
+  const there = await openReading(to).catch((error: unknown) => {
+    if (error instanceof AverbaError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  })
+  if (!there) return
+  const events = await there.read(endOfLog).finally(() => there.close())
+  if (events > 0) throw occupiedError()
 }
 
 /** Records that the log leaves its place, unless that was done before. */

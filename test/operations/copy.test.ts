@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { copyStore, diagnoseStore, openAverba, replayLog, valueOf, verifyLog } from '../../src/index.ts'
@@ -103,4 +103,23 @@ test('a log is not moved while a process works with it', async () => {
   await (await openAverba({ store, schedules: false })).close()
   useDatabase(store, database => database.exec("delete from follower where name = 'mail'"))
   expect((await copyStore({ from: { store }, to })).events).toBeGreaterThan(5)
+})
+
+test('a log does not leave for a place that is wrong', async () => {
+  const { store } = await makeLog()
+  const { store: other } = await makeLog()
+  const foreign = join(temporaryFolder(), 'foreign.keys')
+  writeFileSync(foreign, 'another keyring')
+  const wrong: [Parameters<typeof copyStore>[0]['to'], string][] = [
+    [{ store: postgres.newAddress() }, 'MISCONFIGURED'],
+    [{ store: postgres.newAddress(), keyring: foreign }, 'KEYS_MISMATCH'],
+    [{ store: `${postgres.url}&schema=public`, keyring: join(temporaryFolder(), 'averba.keys') }, 'MISCONFIGURED'],
+    [{ store: join(temporaryFolder(), 'nowhere', 'log.sqlite') }, 'STORE_UNSAFE'],
+    [{ store: other, keyring: `${store}.keys` }, 'INVALID_INPUT'],
+    [{ store }, 'INVALID_INPUT'],
+  ]
+  for (const [to, code] of wrong) {
+    await expect(copyStore({ from: { store }, to }), code).rejects.toMatchObject({ code })
+    await (await openAverba({ store, schedules: false })).close()
+  }
 })

@@ -41,7 +41,7 @@ test('appends on PostgreSQL match a trivial model of a log', () =>
   checkAgainstModel(() => {
     const place = new Place(postgres.newSchema())
     return () => place.open()
-  }, 4))
+  }, 12))
 
 test('every built-in view has its table, indexes, rows and queries on PostgreSQL', async () => {
   const store = await new Place(postgres.newSchema()).open({ views })

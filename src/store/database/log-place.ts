@@ -37,7 +37,7 @@ export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): Keyri
   if (typeof keyring === 'object') return keyring
   if (keyring === undefined && isOnPostgres(store)) {
     throw new AverbaError('MISCONFIGURED', 'Cannot open a log on PostgreSQL: its keyring is not named', {
-      hint: 'Give the option keyring, or --keys on the command line',
+      hint: 'Give the option keyring, or --keys on the command line (--to-keys for the new place of a copy)',
     })
   }
   return new KeyringFile(keyring ?? keyringPath(store), entropy)

@@ -146,7 +146,9 @@ export class PostgresConnection implements Connection {
       const opened = session
       opened.tell({ text: this.#begin('repeatable read read only') })
       this.#time.read(opened)
-      await Promise.all(readings.map(({ run }) => run(opened)))
+      // The session is given back when none uses it any more.
+      const ended = await Promise.allSettled(readings.map(({ run }) => run(opened)))
+      for (const each of ended) if (each.status === 'rejected') throw each.reason
     } catch (cause) {
       const error = session ? await this.#abandon(session, cause) : cause
       for (const { reject } of readings) reject(error)

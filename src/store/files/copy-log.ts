@@ -76,12 +76,26 @@ export function* checkIdle(now: Instant): Steps<void> {
   }
 }
 
-/** Copies the keyring to its new place, unless it is there. */
-export async function copyKeyring(from: KeyringStore, to: KeyringStore): Promise<void> {
+/** Checks that the new place has no keyring, or this one. Returns its text, and whether it is there. */
+export async function checkKeyringPlace(
+  from: KeyringStore,
+  to: KeyringStore,
+): Promise<{ readonly text: string; readonly isThere: boolean }> {
   const kept = await from.read()
   if (!kept) throw new AverbaError('KEYS_MISSING', `Cannot move the log: its keyring "${from.name}" is missing`)
-  if ((await to.read())?.text === kept.text || (await to.replace(kept.text, undefined))) return
-  throw new AverbaError('KEYS_MISMATCH', `Cannot move the log: "${to.name}" is another keyring`, {
+  const there = await to.read()
+  if (there === undefined || there.text === kept.text) return { text: kept.text, isThere: there !== undefined }
+  throw otherKeyringError(to)
+}
+
+/** Copies the keyring to its new place, unless it is there. */
+export async function copyKeyring(from: KeyringStore, to: KeyringStore): Promise<void> {
+  const { text, isThere } = await checkKeyringPlace(from, to)
+  if (!isThere && !(await to.replace(text, undefined))) throw otherKeyringError(to)
+}
+
+function otherKeyringError(to: KeyringStore): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', `Cannot move the log: "${to.name}" is another keyring`, {
     hint: 'Name a place without a keyring',
   })
 }
@@ -115,7 +129,12 @@ async function checkSameLog(from: Reading, to: Connection, end: number): Promise
   const isCopy = there?.header === (await from.read(readBegan))?.header
   // It goes on with what was interrupted, also when only the arrival is missing.
   if (!there || (isCopy && [0, end].includes(head?.position ?? 0))) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot move the log: there is a log at the new place', {
+  throw occupiedError()
+}
+
+/** The error for a place that has a log. */
+export function occupiedError(): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot move the log: there is a log at the new place', {
     hint: 'Name a file or a schema that does not exist',
   })
 }
