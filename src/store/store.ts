@@ -193,9 +193,9 @@ export class Store<E extends EventMap = EventMap> {
     if (!isArriving) await this.#connection.read(checkNotMoved)
     const newest = await mark?.read()
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
-    this.#writer.checked = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
+    this.#writer.newest = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
     if (acceptRollback) {
-      await keyring.rememberSize(this.#writer.checked)
+      await keyring.rememberSize(this.#writer.newest.position)
       await this.append(await this.#connection.transact(() => resumeLog(this.headers, keyring, this.#options, newest)))
     }
     await this.#checkpointer.start(acceptRollback)

@@ -407,7 +407,27 @@ test('an append whose transaction did not begin is not acknowledged', async () =
   await store.close()
 })
 
-test('a process that writes in turns notices that the server was replaced by one that lacks an event', async () => {
+test('followers and leases do not wait for the lock of the log', async () => {
+  const address = postgres.newAddress()
+  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const client = await pool.connect()
+  await client.query({ text: `begin; select 1 from ${schema}.head for update` })
+  const appending = store.append(appendOf('bench-a', 'none'))
+  const follower = await store.followers.take('mail')
+  expect(follower && (await store.followers.move(follower, 1))).toBe(true)
+  await store.followers.release('mail')
+  expect(await store.secrets.leases.take('login')).toBe(true)
+  await store.secrets.leases.release('login')
+  // It waited meanwhile.
+  expect(await store.lastVersion('bench-a')).toBe(0)
+  await client.query({ text: 'commit' })
+  expect(await appending).toMatchObject({ status: 'appended' })
+  client.release(true)
+  await Promise.all([closePool(), store.close()])
+})
+
+test('a process records nothing more once the server was replaced by one that lacks an event', async () => {
   const address = postgres.newAddress()
   const place = new Place(async () => openPostgres(await locatePostgres(address)))
   const [one, other] = [await place.open(), await place.open()]
@@ -423,9 +443,12 @@ test('a process that writes in turns notices that the server was replaced by one
   await one.append(appendOf('s', 2))
   await query(`delete from event where position > (select position from before_head); delete from head;
     insert into head select * from before_head; delete from stream; insert into stream select * from before_stream`)
+  const rolledBack = { code: 'ROLLED_BACK', message: expect.stringContaining('lacks event 5') }
+  // Also what has nothing to do with the lost event, and when others have gone on from the replica.
+  await expect(one.append(appendOf('z', 'none'))).rejects.toMatchObject(rolledBack)
   await other.append(appendOf('y', 'none'))
-  // It knows a version of the stream that does not exist any more.
-  expect(await one.append(appendOf('s', 3))).toMatchObject({ status: 'conflict' })
+  await expect(one.append(appendOf('s', 3))).rejects.toMatchObject(rolledBack)
+  await expect(one.secrets.leases.tryWriting()).rejects.toMatchObject(rolledBack)
   client.release(true)
   await closePool()
   await Promise.all([one.close(), other.close()])

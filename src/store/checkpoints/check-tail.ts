@@ -1,7 +1,7 @@
 import { parseCheckpoint } from '../../proof/note.ts'
 import type { KeyringSigner } from '../../vault/cryptography.ts'
 import type { Steps } from '../database/connection.ts'
-import { checkHead } from '../log/head.ts'
+import { checkHead, type Head } from '../log/head.ts'
 import { damagedLogError, forgedLogError } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
 import { checkEvents, readTail, tailEvents } from '../log/tail.ts'
@@ -25,11 +25,11 @@ export function* checkTail(tags: Tags, signer: KeyringSigner, end: number, after
   }
 }
 
-/** Checks the head of the log, and the events from its newest signed checkpoint on. Returns its end. */
-export function* checkWhole(tags: Tags, signer: KeyringSigner): Steps<number> {
-  const { position } = yield* checkHead(tags)
-  yield* checkTail(tags, signer, position)
-  return position
+/** Checks the head of the log, and the events from its newest signed checkpoint on. Returns the head. */
+export function* checkWhole(tags: Tags, signer: KeyringSigner): Steps<Head> {
+  const head = yield* checkHead(tags)
+  yield* checkTail(tags, signer, head.position)
+  return head
 }
 
 /** The number of events under the newest checkpoint, which the keyring must have signed; 0 without one. */

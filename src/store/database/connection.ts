@@ -71,8 +71,11 @@ export interface Connection {
    * Write transactions exclude each other across processes from their first statement on: what one has read does not
    * change before it ends. Waits some seconds for a lock of another process without blocking the event loop. The steps
    * run once.
+   *
+   * @param locks `rows` for steps that change only rows of which the log's transactions know nothing, each in one
+   * statement: a server runs them beside these. Whether a commit without an answer was made is not looked up
    */
-  transact<T>(steps: () => Steps<T>): Promise<T>
+  transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T>
   /** Runs the steps on one consistent snapshot of the database. */
   read<T>(steps: () => Steps<T>): Promise<T>
   /** Runs one query of a host, and refuses any other statement. `check` first gets its tables, on the same snapshot. */
@@ -176,13 +179,13 @@ export function timeTransactions(
   onFailed: (error: unknown) => void,
 ): Connection {
   return withChanges(connection, {
-    async transact(steps) {
+    async transact(steps, locks) {
       let began = 0
       try {
         const result = await connection.transact(() => {
           began = elapsedMs()
           return steps()
-        })
+        }, locks)
         onCommitted(elapsedMs() - began)
         return result
       } catch (error) {
@@ -202,7 +205,7 @@ export function withChanges(connection: Connection, changes: Partial<Connection>
     ...(connection.serverTime && { serverTime: connection.serverTime }),
     ...(connection.listen && { listen: onWake => connection.listen?.(onWake) }),
     isShared: connection.isShared,
-    transact: steps => connection.transact(steps),
+    transact: (steps, locks) => connection.transact(steps, locks),
     read: steps => connection.read(steps),
     readOnly: (query, check) => connection.readOnly(query, check),
     emptyJournal: () => connection.emptyJournal(),

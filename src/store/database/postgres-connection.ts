@@ -83,8 +83,25 @@ export class PostgresConnection implements Connection {
   }
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
-  transact<T>(steps: () => Steps<T>): Promise<T> {
-    return this.#writing.run(['write'], () => this.#transact(steps))
+  transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T> {
+    return locks ? this.#change(steps) : this.#writing.run(['write'], () => this.#transact(steps))
+  }
+
+  async #change<T>(steps: () => Steps<T>): Promise<T> {
+    const session = await this.#open()
+    try {
+      const begun = session.send({ text: this.#begin('read committed read write') })
+      this.#time.read(session)
+      const result = await session.run(steps())
+      const { command } = await session.send({ text: 'commit' })
+      await begun
+      if (command !== 'COMMIT') throw session.failure
+      session.end(false)
+      this.#wakes.tell()
+      return result
+    } catch (cause) {
+      throw await this.#abandon(session, cause)
+    }
   }
 
   async #transact<T>(steps: () => Steps<T>): Promise<T> {

@@ -39,7 +39,7 @@ export class FollowerTable {
 
   /** Takes the lease of a follower, or extends it; `undefined` while another process holds it. */
   take(name: string): Promise<Follower | undefined> {
-    return this.#connection.transact(() => takeFollower(name, this.#leasing.begin()))
+    return this.#connection.transact(() => takeFollower(name, this.#leasing.begin()), 'rows')
   }
 
   /** Reports whether this process still holds a follower at its position. Takes the lease again if it is free. */
@@ -131,19 +131,24 @@ export class FollowerTable {
   #change(update: ReturnType<typeof updateHeld>): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
       return (yield* first(update.returning('name'))) !== undefined
-    })
+    }, 'rows')
   }
 }
 
-/** A new follower starts at the beginning of the log. */
+/** Takes a follower whose lease is over, by the condition of `isLeaseOver`. A new one starts at the log's beginning. */
 function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
+  const { owner, now, until, latest } = lease
   const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
   yield* rows(insert.onConflict(on => on.doNothing()))
-  const row = yield* readRow(name)
-  if (!row || toFollower(row, lease).takenUntil !== null) return undefined
-  const leased = { lease_owner: lease.owner, lease_until: lease.until }
-  yield* rows(db.updateTable('follower').set(leased).where('name', '=', name))
-  return toFollower({ ...row, ...leased }, lease)
+  const update = db.updateTable('follower').set({ lease_owner: owner, lease_until: until }).where('name', '=', name)
+  const taken = update.where(eb =>
+    eb.or([
+      ...[eb('lease_owner', '=', owner), eb('lease_until', 'is', null)],
+      ...[eb('lease_until', '<=', now), eb('lease_until', '>', latest)],
+    ]),
+  )
+  const row = yield* first(taken.returningAll())
+  return row && toFollower(row, lease)
 }
 
 function readRow(name: string): Steps<FollowerRow | undefined> {

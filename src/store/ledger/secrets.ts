@@ -18,29 +18,30 @@ export class Leases {
 
   /** Takes a lease, or extends it. False while another process holds it. */
   take(name: string): Promise<boolean> {
-    return this.#connection.transact(() => takeLease(name, this.#leasing.begin()))
+    return this.#connection.transact(() => takeLease(name, this.#leasing.begin()), 'rows')
   }
 
   release(name: string): Promise<void> {
-    return this.#connection.transact(() => releaseLease(name, this.#leasing.begin()))
+    return this.#connection.transact(() => releaseLease(name, this.#leasing.begin()), 'rows')
   }
 
-  /** Remembers the error of a failed write transaction. */
+  /** Remembers why nothing can be recorded: after a failed write, or from now on. */
   recordFailure(error: unknown): void {
-    if (!(error instanceof AverbaError) || error.code !== 'STORE_UNSAFE') return
+    if (!(error instanceof AverbaError) || !(error.code === 'STORE_UNSAFE' || isFinal(error))) return
     this.#lastFailure = { error, at: fromInstant(this.#leasing.begin().now) }
   }
 
   /**
    * Tests whether the store is writable: inserts and deletes a row in one durable transaction, unless a write has
-   * failed within the last minute.
+   * failed within the last minute, or the log was found moved or rolled back.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `CLOSED` when it is not writable, or was not recently
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `MOVED`, `ROLLED_BACK`, `CLOSED` when it is not writable, or was not recently
    */
   async tryWriting(): Promise<void> {
     const lease = this.#leasing.begin()
     const failed = this.#lastFailure
-    if (failed && isWithin(rememberedMs, failed.at, fromInstant(lease.now))) throw failed.error
+    if (failed && (isFinal(failed.error) || isWithin(rememberedMs, failed.at, fromInstant(lease.now))))
+      throw failed.error
     const name = `trial-${lease.owner}`
     await this.#connection.transact(function* (): Steps<void> {
       yield* takeLease(name, lease)
@@ -51,6 +52,11 @@ export class Leases {
 
 /** For this long a failed write counts more than a test row that succeeds: a nearly full disk may accept one row. */
 const rememberedMs = 60_000
+
+/** Whether no later write of this process can succeed. */
+function isFinal({ code }: AverbaError): boolean {
+  return code === 'MOVED' || code === 'ROLLED_BACK'
+}
 
 /** Takes a lease that is over, by the condition of `isLeaseOver`, or extends the owner's. */
 function* takeLease(name: string, { owner, now, until, latest }: Lease): Steps<boolean> {

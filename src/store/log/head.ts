@@ -7,6 +7,8 @@ import { rootAt, Tree } from './tree.ts'
 /** The end of a stored log, with its tree. */
 export interface Head extends LogEnd {
   readonly tree: Tree
+  /** The leaf of the newest event; null without events. */
+  readonly leaf: Uint8Array | null
   /** The running views: see `Projector`. */
   readonly views: string
   /** The epoch of new keys. */
@@ -81,8 +83,10 @@ type HeadRow = Pick<
   'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'fence' | 'frontier' | 'tag'
 > & {
   readonly end: number
+  readonly leaf: Uint8Array | null
 }
 
 const selectHead = `select position, at, stream, owner, views, epoch, fence, frontier, tag,
-  (select coalesce(max(position), 0) from event) as "end" from head`
+  (select coalesce(max(position), 0) from event) as "end",
+  (select leaf from event where event.position = head.position) as leaf from head`
 const updateHead = 'update head set position = ?, at = ?, stream = ?, owner = ?, frontier = ?, tag = ?'

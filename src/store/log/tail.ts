@@ -18,6 +18,11 @@ export function readTail(after: number): Steps<readonly StoredEvent[]> {
   return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))
 }
 
+/** Reads the leaf of an event. */
+export function* readLeaf(position: number): Steps<Uint8Array | undefined> {
+  return (yield* first(db.selectFrom('event').select('leaf').where('position', '=', position)))?.leaf
+}
+
 /** An event that another process has appended, with the name of its stream. */
 export type ForeignEvent = StoredEvent & { readonly name: string }
 

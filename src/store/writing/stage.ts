@@ -214,6 +214,7 @@ function stageEvents(
     for (const row of newRows(event.recorded, event.stream, input.at))
       batch.effects.set(`${event.recorded.id}/${row.n}`, row)
     cache.tree.add(event.leaf)
+    cache.leaf = event.leaf
   }
   cache.position += staged.length
   if (staged.length > 0) cache.at = at

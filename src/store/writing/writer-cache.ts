@@ -45,6 +45,7 @@ export class WriterCache implements Head {
   readonly fence: number
   tag: string
   readonly tree: Tree
+  leaf: Uint8Array | null
   readonly streams: Map<string, KnownStream>
   readonly owners: Map<string, KnownOwner>
   /** The rows of views that were written last, by view and key. */
@@ -52,7 +53,7 @@ export class WriterCache implements Head {
 
   /** @param known what is known from before */
   constructor(head: Head, known?: Pick<WriterCache, 'streams' | 'owners' | 'viewRows'>) {
-    const { position, at, stream, owner, tree, views, epoch, fence, tag } = head
+    const { position, at, stream, owner, tree, leaf, views, epoch, fence, tag } = head
     this.streams = known?.streams ?? new Map()
     this.owners = known?.owners ?? new Map()
     this.viewRows = known?.viewRows ?? new Map()
@@ -61,6 +62,7 @@ export class WriterCache implements Head {
     this.stream = stream
     this.owner = owner
     this.tree = tree
+    this.leaf = leaf
     this.views = views
     this.epoch = epoch
     this.fence = fence

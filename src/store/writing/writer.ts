@@ -8,7 +8,7 @@ import { type Connection, first, HeadMovedError, type Steps, together } from '..
 import { differsByEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
-import { type ForeignEvent, movedError, readForeign } from '../log/tail.ts'
+import { type ForeignEvent, movedError, readForeign, readLeaf } from '../log/tail.ts'
 import { Tree } from '../log/tree.ts'
 import type { Append, Appended } from './append.ts'
 import { findAll } from './found.ts'
@@ -55,8 +55,8 @@ const waitingMax = 10_000
  */
 export class Writer {
   readonly recents = new RecentDigests()
-  /** The end of the log when it was checked last: this process has written what follows, or looks at it. */
-  checked = 0
+  /** The newest event that this process has written or looked at. */
+  newest: Newest = { position: 0, leaf: null }
   readonly #parts: WriterParts
   readonly #waiting: WaitingAppend[] = []
   #cache: WriterCache | undefined
@@ -142,7 +142,7 @@ export class Writer {
       // Keys of an erased person must not stay in memory.
       if (batch.some(({ input }) => input.destroys?.person)) vault.forget()
       if (this.#cache) {
-        this.checked = this.#cache.position
+        this.#remember(this.#cache)
         onCommitted(this.#cache.position)
       }
       for (const [i, { resolve, reject }] of batch.entries()) {
@@ -242,8 +242,8 @@ export class Writer {
     const value = JSON.stringify(yield* first(connection.foreignWrites ?? selectHeadMark))
     if (!this.#cache || value !== this.#foreignWrites) {
       const head = yield* readHead(this.#parts.tags)
-      yield* this.#parts.checkForeign(head.position, this.checked)
-      this.checked = head.position
+      yield* this.#checkForeign(head)
+      this.#remember(head)
       this.#cache = new WriterCache(head)
       this.recents.markStale()
     }
@@ -256,18 +256,17 @@ export class Writer {
    * the head says that it was written with the keys of the log, for all events at once.
    */
   *#follow(before: WriterCache): Steps<WriterCache> {
-    const { tags, checkForeign, onForeign } = this.#parts
+    const { tags, onForeign } = this.#parts
     let [head, tail]: [Head | undefined, readonly ForeignEvent[]] = [undefined, []]
     yield* together<void>([
       into(readHead(tags), found => (head = found)),
       into(readForeign(before.position), found => (tail = found)),
     ])
     if (!head) throw new TypeError('A head was read')
-    const { position }: Head = head
     const isAll = isContinued(before, tail, head) && differsByEvents(before, head)
-    if (!isAll) yield* checkForeign(position, this.checked)
+    if (!isAll) yield* this.#checkForeign(head)
     else if (tail.at(-1)?.type === movedType) throw movedError()
-    this.checked = position
+    this.#remember(head)
     const cache = new WriterCache(head, isAll ? before : undefined)
     this.#cache = cache
     if (tail.length > 0) {
@@ -281,6 +280,28 @@ export class Writer {
     }
     return cache
   }
+
+  /** Checks what another process has written, and that all is there that this process knows of. */
+  *#checkForeign({ position, leaf }: Newest): Steps<void> {
+    const known = this.newest
+    const stored = position === known.position ? leaf : yield* readLeaf(known.position)
+    if (known.leaf !== null && (!stored || !Buffer.from(known.leaf).equals(stored)))
+      throw rolledBackError(known.position)
+    yield* this.#parts.checkForeign(position, known.position)
+  }
+
+  #remember({ position, leaf }: Newest): void {
+    this.newest = { position, leaf }
+  }
+}
+
+/** An event that the log must have, by its place in the tree. */
+type Newest = Pick<Head, 'position' | 'leaf'>
+
+function rolledBackError(known: number): AverbaError {
+  return new AverbaError('ROLLED_BACK', `Cannot record: the log lacks event ${known}, which it had`, {
+    hint: 'Its server was replaced by one that is behind, or restored. Stop all processes, and find the newest copy',
+  })
 }
 
 /** What a commit takes for granted instead of looking it up. */
