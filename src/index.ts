@@ -89,6 +89,7 @@ export { type Clock, systemClock } from './runtime/clock.ts'
 export type { Entropy } from './runtime/entropy.ts'
 export type { AsyncList } from './runtime/lazy-list.ts'
 export type { Diagnosis } from './store/checks/diagnose.ts'
+export { type Grantees, grantsFor } from './store/database/grants.ts'
 export { migrationsFrom } from './store/database/migrations.ts'
 export type {
   PostgresAnswer,
@@ -100,6 +101,7 @@ export type {
 export type { BackupResult } from './store/files/backup.ts'
 export type { ExportResult } from './store/files/export-log.ts'
 export type { RestoreResult } from './store/files/restore.ts'
+export type { HostTransaction } from './store/ledger/done-items.ts'
 export type { Follower } from './store/ledger/follower-table.ts'
 export type { Anchor, HighWaterMark } from './store/store-options.ts'
 export type { RebuildAll, RebuildResult } from './store/views/rebuilder.ts'

@@ -5,7 +5,7 @@ import { AverbaError } from '../index.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import type { StartWork } from './command.ts'
 import { backupCommand, restoreCommand } from './commands/backups.ts'
-import { chartsCommand, migrationsCommand } from './commands/built-in.ts'
+import { chartsCommand, grantsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
 import { copyCommand } from './commands/copy.ts'
 import { demoCommand } from './commands/demo.ts'
@@ -28,7 +28,7 @@ import { exitCodes, type Terminal } from './terminal.ts'
 const commands = [
   ...[initCommand, demoCommand, simulateCommand, devCommand, triggerCommand],
   ...[backupCommand, restoreCommand, copyCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
-  ...[migrationsCommand, chartsCommand],
+  ...[migrationsCommand, grantsCommand, chartsCommand],
   ...[verifyCommand, exportCommand, proveCommand, replayCommand, eraseCommand],
   ...[runCommand, planCommand, applyCommand, failuresCommand, reportCommand],
 ]

@@ -397,7 +397,7 @@ export class Store<E extends EventMap = EventMap> {
     return this.#leasing.clockFault(allowedMs)
   }
 
-  get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect'> {
+  get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect' | 'schema'> {
     return this.#connection
   }
 

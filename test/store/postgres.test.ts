@@ -70,8 +70,7 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
 const evento = 'dimp-situacao-import'
 
 /** Opens an engine with simulated services. It can be reopened on the same log. */
-async function openWorld(clock: Clock = new VirtualClock()) {
-  const store = postgres.newAddress()
+async function openWorld(clock: Clock = new VirtualClock(), store = postgres.newAddress()) {
   const keyring = join(temporaryFolder(), 'averba.keys')
   const services = createSimulators({
     clock,
@@ -116,8 +115,9 @@ async function openWorld(clock: Clock = new VirtualClock()) {
   }
 }
 
-test('the engine works on it, reopens with its data and erases a person', async () => {
-  const world = await openWorld()
+test('the engine works on it with the least rights, reopens with its data and erases a person', async () => {
+  const addresses = await postgres.newGranted()
+  const world = await openWorld(undefined, addresses.process)
   const { services } = world
   const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
   expect(valueOf(await world.averba.consents.sync({ subject })).read).toBe(4)
@@ -147,6 +147,22 @@ test('the engine works on it, reopens with its data and erases a person', async 
   expect(positions).toEqual(positions.map((_, i) => i + 1))
   expect((await averba.figures()).position).toBe(positions.length)
   await averba.close()
+
+  const { pool, schema, closePool } = await locatePostgres(addresses.process)
+  const change = (text: string) => pool.connect().then(client => client.query({ text }).finally(() => client.release()))
+  const forbidden = [
+    `update ${schema}.event set header = header`,
+    `delete from ${schema}.event`,
+    `truncate ${schema}.event`,
+    `drop table ${schema}.event`,
+    `create trigger changed before insert on ${schema}.event execute function suppress_redundant_updates_trigger()`,
+  ]
+  for (const text of forbidden) await expect(change(text)).rejects.toMatchObject({ code: '42501' })
+  await closePool()
+  const { keyring = '' } = world.options
+  const read = { store: addresses.reader, keyring }
+  expect(await verifyLog(read)).toMatchObject({ faults: [], events: positions.length })
+  await expect(openAverba(read)).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
 })
 
 test('two engines share a log: each command runs once, and a person that one erases is erased for the other', async () => {
@@ -407,6 +423,36 @@ test('an append whose transaction did not begin is not acknowledged', async () =
   await store.close()
 })
 
+test('an item is marked as done in a transaction of the host: once, and not when that is undone', async () => {
+  const { averba, options } = await openWorld()
+  const { pool, closePool } = await locatePostgres(options.store)
+  const [one, other] = [await pool.connect(), await pool.connect()]
+  const query = (text: string) => one.query({ text })
+  const mark = (client: typeof one) => averba.log.once(client, 'mail', 'subject-a/1')
+  await expect(mark(one)).rejects.toMatchObject({ code: 'INVALID_INPUT', hint: expect.stringContaining('begin') })
+  await query('begin')
+  expect(await mark(one)).toBe(true)
+  expect(await mark(one)).toBe(false)
+  await query('rollback')
+  await query('begin')
+  expect(await mark(one)).toBe(true)
+  await other.query({ text: 'begin' })
+  // It waits for the first one.
+  const second = mark(other)
+  await query('commit')
+  expect(await second).toBe(false)
+  await other.query({ text: 'commit' })
+
+  const refused = { code: 'INVALID_INPUT', hint: expect.stringContaining('in the database in which the log is') }
+  const elsewhere = await locatePostgres(postgres.url.replace('/postgres?', '/template1?'))
+  const stranger = await elsewhere.pool.connect()
+  await stranger.query({ text: 'begin' })
+  await expect(mark(stranger)).rejects.toMatchObject(refused)
+  await expect(averba.log.once(one, 'mail', samples.cpf)).rejects.toMatchObject({ code: 'PERSONAL_ID' })
+  for (const client of [one, other, stranger]) client.release(true)
+  await Promise.all([closePool(), elsewhere.closePool(), averba.close()])
+})
+
 test('followers and leases do not wait for the lock of the log', async () => {
   const address = postgres.newAddress()
   const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
@@ -526,11 +572,18 @@ test('a host reads with one statement, which cannot leave its transaction', asyn
 
 test('the page about PostgreSQL runs', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/postgres.md'), 'utf8')
-  const [, script = ''] = /^```ts postgres\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const scripts = [...page.matchAll(/^```ts postgres\n([\s\S]*?)^```$/gm)].map(([, script = '']) => script)
   const folder = folderInPackage()
-  writeFileSync(join(folder, 'script.mts'), script)
   const env = { ...process.env, AVERBA_STORE: postgres.newAddress(), AVERBA_KEYRING: join(folder, 'averba.keys') }
-  const run = ['--conditions=averba-source', join(folder, 'script.mts')]
-  for (const _ of ['it is new', 'it exists'])
-    expect((await promisify(execFile)(process.execPath, run, { env })).stdout).toBe('[] 26\n')
+  const outputs: string[] = []
+  for (const [i, script] of scripts.entries()) {
+    const path = join(folder, `script-${i}.mts`)
+    writeFileSync(path, script)
+    // The log is new, or exists.
+    for (const _ of [1, 2]) {
+      const { stdout } = await promisify(execFile)(process.execPath, ['--conditions=averba-source', path], { env })
+      outputs.push(stdout)
+    }
+  }
+  expect(outputs).toEqual(['[] 26\n', '[] 26\n', '1\n', '1\n'])
 })

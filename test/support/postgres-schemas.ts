@@ -1,3 +1,4 @@
+import { grantsFor, migrationsFrom } from '../../src/index.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import { PostgresServer, withSchema } from './postgres-server.ts'
@@ -26,6 +27,23 @@ export class PostgresSchemas {
     return withSchema(this.url, `averba_${process.pid}_${Date.now()}_${this.#schemas}`)
   }
 
+  /**
+   * Makes the tables of a log, and gives two roles their rights on it: that of its processes, and one that reads. Returns
+   * the addresses with which they, and the owner of the tables, reach it.
+   */
+  async newGranted(): Promise<{ owner: string; process: string; reader: string }> {
+    const owner = this.newAddress()
+    const { pool, schema, closePool } = await locatePostgres(owner)
+    const client = await pool.connect()
+    const roles = { process: `${schema}-app`, reader: `${schema}-reader` }
+    for (const role of Object.values(roles)) await client.query({ text: `create role "${role}" login password '1'` })
+    for (const text of [...migrationsFrom(0, 'postgres', schema), ...grantsFor({ schema, ...roles })])
+      await client.query({ text })
+    client.release()
+    await closePool()
+    return { owner, process: withUser(owner, roles.process), reader: withUser(owner, roles.reader) }
+  }
+
   /** Names a schema that does not exist yet, and returns a function that opens connections to it, each with a pool. */
   newSchema(): () => Promise<PostgresConnection> {
     const address = this.newAddress()
@@ -35,4 +53,12 @@ export class PostgresSchemas {
   async close(): Promise<void> {
     await this.#server?.stop()
   }
+}
+
+/** The same address for another role. */
+function withUser(address: string, user: string): string {
+  const url = new URL(address)
+  if (url.searchParams.has('user')) url.searchParams.set('user', user)
+  else [url.username, url.password] = [user, '1']
+  return url.href
 }

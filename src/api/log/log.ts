@@ -1,6 +1,8 @@
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
+import { type HostTransaction, markDone } from '../../store/ledger/done-items.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
@@ -37,6 +39,17 @@ export interface Log {
     handler: (event: Recorded<T>, call: HandlerCall) => Promise<void>,
     options?: HandlerTime,
   ): void
+  /**
+   * Marks an item as done in a transaction of the host, in the database of a log on PostgreSQL. What the host does in
+   * that transaction is done once, however often a handler is called. False when it was marked before; waits for another
+   * transaction that is marking it.
+   *
+   * @param name the name of the work, such as that of the follower
+   * @param item the id of the item, such as that of the event
+   * @throws {AverbaError} `INVALID_INPUT` outside of a transaction, in another database, and for a log in a file;
+   * `PERSONAL_ID` when the id is a CPF
+   */
+  once(transaction: HostTransaction, name: string, item: string): Promise<boolean>
   /** Lists the followers with their positions, and which are parked. */
   followers(): Promise<Follower[]>
   /**
@@ -72,7 +85,7 @@ const resumeActions = {
 } as const
 
 /** Creates the `log` area, for a version that records events of these types. */
-export function createLog({ store, commands, followers, log }: ApiContext, knownTypes: ReadonlySet<string>): Log {
+export function createLog({ store, clock, commands, followers, log }: ApiContext, knownTypes: ReadonlySet<string>): Log {
   /** Resumes a parked follower, unless another call has resumed it meanwhile. `record` runs before. */
   async function resume(
     name: string,
@@ -108,6 +121,15 @@ export function createLog({ store, commands, followers, log }: ApiContext, known
           ...named,
         })
       }
+    },
+    async once(transaction, name, item) {
+      checkId(name, 'name of the work')
+      checkId(item, 'id of the item')
+      const { schema } = store.reader
+      if (schema !== undefined) return markDone(transaction, schema, { name, item, at: toInstant(clock.now()) })
+      throw new AverbaError('INVALID_INPUT', 'Cannot mark an item as done: the log is in a file', {
+        hint: 'Keep the ids of events that you have handled in a table of your own, in the same transaction',
+      })
     },
     followers: () => followers.list(),
     retry: async name => void (await resume(name, 'again')),

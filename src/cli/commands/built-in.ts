@@ -1,7 +1,7 @@
-import { drawCharts, migrationsFrom } from '../../index.ts'
+import { drawCharts, grantsFor, migrationsFrom } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { printLine } from '../output.ts'
-import { exitCodes } from '../terminal.ts'
+import { exitCodes, type Terminal } from '../terminal.ts'
 
 /** The command `averba charts`. */
 export const chartsCommand = defineCommand({
@@ -24,12 +24,35 @@ export const migrationsCommand = defineCommand({
   options: {
     '--from <version>': { text: 'the present version of the tables; 0 is an empty database', fallback: '0' },
     '--dialect <name>': { text: 'sqlite or postgres', fallback: 'sqlite' },
+    '--schema <name>': { text: 'the schema on PostgreSQL', fallback: 'averba' },
     '--json': 'print one JSON object',
   },
-  run(terminal, { from, dialect, json }) {
-    const statements = migrationsFrom(Number(from), dialect)
-    if (json) printLine(terminal, JSON.stringify({ statements }))
-    else for (const sql of statements) terminal.stdout.write(`${sql};\n`)
-    return exitCodes.done
+  run(terminal, { from, dialect, schema, json }) {
+    return printStatements(terminal, migrationsFrom(Number(from), dialect, schema), json)
   },
 })
+
+/** The command `averba grants`. */
+export const grantsCommand = defineCommand({
+  usage: 'grants <role>',
+  description: 'Print the SQL statements that give a role the least rights with which its processes work. Runs none.',
+  arguments: ['the role of the processes on PostgreSQL'],
+  options: {
+    '--reader <role>': 'another role, which may read: for audits and reports',
+    '--schema <name>': { text: 'the schema of the log', fallback: 'averba' },
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'The owner of the tables runs them, after averba migrations --dialect postgres or the first opening. The role\n' +
+    'adds events, and can neither change nor remove one.',
+  run(terminal, { reader, schema, json }, role) {
+    const readers = reader !== undefined && { reader }
+    return printStatements(terminal, grantsFor({ process: role, schema, ...readers }), json)
+  },
+})
+
+function printStatements(terminal: Terminal, statements: readonly string[], json: boolean): number {
+  if (json) printLine(terminal, JSON.stringify({ statements }))
+  else for (const sql of statements) terminal.stdout.write(`${sql};\n`)
+  return exitCodes.done
+}

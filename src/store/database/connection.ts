@@ -52,6 +52,8 @@ export class HeadMovedError extends AverbaError {
 /** One database, whatever its dialect. */
 export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
+  /** The schema of the log, on a server. */
+  readonly schema?: string
   /** Lists the tables of the database, as rows with a `name`. */
   readonly listTables: Statement
   /**
@@ -200,6 +202,7 @@ export function timeTransactions(
 export function withChanges(connection: Connection, changes: Partial<Connection>): Connection {
   return {
     dialect: connection.dialect,
+    ...(connection.schema !== undefined && { schema: connection.schema }),
     listTables: connection.listTables,
     ...(connection.foreignWrites && { foreignWrites: connection.foreignWrites }),
     ...(connection.serverTime && { serverTime: connection.serverTime }),

@@ -1,6 +1,7 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, first, rows, type Steps, together } from './connection.ts'
 import { createTables, db } from './schema.ts'
+import { checkSchemaName } from './schema-name.ts'
 
 /** The `application_id` of a log of averba: "aver" in ASCII. */
 export const applicationId = 0x61766572
@@ -46,19 +47,21 @@ export function* migrate(connection: Connection, path: string, all: readonly Mig
 
 /**
  * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
- * does; none when they are current.
+ * does; none when they are current. On PostgreSQL they are for the given schema, which is created.
  *
- * @throws {AverbaError} `INVALID_INPUT`
+ * @throws {AverbaError} `INVALID_INPUT`, `MISCONFIGURED` for a schema that is not allowed
  */
-export function migrationsFrom(version: number, dialect: string): string[] {
+export function migrationsFrom(version: number, dialect: string, schema = 'averba'): string[] {
   const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
   if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) {
     const statements = migrationStatements(version, dialect)
     if (statements.length === 0) return []
-    const isSqlite = dialect === 'sqlite'
     // Opening refuses a SQLite file without this mark.
-    const marked = isSqlite ? [...statements, `pragma application_id = ${applicationId}`] : statements
-    return [isSqlite ? 'begin immediate' : 'begin', ...marked, 'commit']
+    if (dialect === 'sqlite')
+      return ['begin immediate', ...statements, `pragma application_id = ${applicationId}`, 'commit']
+    checkSchemaName(schema)
+    const enter = [`create schema if not exists ${schema}`, `set local search_path to ${schema}`]
+    return ['begin', ...enter, ...statements, 'commit']
   }
   throw new AverbaError('INVALID_INPUT', 'Cannot print the migrations: the version or the dialect is unknown', {
     hint: `Versions are 0 to ${migrations.length}, dialects sqlite and postgres`,

@@ -50,7 +50,7 @@ export class PostgresConnection implements Connection {
     parameters: [],
   }
   readonly #pool: Pick<PostgresPool, 'connect' | 'options'>
-  readonly #schema: string
+  readonly schema: string
   readonly #name: string
   readonly #closePool: () => Promise<void>
   /** Whether the log is known to have its head. Without it, a lock on the schema's name takes its place. */
@@ -70,7 +70,7 @@ export class PostgresConnection implements Connection {
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
     this.#closePool = closePool
-    this.#schema = schema
+    this.schema = schema
     this.#wakes = new PostgresWakes(pool, `averba_${schema}`.slice(0, identifierMax), this.#writer)
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
@@ -214,7 +214,7 @@ export class PostgresConnection implements Connection {
     const session = await this.#open()
     try {
       for (const table of ['part', 'owner_key', 'keyed_index', 'secret'])
-        await session.send({ text: `vacuum ${this.#schema}.${table}` })
+        await session.send({ text: `vacuum ${this.schema}.${table}` })
       session.end(false)
     } catch (cause) {
       throw await this.#abandon(session, cause)
@@ -243,7 +243,7 @@ export class PostgresConnection implements Connection {
   }
 
   #begin(mode: string): string {
-    return `begin isolation level ${mode}; set local search_path to ${this.#schema};
+    return `begin isolation level ${mode}; set local search_path to ${this.schema};
       set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = ${statementMaxMs}`
   }
 

@@ -1,10 +1,11 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { attempt, first, rows, type Steps } from './connection.ts'
 import { readTablesVersion } from './migrations.ts'
-import { checkSchemaName, durableSettings, type PostgresPlace } from './postgres.ts'
+import { durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
 import { PostgresSession } from './postgres-session.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
+import { checkSchemaName } from './schema-name.ts'
 
 /** How long a reader may stand still: the server keeps what others delete or change for as long. */
 const idleMaxMs = 300_000

@@ -2,6 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { checkSchemaName } from './schema-name.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {
@@ -37,19 +38,6 @@ export async function locatePostgres(
   return { pool, schema, closePool: () => pool.end() }
 }
 
-/**
- * Checks a name that stands in statements as it is.
- *
- * @throws {AverbaError} `MISCONFIGURED`
- */
-export function checkSchemaName(schema: string): void {
-  if (schemaPattern.test(schema)) return
-  throw new AverbaError('MISCONFIGURED', 'Cannot open the log: the name of its schema is not allowed', {
-    hint: 'Use small letters, digits and _, and begin with a letter',
-  })
-}
-
-const schemaPattern = /^[a-z_][a-z0-9_]{0,62}$/
 const connectMaxMs = 10_000
 
 /**

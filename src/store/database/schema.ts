@@ -169,11 +169,19 @@ insert into head (id, schema, views, epoch, epoch_since, position, at, stream, o
  */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const statements = tables.slice(1).replaceAll('\n  ', ' ').split('\n')
-  return dialect === 'sqlite' ? [...statements, ...appendOnlyTriggers()] : [...statements, writerTable].map(toPostgres)
+  return dialect === 'sqlite'
+    ? [...statements, ...appendOnlyTriggers()]
+    : [...statements, ...serverTables].map(toPostgres)
 }
 
-/** What each process wrote last, so that it can find out whether that was committed. A file answers by itself. */
-const writerTable = 'create table writer (name text primary key, mark text not null) strict'
+/**
+ * What only a server needs: what each process wrote last, so that it can find out whether that was committed, and what
+ * hosts have done in their own transactions.
+ */
+const serverTables = [
+  'create table writer (name text primary key, mark text not null) strict',
+  'create table done_item (name text not null, item text not null, at text not null, primary key (name, item)) strict',
+]
 
 /**
  * Texts are compared by bytes, whatever the locale of the database. References are not checked there: a check for each

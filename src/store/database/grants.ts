@@ -1,0 +1,74 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+import type { Schema } from './schema.ts'
+import { checkSchemaName } from './schema-name.ts'
+
+/** What a process does with the rows of each table. The last two exist on servers only. */
+const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = {
+  head: 'select, update',
+  projection: 'select, insert, update, delete',
+  stream: 'select, insert, update',
+  event: 'select, insert',
+  subtree: 'select, insert',
+  checkpoint: 'select, insert, update',
+  part: 'select, insert, delete',
+  owner_key: 'select, insert, update',
+  receipt: 'select, insert, update',
+  effect: 'select, insert, update',
+  keyed_index: 'select, insert, update, delete',
+  recent_digest: 'select, insert, delete',
+  follower: 'select, insert, update',
+  secret: 'select, insert, update, delete',
+  lease: 'select, insert, update, delete',
+  rebuild: 'select, insert, update, delete',
+  writer: 'select, insert, update',
+  done_item: 'select, insert, delete',
+}
+
+/** Who gets rights on a log on PostgreSQL. */
+export interface Grantees {
+  /** The schema of the log; by default `averba`. */
+  readonly schema?: string
+  /** The role of the processes that open the log. */
+  readonly process: string
+  /** A role that reads it, such as that of an auditor or of a report. */
+  readonly reader?: string
+}
+
+/**
+ * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
+ * can neither change nor remove one. Its owner runs them once the tables exist; the process makes the tables of the
+ * views, and owns these.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
+ */
+export function grantsFor({ schema = 'averba', process, reader }: Grantees): string[] {
+  checkSchemaName(schema)
+  const app = quoteRole(process)
+  const tables = Object.entries(rights).map(([table, verbs]) => `grant ${verbs} on ${schema}.${table} to ${app}`)
+  const names = Object.keys(rights).map(table => `'${table}'`)
+  const takeViews = `do $$ declare name text; begin
+  for name in select tablename from pg_tables where schemaname = '${schema}' and tablename not in (${names.join(', ')})
+  loop execute format('alter table ${schema}.%I owner to %I', name, ${quoteText(process)}); end loop;
+end $$`
+  const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
+  if (reader === undefined) return forProcess
+  const role = quoteRole(reader)
+  return [
+    ...forProcess,
+    `grant usage on schema ${schema} to ${role}`,
+    `grant select on all tables in schema ${schema} to ${role}`,
+    // A view that is made or rebuilt later has another table.
+    `alter default privileges for role ${app} in schema ${schema} grant select on tables to ${role}`,
+  ]
+}
+
+function quoteRole(role: unknown): string {
+  if (typeof role === 'string' && /^[^\0]{1,63}$/.test(role)) return `"${role.replaceAll('"', '""')}"`
+  throw new AverbaError('INVALID_INPUT', 'Cannot print the grants: a role has no name', {
+    hint: 'Give the name of a role of the server: averba grants app',
+  })
+}
+
+function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
