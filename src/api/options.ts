@@ -117,12 +117,15 @@ class ServiceOptions {
 }
 
 class LimitedServiceOptions extends ServiceOptions {
-  /** Calls that begin per second, on average; unlimited when absent. Up to this many may begin at once. */
+  /**
+   * Calls that begin per second, on average, of all processes of the log together; unlimited when absent. Up to this
+   * many may begin at once.
+   */
   readonly requestsPerSecond? = optional(
     accepted<number>(perSecond => typeof perSecond === 'number' && perSecond > 0, 'it is not above 0'),
     '5',
   )
-  /** Calls in progress at the same time, 8 by default. */
+  /** Calls of one process in progress at the same time, 8 by default. */
   readonly requestsAtOnceMax? = optional(wholeNumber(1), '8')
 }
 

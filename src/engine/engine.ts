@@ -201,7 +201,10 @@ export class Engine {
   }
 
   #throttleOf(service: string): Throttle {
-    const throttle = this.#throttles.get(service) ?? new Throttle(this.#parts.clock, this.#limits[service] ?? {})
+    const known = this.#throttles.get(service)
+    if (known) return known
+    const { clock, store } = this.#parts
+    const throttle = new Throttle({ clock, rates: store.rates, service, limits: this.#limits[service] ?? {} })
     this.#throttles.set(service, throttle)
     return throttle
   }

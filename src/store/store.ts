@@ -36,6 +36,7 @@ import {
   type PendingCount,
   readEffect,
 } from './ledger/ledger.ts'
+import { Rates } from './ledger/rates.ts'
 import { Secrets } from './ledger/secrets.ts'
 import { selectHeadMark } from './log/head.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
@@ -76,6 +77,7 @@ export class Store<E extends EventMap = EventMap> {
   readonly vault: Vault
   readonly secrets: Secrets
   readonly followers: FollowerTable
+  readonly rates: Rates
   readonly owners: Owners
   readonly viewReader: ViewReader
   readonly headers: HeaderReader
@@ -114,6 +116,7 @@ export class Store<E extends EventMap = EventMap> {
     this.leaseKeeper = new LeaseKeeper(connection, clock, this.#leasing)
     this.secrets = new Secrets(connection, vault, this.#leasing)
     this.followers = new FollowerTable(connection, this.#leasing)
+    this.rates = new Rates(connection, this.#leasing)
     this.#rebuildParts = { connection, headers, clock, onTrouble, onRejoined: () => this.#writer.forget() }
     this.#stoppedViews = new StoppedViews({ ...this.#rebuildParts, options })
     this.#projector = new Projector(connection, views, this.#stoppedViews)

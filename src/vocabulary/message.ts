@@ -168,6 +168,8 @@ export type AttemptOutcome<F extends Fact = Fact> =
   | {
       readonly status: 'deferred'
       readonly afterMs?: number
+      /** The service asks for this wait: no other call to it may begin meanwhile. */
+      readonly isServiceBusy?: true
       readonly reason: string
       /** Waiting does not help: the number of attempts after which to give up, and why. */
       readonly ends?: { readonly attemptsMax: number; readonly why: string }

@@ -93,6 +93,7 @@ async function openWorld(clock: Clock = new VirtualClock(), store = postgres.new
     },
     consentService: {
       baseUrl: 'https://consentimento.exemplo.br',
+      requestsPerSecond: 1_000,
       certificate: { cert: '', key: '' },
     },
     tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret },

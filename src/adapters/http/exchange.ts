@@ -197,7 +197,10 @@ export function toOutcome<F extends Fact>(
   const meaning = declaredMeaning(answer, answers) ?? told
   switch (meaning) {
     case 'deferred':
-      return { status: 'deferred', reason, isAnswered: true, ...(afterMs !== undefined && { afterMs }) }
+      return {
+        ...{ status: 'deferred', reason, isAnswered: true },
+        ...(afterMs !== undefined && { afterMs, isServiceBusy: true }),
+      }
     case 'declined':
       return { status: 'declined', reason, fact: reader.declined(answer) }
     case 'unknown':

@@ -41,8 +41,8 @@ export interface Log {
   ): void
   /**
    * Marks an item as done in a transaction of the host, in the database of a log on PostgreSQL. What the host does in
-   * that transaction is done once, however often a handler is called. False when it was marked before; waits for another
-   * transaction that is marking it.
+   * that transaction is done once, however often a handler is called. False when it was marked before; waits for
+   * another transaction that is marking it.
    *
    * @param name the name of the work, such as that of the follower
    * @param item the id of the item, such as that of the event
@@ -85,7 +85,10 @@ const resumeActions = {
 } as const
 
 /** Creates the `log` area, for a version that records events of these types. */
-export function createLog({ store, clock, commands, followers, log }: ApiContext, knownTypes: ReadonlySet<string>): Log {
+export function createLog(
+  { store, clock, commands, followers, log }: ApiContext,
+  knownTypes: ReadonlySet<string>,
+): Log {
   /** Resumes a parked follower, unless another call has resumed it meanwhile. `record` runs before. */
   async function resume(
     name: string,

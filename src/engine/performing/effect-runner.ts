@@ -6,7 +6,7 @@ import { foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answe
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectMap, EndedBy, FactIn, PendingIn } from '../../vocabulary/log-types.ts'
 import type { AttemptOutcome, Fact, Json, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
-import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
+import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
 import { effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { AttemptReport } from '../diagnostics.ts'
@@ -55,6 +55,9 @@ export interface EffectRegistry {
   /** Called before the router, by the type of the fact. */
   readonly chunkRecorders: Readonly<Record<string, ChunkRecorder>>
 }
+
+/** For how long a service that asks for a pause gets no due calls. A revocation must not wait as long as a list may. */
+const closedMaxMs = 60_000
 
 /** What attempts are made with. */
 export interface EffectRunnerParts {
@@ -165,7 +168,7 @@ export class EffectRunner {
   /** Certainly not done: postpones it as its policy says, or parks it. */
   async #postpone(
     claimed: ClaimedEffect,
-    { reason, afterMs, ends, isAnswered, unread }: Extract<AttemptOutcome, { status: 'deferred' }>,
+    { reason, afterMs, isServiceBusy, ends, isAnswered, unread }: Extract<AttemptOutcome, { status: 'deferred' }>,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { pending, performer } = claimed
@@ -173,6 +176,7 @@ export class EffectRunner {
     const event = await store.readAt(pending.position)
     const policy = retryPolicyOf(pending, effectClass, event?.type)
     const { id: effect, type, attempts } = pending
+    if (isServiceBusy && afterMs !== undefined) await store.rates.close(serviceOf(type), Math.min(afterMs, closedMaxMs))
     const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
     const seen = unread && { unread: { httpStatus: unread.httpStatus, form: unread.form } }

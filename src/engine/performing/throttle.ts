@@ -1,71 +1,81 @@
 import type { Clock } from '../../runtime/clock.ts'
-import { Semaphore } from '../../runtime/locks.ts'
+import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
+import type { Rates } from '../../store/ledger/rates.ts'
 
-/** How much of a service one process may use. */
+/** How much of a service may be used. */
 export interface ServiceLimits {
-  /** Calls that begin per second, on average; unlimited when absent. Up to this many may begin at once. */
+  /**
+   * Calls that begin per second, on average, of all processes of the log together; unlimited when absent. Up to this
+   * many may begin at once.
+   */
   readonly requestsPerSecond?: number
-  /** Calls in progress at the same time. */
+  /** Calls of one process in progress at the same time. */
   readonly requestsAtOnceMax?: number
 }
 
 const requestsAtOnceDefault = 8
+/** For how long a turn that was granted and not used is kept. */
+const turnKeptMs = 1_000
 
-/** Limits calls to one service, in order: a semaphore for calls in progress, a token bucket for new ones. */
+/** What a throttle works with. */
+export interface ThrottleParts {
+  readonly clock: Clock
+  readonly rates: Pick<Rates, 'take'>
+  readonly service: string
+  readonly limits: ServiceLimits
+}
+
+/** Limits calls to one service, in order: a semaphore for calls in progress, and turns of the service's rate. */
 export class Throttle {
-  readonly #clock: Clock
+  readonly #parts: ThrottleParts
   readonly #semaphore: Semaphore
-  readonly #perSecond: number
-  #tokens: number
-  #filledAt: number
-  /** The first call waits for its token; the others wait for that call. */
-  #lastInQueue: Promise<unknown> = Promise.resolve()
+  readonly #queue = new KeyedLock()
+  #waiting = 0
+  #turns = 0
+  #grantedAt = 0
 
-  constructor(
-    clock: Clock,
-    { requestsPerSecond = Number.POSITIVE_INFINITY, requestsAtOnceMax = requestsAtOnceDefault }: ServiceLimits,
-  ) {
-    this.#clock = clock
-    this.#semaphore = new Semaphore(requestsAtOnceMax)
-    this.#perSecond = requestsPerSecond
-    this.#tokens = this.#capacity
-    this.#filledAt = clock.now()
+  constructor(parts: ThrottleParts) {
+    this.#parts = parts
+    this.#semaphore = new Semaphore(parts.limits.requestsAtOnceMax ?? requestsAtOnceDefault)
   }
 
   get atOnceMax(): number {
     return this.#semaphore.max
   }
 
-  /** Runs the work when its turn comes; false if the signal came first. Work that made no call gives its token back. */
+  /** Runs the work when its turn comes; false if the signal came first. Work that made no call gives its turn back. */
   run(work: () => Promise<boolean>, signal: AbortSignal): Promise<boolean> {
     return this.#semaphore.within(async () => {
-      const turn = this.#lastInQueue.then(() => this.#takeToken(signal))
-      this.#lastInQueue = turn
-      if (!(await turn)) return false
-      if (!(await work())) this.#tokens = Math.min(this.#capacity, this.#tokens + 1)
+      if (!(await this.#waitForTurn(signal))) return false
+      if (!(await work())) this.#turns += 1
       return true
     })
   }
 
-  get #capacity(): number {
-    return Math.max(1, this.#perSecond)
+  async #waitForTurn(signal: AbortSignal): Promise<boolean> {
+    const { requestsPerSecond } = this.#parts.limits
+    if (requestsPerSecond === undefined) return !signal.aborted
+    this.#waiting += 1
+    const turn = this.#queue.run(['turn'], () => this.#takeTurn(requestsPerSecond, signal))
+    return turn.finally(() => {
+      this.#waiting -= 1
+    })
   }
 
-  async #takeToken(signal: AbortSignal): Promise<boolean> {
-    if (this.#perSecond === Number.POSITIVE_INFINITY) return !signal.aborted
-    for (;;) {
-      if (signal.aborted) return false
-      const now = this.#clock.now()
-      // If the system clock was set back, no tokens are added.
-      const elapsedMs = Math.max(0, now - this.#filledAt)
-      this.#tokens = Math.min(this.#capacity, this.#tokens + (elapsedMs * this.#perSecond) / 1_000)
-      this.#filledAt = now
-      if (this.#tokens >= 1) {
-        this.#tokens -= 1
+  /** Takes a turn for each call that waits here, all in one request. */
+  async #takeTurn(perSecond: number, signal: AbortSignal): Promise<boolean> {
+    const { clock, rates, service } = this.#parts
+    while (!signal.aborted) {
+      if (Math.abs(clock.now() - this.#grantedAt) > turnKeptMs) this.#turns = 0
+      if (this.#turns > 0) {
+        this.#turns -= 1
         return true
       }
-      const waitMs = Math.ceil(((1 - this.#tokens) * 1_000) / this.#perSecond)
-      await this.#clock.sleep(waitMs, signal, 'the turn of a call')
+      const granted = await rates.take(service, this.#waiting, perSecond)
+      this.#turns = granted.turns
+      this.#grantedAt = clock.now()
+      if ('waitMs' in granted) await clock.sleep(granted.waitMs, signal, 'the turn of a call')
     }
+    return false
   }
 }

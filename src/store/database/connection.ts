@@ -74,8 +74,9 @@ export interface Connection {
    * change before it ends. Waits some seconds for a lock of another process without blocking the event loop. The steps
    * run once.
    *
-   * @param locks `rows` for steps that change only rows of which the log's transactions know nothing, each in one
-   * statement: a server runs them beside these. Whether a commit without an answer was made is not looked up
+   * @param locks `rows` for steps that change only rows of which the log's transactions know nothing, and lock each by
+   * their first statement on it: a server runs them beside these. Whether a commit without an answer was made is not
+   * looked up
    */
   transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T>
   /** Runs the steps on one consistent snapshot of the database. */

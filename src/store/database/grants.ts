@@ -19,6 +19,7 @@ const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = 
   follower: 'select, insert, update',
   secret: 'select, insert, update, delete',
   lease: 'select, insert, update, delete',
+  rate: 'select, insert, update',
   rebuild: 'select, insert, update, delete',
   writer: 'select, insert, update',
   done_item: 'select, insert, delete',

@@ -113,6 +113,11 @@ export interface Schema {
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
   /** Leases for work that one process at a time may do, such as a login. Rows may be deleted at any time. */
   lease: { name: string; owner: string; until: string }
+  /**
+   * What of its time the calls to a service have used up, in microseconds since 1970, and until when the service wants
+   * none. Rows may be deleted at any time.
+   */
+  rate: { service: string; spent_until: number; closed_until: string }
   /** How far the rebuild of a view has come, in a table beside the served one: see `SideTable`. */
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
@@ -158,6 +163,7 @@ create table follower (name text primary key, types text, position integer not n
 create table secret (name text primary key, generation integer not null, epoch integer not null,
   sealed blob not null) strict
 create table lease (name text primary key, owner text not null, until text not null) strict
+create table rate (service text primary key, spent_until integer not null, closed_until text not null) strict
 create table rebuild (view text primary key, version integer not null, position integer not null,
   until integer not null, written integer not null, run integer not null) strict
 insert into head (id, schema, views, epoch, epoch_since, position, at, stream, owner, frontier, tag, fence)

@@ -3,7 +3,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
-import { effectStream, parseEffectId } from '../../vocabulary/names.ts'
+import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
 import { each, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { DamagedEvent, damagedLogError, type HeaderReader, type StoredHeader } from '../log/header.ts'
@@ -56,15 +56,16 @@ export interface DueFilter {
 
 /**
  * Lists the ids of due effects without a running lease, the oldest first, by the condition of `isClaimable`. The few
- * effects whose time or lease was set by a clock that was ahead come last. They have their own index.
+ * effects whose time or lease was set by a clock that was ahead come last. They have their own index. A service that
+ * wants no calls has none.
  */
 export function* dueEffects({ at, now, latest }: Lease, { types, limit }: DueFilter = {}): Steps<string[]> {
   const ofTypes = types ? `and ${oneOf('effect.type', types)}` : ''
   const upTo = limit === undefined ? '' : 'limit ?'
   const find = (condition: string, ...times: Instant[]) =>
     rows<EffectIdParts>({
-      sql: `${selectOpenIds} ${ofTypes} and ${condition}, effect.position, effect.n ${upTo}`,
-      parameters: [...(types ?? []), ...times, ...(limit === undefined ? [] : [limit])],
+      sql: `${selectOpenIds} ${ofTypes} and ${isWanted} and ${condition}, effect.position, effect.n ${upTo}`,
+      parameters: [...(types ?? []), now, latest, ...times, ...(limit === undefined ? [] : [limit])],
     })
   const due = yield* find(isDueNow, at, now)
   const ahead = yield* find(isSetAhead, latestPlausible({ at }), at, latest)
@@ -74,6 +75,8 @@ export function* dueEffects({ at, now, latest }: Lease, { types, limit }: DueFil
 // Text, since each service looks after every commit. The literal lets the small index of open effects be used.
 const selectOpenIds = `select event.version, stream.name, effect.n from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
+const isWanted = `not exists (select 1 from rate
+  where effect.type like service || '.%' and closed_until > ? and closed_until <= ?)`
 const isDueNow = `effect.state not in ('unknown', 'parked') and effect.due_at <= ?
   and (effect.lease_until is null or effect.lease_until <= ?) order by effect.due_at`
 const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)
@@ -82,11 +85,12 @@ const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and eff
 const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
 
 /**
- * Finds when the next effect of these types becomes due or free of its lease, by the clock of the host, in ms: infinity
- * if not until then.
+ * Finds when the next effect of these types becomes due, free of its lease, or wanted by its service again, by the clock
+ * of the host, in ms: infinity if not until then.
  */
 export function* nextDueAt(types: readonly string[], lease: Lease, until: Instant): Steps<number> {
   const ofTypes = oneOf('type', types)
+  const services = [...new Set(types.map(serviceOf))]
   const due = yield* first<{ at: Instant | null }>({
     sql: `select min(due_at) as at ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
     parameters: [lease.at, until, ...types],
@@ -95,9 +99,14 @@ export function* nextDueAt(types: readonly string[], lease: Lease, until: Instan
     sql: `select min(lease_until) as at ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
     parameters: [lease.at, lease.now, ...types],
   })
+  const wanted = yield* first<{ at: Instant | null }>({
+    sql: `select min(closed_until) as at from rate where closed_until > ? and ${oneOf('service', services)}`,
+    parameters: [lease.now, ...services],
+  })
   return Math.min(
     due?.at ? fromInstant(due.at) : Number.POSITIVE_INFINITY,
     free?.at ? hostTimeOf(free.at, lease) : Number.POSITIVE_INFINITY,
+    wanted?.at ? hostTimeOf(wanted.at, lease) : Number.POSITIVE_INFINITY,
   )
 }
 

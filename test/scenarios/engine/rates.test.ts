@@ -165,7 +165,7 @@ test('calls run in parallel up to the limit, and hanging ones occupy only their 
   expect(answered.filter(at => at - began < 5_000)).toHaveLength(58)
 })
 
-test('three processes make three times the calls of one', async () => {
+test('three processes make as many calls as one may, and lose no turn to each other', async () => {
   const clock = new VirtualClock()
   const store = temporaryStore()
   let sent = 0
@@ -184,7 +184,6 @@ test('three processes make three times the calls of one', async () => {
       },
     })
   const first = await open(1_000)
-  // One process would take over seven seconds.
   const owing = Array.from({ length: 30 }, (_, i) =>
     first.validations.validate({ id: `v${i}`, cpf: samples.cpf, claims: { nome: `Pessoa ${i}` } }),
   )
@@ -194,5 +193,45 @@ test('three processes make three times the calls of one', async () => {
   for (const averba of all) startRun({ averba, clock })
   const began = clock.now()
   await clock.runUntil(() => sent === 60)
-  expect(clock.now() - began).toBeLessThanOrEqual(2_500)
+  // 4 at once, and 26 in turn.
+  expect(clock.now() - began).toBeGreaterThanOrEqual(6_400)
+  expect(clock.now() - began).toBeLessThanOrEqual(7_500)
+})
+
+test('a service that asks one process for a pause gets no due calls from any, for a minute at most', async () => {
+  const clock = new VirtualClock()
+  const store = temporaryStore()
+  const sent: number[] = []
+  let retryAfter = '20'
+  const open = () =>
+    openEngine({
+      ...{ store, clock, schedules: false },
+      async fetch() {
+        sent.push(clock.now() - began)
+        if (retryAfter === '') return Response.json({ nome: true })
+        return Response.json({}, { status: 429, headers: { 'retry-after': retryAfter } })
+      },
+      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },
+    })
+  const [one, other] = [await open(), await open()]
+  let began = clock.now()
+  const validate = (averba: typeof one, id: string) =>
+    clock.finish(averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: id } }))
+  await validate(one, 'a')
+  await validate(one, 'b')
+  await clock.advance(20_000)
+  // Both are due. The first one learns that the pause goes on, before the other process begins.
+  began = clock.now()
+  retryAfter = '7200'
+  await validate(one, 'c')
+  for (const averba of [one, other]) startRun({ averba, clock })
+  sent.length = 0
+  await clock.advance(59_000)
+  expect(sent).toEqual([])
+  // A host's own call leaves, and learns the same.
+  expect(await validate(other, 'd')).toMatchObject({ status: 'deferred' })
+  expect(sent).toHaveLength(1)
+  retryAfter = ''
+  await clock.runUntil(() => sent.length === 3)
+  expect(sent.slice(1).every(at => at >= 119_000 && at < 121_000)).toBe(true)
 })

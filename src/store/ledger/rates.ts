@@ -1,0 +1,54 @@
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { type Connection, first, rows, type Steps } from '../database/connection.ts'
+import { db } from '../database/schema.ts'
+import type { Lease, Leasing } from './lease.ts'
+
+/** What was granted of a rate: some turns, or how long to wait for the next one. */
+export type Granted = { readonly turns: number } | { readonly turns: 0; readonly waitMs: number }
+
+/** How fast calls to each service begin, and until when none may: one budget for all processes of the log. */
+export class Rates {
+  readonly #connection: Connection
+  readonly #leasing: Leasing
+
+  constructor(connection: Connection, leasing: Leasing) {
+    this.#connection = connection
+    this.#leasing = leasing
+  }
+
+  /** Takes up to so many turns of a service. What was left of a second may be taken at once. */
+  take(service: string, wanted: number, perSecond: number): Promise<Granted> {
+    return this.#connection.transact(() => takeTurns(service, { wanted, perSecond }, this.#leasing.begin()), 'rows')
+  }
+
+  /** Keeps all processes from calling a service for some time, unless they wait longer already. */
+  async close(service: string, ms: number): Promise<void> {
+    const closed_until = toInstant(fromInstant(this.#leasing.begin().now) + ms)
+    const insert = db.insertInto('rate').values({ service, spent_until: 0, closed_until })
+    const upsert = insert.onConflict(on =>
+      on.column('service').doUpdateSet({ closed_until }).where('rate.closed_until', '<', closed_until),
+    )
+    await this.#connection.transact(() => rows(upsert), 'rows')
+  }
+}
+
+/** In microseconds: what the turns taken so far have used up of the time. It never lies more than a second back. */
+function* takeTurns(
+  service: string,
+  { wanted, perSecond }: { wanted: number; perSecond: number },
+  lease: Lease,
+): Steps<Granted> {
+  // Locks the row until the end of the transaction.
+  const insert = db.insertInto('rate').values({ service, spent_until: 0, closed_until: '' })
+  const locked = insert.onConflict(on => on.column('service').doUpdateSet({ service })).returning('spent_until')
+  const { spent_until = 0 } = (yield* first(locked)) ?? {}
+  const now = fromInstant(lease.now) * 1_000
+  const turn = 1_000_000 / perSecond
+  // A clock that was ahead has taken nothing of the time to come.
+  const spent = Math.min(now, Math.max(spent_until, now - Math.max(1, perSecond) * turn))
+  const turns = Math.min(wanted, Math.floor((now - spent) / turn))
+  if (turns === 0) return { turns, waitMs: Math.ceil((spent + turn - now) / 1_000) }
+  const update = db.updateTable('rate').set({ spent_until: Math.round(spent + turns * turn) })
+  yield* rows(update.where('service', '=', service))
+  return { turns }
+}
