@@ -80,10 +80,15 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       return checkPending(await store.countPending(), await engine.listLeftToOthers())
     },
     async followers() {
-      const parked = (await followers.list()).filter(each => each.isParked).map(each => each.name)
+      const all = await followers.list()
+      const parked = all.filter(each => each.isParked).map(each => each.name)
+      const elsewhere = all.filter(each => each.takenUntil !== null).map(each => each.name)
       const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
       const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
-      if (waiting.length + troubled.length === 0) return { ok: true, detail: 'no follower is parked' }
+      if (waiting.length + troubled.length === 0) {
+        const others = elsewhere.length > 0 ? `; in another process: ${elsewhere.join(', ')}` : ''
+        return { ok: true, detail: `no follower is parked${others}` }
+      }
       return { ok: false, detail: [...waiting, ...troubled].join('; ') }
     },
   }

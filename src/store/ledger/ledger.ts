@@ -85,8 +85,8 @@ const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and eff
 const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
 
 /**
- * Finds when the next effect of these types becomes due, free of its lease, or wanted by its service again, by the clock
- * of the host, in ms: infinity if not until then.
+ * Finds when the next effect of these types becomes due, free of its lease, or wanted by its service again: by the
+ * clock of the host, in ms, and infinity if not until then.
  */
 export function* nextDueAt(types: readonly string[], lease: Lease, until: Instant): Steps<number> {
   const ofTypes = oneOf('type', types)

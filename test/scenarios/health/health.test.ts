@@ -46,6 +46,26 @@ test('parked calls and followers and refused credentials fail a check but keep t
   expect((await averba.health()).ready).toBe(true)
 })
 
+test('a follower works in one process, and the others say where it does', async () => {
+  const store = temporaryStore()
+  const calls: number[] = []
+  const open = async (n: number) => {
+    const averba = await openEngine({ store })
+    averba.log.follow('fatura', ['subject.enrolled'], async () => void calls.push(n))
+    return averba
+  }
+  const [one, other] = [await open(1), await open(2)]
+  const detail = async (averba: Averba) => (await averba.health({ only: ['followers'] })).checks[0]?.detail
+  await one.consents.enrol({ cpf: samples.cpf })
+  await one.settle()
+  await other.settle()
+  expect(calls).toEqual([1])
+  expect(await detail(one)).toBe('no follower is parked')
+  expect(await detail(other)).toBe('no follower is parked; in another process: fatura')
+  await one.close()
+  expect(await detail(other)).toBe('no follower is parked')
+})
+
 test('after a refused write a full disk is not ready for a minute', async () => {
   const { averba, clock, fillDisk } = await openWorld()
   await fillDisk(true)
