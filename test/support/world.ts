@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { type Averba, type AverbaOptions, openAverba } from '../../src/index.ts'
 import {
   type RunningServices,
@@ -8,10 +9,23 @@ import {
   type WorldOptions,
 } from '../../src/simulation/index.ts'
 import { closeAtEnd } from './close-at-end.ts'
+import { PostgresSchemas } from './postgres-schemas.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 /** Opens a simulated world, and closes it when the test ends. */
 export async function openWorld(options?: WorldOptions): Promise<World> {
-  return closeAtEnd(await simulate(options), options?.averba?.clock)
+  return closeAtEnd(await simulate(await onServer(options)), options?.averba?.clock)
+}
+
+let schemas: Promise<PostgresSchemas> | undefined
+
+/** With `AVERBA_WORLDS=postgres` every world that does not name its store has one on a server. */
+async function onServer(options: WorldOptions = {}): Promise<WorldOptions> {
+  const isNamed = options.store !== undefined || options.averba?.store !== undefined
+  if (process.env.AVERBA_WORLDS !== 'postgres' || isNamed) return options
+  schemas ??= PostgresSchemas.start()
+  const keyring = join(temporaryFolder(), 'averba.keys')
+  return { ...options, store: (await schemas).newAddress(), averba: { keyring, ...options.averba } }
 }
 
 /** Opens an engine, and closes it when the test ends. */

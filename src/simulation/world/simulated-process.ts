@@ -2,6 +2,7 @@ import { type Averba, type AverbaOptions, openOn } from '../../averba/averba.ts'
 import { type Connection, rows, withChanges } from '../../store/database/connection.ts'
 import { openSqlite } from '../../store/database/sqlite.ts'
 import { treeRoot } from '../../store/log/tree.ts'
+import { placeOf } from '../../store/opening.ts'
 import type { StoreMedium } from '../../store/store-options.ts'
 import type { Keyring } from '../../vault/keyring.ts'
 import { UnsentError } from '../../vocabulary/connection-errors.ts'
@@ -104,7 +105,9 @@ export class SimulatedProcess implements StoreMedium {
 
   /** Opens the database for the engine. The engine before has closed it, or has crashed. */
   async open(): Promise<Connection> {
-    const database = this.#database ?? (await openSqlite(this.#parts.options.store))
+    const { clock, options } = this.#parts
+    const opened = this.#database ? undefined : (await placeOf(options)).medium?.open()
+    const database = this.#database ?? (await (opened ?? openSqlite(options.store)))
     this.#database = database
     await this.#limitPages()
     const life = this.#life
@@ -112,14 +115,15 @@ export class SimulatedProcess implements StoreMedium {
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {
       if (life.state === 'closed') throw closedError()
       if (life.state === 'crashed') return never()
-      const done = await work()
+      // A server answers in its own time, and simulated time must not pass meanwhile.
+      const done = await (database.dialect === 'sqlite' ? work() : clock.hold(work()))
       return isCrashed(life) ? never() : done
     }
     return withChanges(database, {
-      transact: steps =>
+      transact: (steps, locks) =>
         alive(async () => {
           if (this.#isFatal('beforeWrite')) return never()
-          const done = await database.transact(steps)
+          const done = await database.transact(steps, locks)
           return this.#isFatal('afterWrite') ? never() : done
         }),
       read: steps => alive(() => database.read(steps)),
@@ -161,6 +165,10 @@ export class SimulatedProcess implements StoreMedium {
   /** Stops the database from growing, or allows it again. */
   async fillDisk(isFull: boolean): Promise<void> {
     if (this.#hasEnded) throw closedWorldError('fill the disk')
+    if (this.#database?.dialect === 'postgres')
+      throw new AverbaError('INVALID_INPUT', 'Cannot fill the disk: it is that of a server', {
+        hint: 'Simulate with a file or in memory',
+      })
     this.#isFull = isFull
     await this.#limitPages()
   }
@@ -204,6 +212,7 @@ export class SimulatedProcess implements StoreMedium {
 
   /** SQLite raises a limit below the current size to that size. */
   async #limitPages(): Promise<void> {
+    if (this.#database?.dialect === 'postgres') return
     const sql = `pragma max_page_count = ${this.#isFull ? 1 : pagesMax}`
     await this.#database?.read(() => rows({ sql, parameters: [] }))
   }
