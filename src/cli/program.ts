@@ -4,7 +4,7 @@ import { Command, CommanderError } from 'commander'
 import { AverbaError } from '../index.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import type { StartWork } from './command.ts'
-import { backupCommand, restoreCommand } from './commands/backups.ts'
+import { backupCommand, restoreCommand, resumeCommand } from './commands/backups.ts'
 import { chartsCommand, grantsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
 import { copyCommand } from './commands/copy.ts'
@@ -27,7 +27,7 @@ import { exitCodes, type Terminal } from './terminal.ts'
 /** In the order of the help. */
 const commands = [
   ...[initCommand, demoCommand, simulateCommand, devCommand, triggerCommand],
-  ...[backupCommand, restoreCommand, copyCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
+  ...[backupCommand, restoreCommand, resumeCommand, copyCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
   ...[migrationsCommand, grantsCommand, chartsCommand],
   ...[verifyCommand, exportCommand, proveCommand, replayCommand, eraseCommand],
   ...[runCommand, planCommand, applyCommand, failuresCommand, reportCommand],

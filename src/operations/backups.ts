@@ -1,9 +1,16 @@
 import { systemEntropy } from '../runtime/entropy.ts'
 import { createFileMark, readLastResume } from '../store/checkpoints/high-water-mark.ts'
+import { type CheckOptions, checkStore, throwOnFaults } from '../store/checks/check-store.ts'
+import { keyringOf, openReading } from '../store/database/log-place.ts'
 import { openSqlite } from '../store/database/sqlite.ts'
 import { type BackupOptions, type BackupResult, makeBackup } from '../store/files/backup.ts'
 import { type RestoreOptions, type RestoreResult, restoreBackup } from '../store/files/restore.ts'
+import { countPending } from '../store/ledger/ledger.ts'
+import { readFacts, type StoreFacts } from '../store/log/facts.ts'
+import { untaggedHeaders } from '../store/log/header.ts'
+import { findLostErasures } from '../store/owners/keyring-faults.ts'
 import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
+import { inspectKeyring } from '../vault/keyring.ts'
 import { views } from '../views/views.ts'
 import { markPath } from '../vocabulary/names.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
@@ -44,6 +51,35 @@ export async function restoreStore(
   const { origin, size, lost } = resumed
   return { ...restored, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
 }
+
+/** What a log continues with that was put back to an earlier state. */
+export type ResumeResult = StoreFacts &
+  Pick<RestoreResult, 'pending' | 'lostErasures'> & { readonly resumedAs: string; readonly lostEvents?: number }
+
+/**
+ * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
+ * first; then as after `restoreStore` with `acceptRollback`. Stop every process on it before.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
+ */
+export async function resumeStore(
+  options: OpenedWith & { readonly highWaterMark?: HighWaterMark } & Pick<CheckOptions, 'onProgress'>,
+): Promise<ResumeResult> {
+  const { entropy = systemEntropy, highWaterMark, onProgress } = options
+  await using reading = await openReading(options)
+  const { erased } = await inspectKeyring(keyringOf(options, entropy), entropy)
+  const { faults } = await checkStore(reading, { indexKinds, ...(onProgress && { onProgress }) })
+  throwOnFaults('Cannot continue this log', faults)
+  const facts = await reading.read(readFacts)
+  const pending = await reading.read(countPending)
+  const lostErasures = await reading.read(() => findLostErasures(untaggedHeaders, erased))
+  const how = { acceptRollback: true, ...(highWaterMark && { highWaterMark }) }
+  const found = await withStore(options, store => store.reader.read(() => readLastResume(store.headers)), how)
+  if (!found) throw new TypeError('A restore was accepted but not recorded')
+  const { origin, size, lost } = found.resumed
+  return { ...facts, pending, lostErasures, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+}
+
 /**
  * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark moves only
  * afterwards, in case the restore is repeated.

@@ -38,7 +38,6 @@ import {
 } from './ledger/ledger.ts'
 import { Rates } from './ledger/rates.ts'
 import { Secrets } from './ledger/secrets.ts'
-import { selectHeadMark } from './log/head.ts'
 import { damagedLogError, HeaderReader, upcasters } from './log/header.ts'
 import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
@@ -94,7 +93,6 @@ export class Store<E extends EventMap = EventMap> {
   readonly #checkpointer: Checkpointer
   readonly #closing = new AbortController()
   #seenWrites: string | undefined
-  #isListening = false
   #sweeping: Promise<void> = Promise.resolve()
   /** The position of the last accepted restore: an effect from before it may have been performed already. */
   #restoredAt = 0
@@ -302,9 +300,8 @@ export class Store<E extends EventMap = EventMap> {
 
   /** Wakes `changes` if another process has written since the last call; sooner where the medium tells of it. */
   async watch(): Promise<void> {
-    if (!this.#isListening) this.#connection.listen?.(() => this.changes.wake())
-    this.#isListening = true
-    const { foreignWrites = selectHeadMark } = this.#connection
+    const { foreignWrites } = this.#connection
+    if (!foreignWrites) return this.#connection.watch?.(() => this.changes.wake())
     const value = JSON.stringify(await this.#connection.read(() => first(foreignWrites)))
     if (this.#seenWrites !== undefined && this.#seenWrites !== value) this.changes.wake()
     this.#seenWrites = value

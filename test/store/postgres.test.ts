@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CompiledQuery } from 'kysely'
+import pg from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import {
   type AverbaOptions,
@@ -13,6 +14,7 @@ import {
   proveRecorded,
   rebuildStore,
   replayLog,
+  resumeStore,
   staticHeaders,
   valueOf,
   verifyLog,
@@ -21,6 +23,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
@@ -321,6 +324,81 @@ test('a process hears of what others commit, and again after it lost the connect
   await expect.poll(() => other.changes.count).toBeGreaterThan(1)
   await expectWake()
   await Promise.all([one.close(), other.close()])
+})
+
+test('a log that its server put back is refused by its mark, and continues with a record of it', async () => {
+  const { averba: first, options } = await openWorld()
+  await first.close()
+  const kept: { mark?: string } = {}
+  const highWaterMark = {
+    read: async () => kept.mark,
+    write: async (mark: string) => {
+      kept.mark = mark
+    },
+  }
+  const place = { ...options, highWaterMark }
+  const { pool, schema, closePool } = await locatePostgres(options.store)
+  const client = await pool.connect()
+  const { rows } = await client.query({ text: `select tablename as name from pg_tables where schemaname = '${schema}'` })
+  const tables = (rows as { name: string }[]).map(({ name }) => name)
+  const run = (write: (table: string) => string) => client.query({ text: tables.map(write).join('; ') })
+  await run(table => `create table public.${schema}_${table} as table ${schema}.${table}`)
+  const later = await openAverba(place)
+  await later.consents.enrol({ cpf: samples.cpf })
+  await later.close()
+  await run(table => `truncate ${schema}.${table}; insert into ${schema}.${table} table public.${schema}_${table}`)
+  await run(table => `drop table public.${schema}_${table}`)
+  client.release()
+  await closePool()
+
+  await expect(openAverba(place)).rejects.toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringContaining('averba resume'),
+  })
+  const { keyring = '', store } = options
+  const resumed = await resumeStore({ store, keyring, highWaterMark })
+  expect(resumed).toMatchObject({ resumedAs: expect.stringMatching(/^log_/), lostEvents: 1 })
+  const averba = await openAverba(place)
+  const records = await Array.fromAsync(averba.log.read({ types: ['log.resumed'] }))
+  expect(records).toMatchObject([{ data: { lost: {} } }])
+  await averba.close()
+})
+
+test('many logs share a small pool: one connection listens, and one look a second reads all heads', async () => {
+  const pool = new pg.Pool({ connectionString: postgres.url, pipeline: true, max: 4 })
+  const looks: string[] = []
+  const connect = async (): Promise<PostgresClient> => {
+    const client = await pool.connect()
+    return {
+      query(query) {
+        if (query.text.includes(' union all ')) looks.push(query.text)
+        return client.query(query)
+      },
+      on: client.on.bind(client),
+      off: client.off.bind(client),
+      release: isBroken => client.release(isBroken),
+    }
+  }
+  const shared = { connect, options: { max: 4 } }
+  const addresses = Array.from({ length: 8 }, () => postgres.newAddress())
+  const places = addresses.map(address => new Place(async () => openPostgres(await locatePostgres(address, shared))))
+  const stores = await Promise.all(places.map(place => place.open()))
+  await Promise.all(stores.map(store => store.watch()))
+  const counts = () => stores.map(store => store.changes.count)
+  await expect.poll(() => looks.length, { timeout: 10_000 }).toBe(2)
+  expect(looks[0]?.split(' union all ')).toHaveLength(8)
+  const before = counts()
+  // Nobody tells of what is written by hand.
+  const { schema } = await locatePostgres(addresses[7] ?? '', shared)
+  await pool.query(`update ${schema}.head set fence = fence + 1`)
+  await expect.poll(counts, { timeout: 10_000 }).not.toEqual(before)
+  expect(counts().slice(0, 7)).toEqual(before.slice(0, 7))
+  expect(pool.totalCount).toBeLessThanOrEqual(4)
+  // One that is gone does not hide the others.
+  await pool.query(`drop schema ${schema} cascade`)
+  await expect.poll(() => counts()[0], { timeout: 10_000 }).toBeGreaterThan(before[0] ?? 0)
+  for (const store of stores) await store.close()
+  await pool.end()
 })
 
 test('a report that reads a table for long holds up no append, and a rebuild waits for it', async () => {

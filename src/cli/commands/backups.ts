@@ -1,8 +1,15 @@
-import { type BackupResult, backupStore, type RestoreResult, restoreStore } from '../../index.ts'
+import {
+  type BackupResult,
+  backupStore,
+  type RestoreResult,
+  type ResumeResult,
+  restoreStore,
+  resumeStore,
+} from '../../index.ts'
 import { defineCommand } from '../command.ts'
-import { logOptions } from '../options.ts'
+import { logOptions, readLogOptions } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
-import { createStoppableProgress } from '../progress.ts'
+import { createProgress, createStoppableProgress } from '../progress.ts'
 
 /** The command `averba backup`. */
 export const backupCommand = defineCommand({
@@ -50,22 +57,60 @@ export const restoreCommand = defineCommand({
   },
 })
 
+/** The command `averba resume`. */
+export const resumeCommand = defineCommand({
+  usage: 'resume <store>',
+  description:
+    'Let a log continue that was put back to an earlier state where it is, such as by its PostgreSQL server.',
+  arguments: ['the address of its schema, or its file; close every engine on it first'],
+  options: {
+    ...logOptions,
+    '--json': 'print one JSON object',
+  },
+  notes:
+    'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then\n' +
+    'become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls\n' +
+    'resumeStore with it instead.\nExit codes: 0 done, 1 not done.',
+  async run(terminal, { keys, rootKeyFrom }, store) {
+    const onProgress = createProgress(terminal)
+    const result = await resumeStore({ ...readLogOptions(store, { keys, rootKeyFrom }), onProgress })
+    return { result, lines: formatResumed(result, store) }
+  },
+})
+
+function* formatResumed(resumed: ResumeResult, store: string): Iterable<string> {
+  const { position, at, pending, resumedAs, lostErasures } = resumed
+  yield `The log of ${formatCount(position, 'event')} up to ${at} continues as ${resumedAs}, and has recorded that.`
+  yield* formatLoss(resumed)
+  yield* formatLostErasures(lostErasures, store)
+  yield* formatUnknown(pending)
+}
+
+function* formatLoss({ lostEvents }: Pick<ResumeResult, 'lostEvents'>): Iterable<string> {
+  if (lostEvents !== undefined)
+    yield `Lost, according to the high-water mark: at least ${formatCount(lostEvents, 'event')}.`
+}
+
+function* formatUnknown(pending: ResumeResult['pending']): Iterable<string> {
+  if (pending.length === 0) return
+  yield 'These calls were pending then, and may have been made since. All but readings become unknown:'
+  yield* formatPendingEffects(pending)
+}
+
 function* formatRestored(restored: Awaited<ReturnType<typeof restoreStore>>, store: string): Iterable<string> {
-  const { position, at, parts, pending, views, resumedAs, lostEvents } = restored
+  const { position, at, parts, pending, views, resumedAs } = restored
   const extent = `${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}`
   yield `${store}: ${extent}, checked. Later events are not in it.`
   yield `Its keyring is ${restored.keys}.`
   if (resumedAs !== undefined) yield `The log continues as ${resumedAs}, and has recorded that.`
-  if (lostEvents !== undefined)
-    yield `Lost, according to the high-water mark: at least ${formatCount(lostEvents, 'event')}.`
+  yield* formatLoss(restored)
   for (const { examples } of views) yield `A view has to be rebuilt: ${examples.join('; ')}`
   yield* formatLostErasures(restored.lostErasures, store)
   yield 'Holds that were set after the backup are lost: set them again before a process with retention runs.'
   if (pending.length === 0) return yield 'No calls were pending when the backup was made.'
   yield ''
   if (resumedAs !== undefined) {
-    yield 'These calls were pending then, and may have been made since. All but readings become unknown:'
-    yield* formatPendingEffects(pending)
+    yield* formatUnknown(pending)
     return
   }
   yield 'WARNING: these calls were pending then, and may have been made since. An engine that opens this'

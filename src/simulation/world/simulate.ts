@@ -42,8 +42,8 @@ export interface WorldOptions {
   /** The seed of all randomness: 1 by default. */
   readonly seed?: number
   /**
-   * The path of a SQLite file, or the address of a schema on PostgreSQL, with `averba.keyring`; by default a database in
-   * memory, which also outlives a crash of the engine.
+   * The path of a SQLite file, or the address of a schema on PostgreSQL, with `averba.keyring`; by default a database
+   * in memory, which also outlives a crash of the engine.
    */
   readonly store?: string
   /** Options of the engine; they replace those that the world sets. */

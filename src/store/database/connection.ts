@@ -63,8 +63,8 @@ export interface Connection {
   readonly foreignWrites?: Statement
   /** The time of the server, in milliseconds since 1970, never ahead of it. Absent where a file is on one machine. */
   readonly serverTime?: () => number
-  /** Calls back, from now on, soon after another process has written. Absent where the medium cannot tell. */
-  listen?(onWake: () => void): void
+  /** Calls back, from now on, within a second after another process has written. Absent where a file is looked at. */
+  watch?(onWake: () => void): void
   /** Whether other processes may write to the database. */
   readonly isShared: boolean
   /**
@@ -207,7 +207,7 @@ export function withChanges(connection: Connection, changes: Partial<Connection>
     listTables: connection.listTables,
     ...(connection.foreignWrites && { foreignWrites: connection.foreignWrites }),
     ...(connection.serverTime && { serverTime: connection.serverTime }),
-    ...(connection.listen && { listen: onWake => connection.listen?.(onWake) }),
+    ...(connection.watch && { watch: onWake => connection.watch?.(onWake) }),
     isShared: connection.isShared,
     transact: (steps, locks) => connection.transact(steps, locks),
     read: steps => connection.read(steps),

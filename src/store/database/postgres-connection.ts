@@ -12,6 +12,7 @@ import {
   type SearchProgress,
   type Steps,
 } from './connection.ts'
+import { PoolWatch } from './pool-watch.ts'
 import { toAverbaError } from './postgres-errors.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
@@ -62,24 +63,26 @@ export class PostgresConnection implements Connection {
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
   readonly #wakes: PostgresWakes
+  readonly #channel: string
+  #stopWatching: (() => void) | undefined
   #marks = 0
   #isClosed = false
-  #isListening = false
 
   /** @param schema an identifier that needs no quotes */
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
     this.#closePool = closePool
     this.schema = schema
-    this.#wakes = new PostgresWakes(pool, `averba_${schema}`.slice(0, identifierMax), this.#writer)
+    this.#channel = `averba_${schema}`.slice(0, identifierMax)
+    this.#wakes = new PostgresWakes(pool, this.#channel, this.#writer)
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
 
   readonly serverTime = () => this.#time.now()
 
-  listen(onWake: () => void): void {
-    if (!this.#isListening) void this.#wakes.listen(onWake)
-    this.#isListening = true
+  watch(onWake: () => void): void {
+    const log = { schema: this.schema, channel: this.#channel, writer: this.#writer, onWake }
+    this.#stopWatching ??= PoolWatch.of(this.#pool).add(log)
   }
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
@@ -230,6 +233,7 @@ export class PostgresConnection implements Connection {
     if (this.#isClosed) return
     this.#isClosed = true
     this.#wakes.close()
+    this.#stopWatching?.()
     await this.#closePool()
   }
 

@@ -32,7 +32,7 @@ export interface PostgresClient {
 export interface Listen {
   (event: 'error', listener: (error: Error) => void): unknown
   (event: 'end', listener: () => void): unknown
-  (event: 'notification', listener: (told: { payload?: string | undefined }) => void): unknown
+  (event: 'notification', listener: (told: { channel: string; payload?: string | undefined }) => void): unknown
 }
 
 /** Connections to one PostgreSQL server: a `Pool` of node-postgres, the package `pg`. */

@@ -300,7 +300,7 @@ type Newest = Pick<Head, 'position' | 'leaf'>
 
 function rolledBackError(known: number): AverbaError {
   return new AverbaError('ROLLED_BACK', `Cannot record: the log lacks event ${known}, which it had`, {
-    hint: 'Its server was replaced by one that is behind, or restored. Stop all processes, and find the newest copy',
+    hint: 'Its server was replaced by one that is behind, or put back. Stop all processes and find the newest copy: averba resume continues from another one',
   })
 }
 

@@ -19,9 +19,10 @@ import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'
 import { views } from '../../../src/views/views.ts'
 import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
+import { averba, failedWith } from '../../support/command-line.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { openEngine, openWorld } from '../../support/world.ts'
 
 /** A simulated world with a file store, whose services can be made unreachable so that effects stay pending. */
 async function openReachable(store: string, seed = 1) {
@@ -63,6 +64,24 @@ async function backedUp() {
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
   return { store, backup, keys }
 }
+
+test('a log that was put back where it is continues with a record of it, and sends no call again', async () => {
+  const { store, backup } = await backedUp()
+  copyFileSync(backup, store)
+  await expect(openEngine({ store })).rejects.toMatchObject({
+    code: 'ROLLED_BACK',
+    hint: expect.stringContaining('averba resume'),
+  })
+  const { code, out } = await averba('resume', store)
+  expect(code).toBe(0)
+  expect(out).toMatch(/^The log of \d+ events up to .+ continues as log_\w+, and has recorded that\.\nLost, .+: at least \d+ events\.\n/)
+  expect(out).toContain('All but readings become unknown')
+  const world = await openReachable(store)
+  await passTime({ averba: world.averba, clock: world.clock }, 60 * 60_000)
+  expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
+  expect(world.sent.filter(each => each.startsWith('POST validacao'))).toEqual([])
+  expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
+})
 
 test('an interrupted restore leaves no store and can be repeated', async () => {
   const { store, backup } = await backedUp()

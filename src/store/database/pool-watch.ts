@@ -1,0 +1,129 @@
+import { cancelReason, systemClock } from '../../runtime/clock.ts'
+import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+
+/** How often the heads of all logs are looked at, and how long to wait after a lost connection. */
+const lookEveryMs = 1_000
+/** A host's pool with fewer connections has none to spare for listening. */
+const connectionsMin = 3
+
+/** A log of a pool, and who is woken when another process writes to it. */
+export interface WatchedLog {
+  readonly schema: string
+  readonly channel: string
+  /** Names this process in what it tells others. */
+  readonly writer: string
+  readonly onWake: () => void
+}
+
+const watches = new WeakMap<object, PoolWatch>()
+
+/**
+ * Learns when other processes write to the logs of one pool: with one connection that listens, and one look a second at
+ * all heads, however many logs there are. What is heard may be lost, behind a pooler as well; the look is the truth.
+ */
+export class PoolWatch {
+  readonly #pool: Pick<PostgresPool, 'connect' | 'options'>
+  readonly #logs = new Map<WatchedLog, string | undefined>()
+  #listening: PostgresClient | undefined
+  #ending: AbortController | undefined
+
+  private constructor(pool: Pick<PostgresPool, 'connect' | 'options'>) {
+    this.#pool = pool
+  }
+
+  static of(pool: Pick<PostgresPool, 'connect' | 'options'>): PoolWatch {
+    const known = watches.get(pool) ?? new PoolWatch(pool)
+    watches.set(pool, known)
+    return known
+  }
+
+  /** Watches a log until the returned function is called. */
+  add(log: WatchedLog): () => void {
+    this.#logs.set(log, undefined)
+    if (this.#ending) this.#listening?.query({ text: listen(log) }).catch(() => undefined)
+    else {
+      this.#ending = new AbortController()
+      void this.#listen(this.#ending.signal)
+      void this.#look(this.#ending.signal)
+    }
+    return () => {
+      this.#logs.delete(log)
+      if (this.#logs.size > 0) return
+      this.#ending?.abort(cancelReason)
+      this.#ending = undefined
+    }
+  }
+
+  #wakeAll(): void {
+    for (const { onWake } of this.#logs.keys()) onWake()
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await systemClock.sleep(lookEveryMs, signal)
+      if (signal.aborted) return
+      // A log that cannot be read must not hide the others: each looks for itself.
+      await this.#compare().catch(() => this.#wakeAll())
+    }
+  }
+
+  /** Wakes those whose head has changed since the last look, and new ones: of what came before nobody told. */
+  async #compare(): Promise<void> {
+    const logs = [...this.#logs.keys()]
+    const client = await this.#pool.connect()
+    const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${schema}.head`)
+    const { rows } = await client.query({ text: marks.join(' union all ') }).finally(() => client.release())
+    for (const { i, mark } of rows as { i: number; mark: string }[]) {
+      const log = logs[i]
+      if (!log || !this.#logs.has(log)) continue
+      if (this.#logs.get(log) !== mark) log.onWake()
+      this.#logs.set(log, mark)
+    }
+  }
+
+  async #listen(signal: AbortSignal): Promise<void> {
+    if ((this.#pool.options?.max ?? connectionsMin) < connectionsMin) return
+    while (!signal.aborted) {
+      const client = await this.#pool.connect().catch(() => undefined)
+      if (client) await this.#hear(client, signal).catch(() => undefined)
+      // What was missed meanwhile.
+      if (client && !signal.aborted) this.#wakeAll()
+      await systemClock.sleep(lookEveryMs, signal)
+    }
+  }
+
+  /** Listens until the connection is lost. */
+  async #hear(client: PostgresClient, signal: AbortSignal): Promise<void> {
+    const lost = Promise.withResolvers<void>()
+    const end = () => lost.resolve()
+    const hear = (told: { channel: string; payload?: string | undefined }) => {
+      for (const { channel, writer, onWake } of this.#logs.keys())
+        if (told.channel === channel && told.payload !== writer) onWake()
+    }
+    client.on('error', end)
+    client.on('end', end)
+    client.on('notification', hear)
+    signal.addEventListener('abort', end)
+    try {
+      if (signal.aborted) return
+      this.#listening = client
+      await client.query({ text: [...this.#logs.keys()].map(listen).join('; ') })
+      await lost.promise
+    } finally {
+      this.#listening = undefined
+      signal.removeEventListener('abort', end)
+      client.off('notification', hear)
+      client.off('end', end)
+      client.off('error', end)
+      // No other user of the pool may hear what is left.
+      client.release(true)
+    }
+  }
+}
+
+function listen({ channel }: WatchedLog): string {
+  return `listen ${channel}`
+}
+
+/** What changes when anything is written that others act on. */
+const mark = "concat_ws(' ', tag, fence, views, epoch)"
