@@ -13,6 +13,15 @@ const whole = [
 /** What needs nginx in the path: `npm run test:nginx`. */
 const nginx = 'test/nginx/*.test.ts'
 
+/** The flows that run on PostgreSQL too: `npm run test:postgres`. */
+const onPostgres = [
+  'consents/{consent-changes,consents,readings-at-once,requested-changes}',
+  'validations/{named-consents,paid-validations,renewal,validations}',
+  'notifications/{copies,deliveries,kept-results,notifications}',
+  'subscriptions/{changed-secrets,portal-session,subscription-plans,subscriptions}',
+  'subjects/{erasures,late-facts}',
+].map(files => `test/scenarios/${files}.test.ts`)
+
 /** What takes long although its file is short. */
 const long =
   /(regular-expressions|docs|worst-inputs|postgres|check-ledger|virtual-time|recorded-bundles|tamper)\.test\.ts$/
@@ -46,6 +55,12 @@ export default defineConfig({
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
+          ...{ testTimeout: 120_000, hookTimeout: 120_000 },
         },
       },
       {

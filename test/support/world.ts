@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Averba, type AverbaOptions, openAverba } from '../../src/index.ts'
+import { type Averba, type AverbaOptions, type LogLine, openAverba } from '../../src/index.ts'
 import {
   type RunningServices,
   type ServicesOptions,
@@ -25,7 +25,9 @@ async function onServer(options: WorldOptions = {}): Promise<WorldOptions> {
   if (process.env.AVERBA_WORLDS !== 'postgres' || isNamed) return options
   schemas ??= PostgresSchemas.start()
   const keyring = join(temporaryFolder(), 'averba.keys')
-  return { ...options, store: (await schemas).newAddress(), averba: { keyring, ...options.averba } }
+  // A world in memory has no keyring of which it could tell.
+  const logger = (line: LogLine) => line.message.startsWith('a keyring was') || options.averba?.logger?.(line)
+  return { ...options, store: (await schemas).newAddress(), averba: { keyring, ...options.averba, logger } }
 }
 
 /** Opens an engine, and closes it when the test ends. */
