@@ -19,6 +19,7 @@ import type { TokenEvent } from '../machines/token.ts'
 import type { ValidationEvent } from '../machines/validation.ts'
 import type { ResumeRecord } from '../store/checkpoints/high-water-mark.ts'
 import type { Store } from '../store/store.ts'
+import { isDamage } from '../vocabulary/errors.ts'
 import { parseJson } from '../vocabulary/json.ts'
 import type { DataOf, RecordedIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, Problem, RecordedEvent } from '../vocabulary/message.ts'
@@ -85,6 +86,14 @@ export async function openAs<K extends keyof SealedParts>(
 ): Promise<SealedParts[K] | undefined> {
   const found: unknown = await store.open(address)
   return found as SealedParts[K] | undefined // Only what was sealed at this address opens, and the API sealed it so.
+}
+
+/** What a part opens to, or something else where it is damaged: a damaged part hides no other one. */
+export function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
+  return opening.catch((error: unknown) => {
+    if (isDamage(error)) return instead
+    throw error
+  })
 }
 
 /** Opens a part that must exist. */

@@ -20,14 +20,13 @@ import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-sea
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import { isDamage } from '../../vocabulary/errors.ts'
 import type { Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { cpfAddress, effectStream, streamOf } from '../../vocabulary/names.ts'
 import { maskCpfs, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
-import { type LogStore, openAs, type Recorded, readBody } from '../events.ts'
+import { type LogStore, openAs, type Recorded, readBody, unlessDamaged } from '../events.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 
@@ -218,14 +217,6 @@ async function openParts(
     await yieldToEventLoop()
   }
   return opened
-}
-
-/** A damaged part hides no other one. */
-async function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
-  return opening.catch((error: unknown) => {
-    if (isDamage(error)) return instead
-    throw error
-  })
 }
 
 async function openBody(store: LogStore, { id }: Recorded): Promise<Json | undefined> {

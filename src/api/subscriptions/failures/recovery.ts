@@ -15,14 +15,13 @@ import type { Instant, Json, MessageWithParts, PartAddress } from '../../../voca
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
-import type { LogStore } from '../../events.ts'
+import { type LogStore, unlessDamaged } from '../../events.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
 import {
   failureDelayMaxMs,
   type LinkedFailure,
   type LostNotification,
   NotificationMatcher,
-  openUndamaged,
 } from './notification-matcher.ts'
 
 /**
@@ -295,7 +294,7 @@ class FailurePortion {
 
   async #destroyContent(address: PartAddress): Promise<void> {
     const { store } = this.#context
-    if ((await openUndamaged(store.open(address))) === undefined) return
+    if ((await unlessDamaged(store.open(address), undefined)) === undefined) return
     const [stream, fromVersion, name] = parsePartAddress(address)
     const [event] = await store.read({ stream, fromVersion, limit: 1 })
     if (event) this.#destroyed.push({ position: event.position, name })
