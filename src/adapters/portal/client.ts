@@ -3,7 +3,7 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
-import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
+import { type Listing, readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { ClosedTimes } from './closed-times.ts'
@@ -217,10 +217,7 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
 function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, undone?: object): Undone {
   const problem = readProblem(answer.status, answer.redacted())
   const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...undone }
-  return {
-    ...portalFact('declined', data),
-    parts: { problem: { owner: stream, value: problemPart(problem) } },
-  }
+  return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...problem } } } }
 }
 
 function portalFact<T extends string, R extends object>(name: T, data: R): Fact<`portal.${T}`, R> {
