@@ -5,8 +5,8 @@ import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
 import { type Listing, readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
-import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
-import { ClosedTimes } from './closed-times.ts'
+import { keepHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
+import { type ClosedTimes, createClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
 import {
   isDeleted,
@@ -150,10 +150,10 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
 /** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): PerformersOf<PortalEffects> {
   const { authenticate, fetch } = options
-  const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
+  const closedTimes = createClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
   const authenticator =
     typeof authenticate === 'function'
-      ? new GivenHeaders(() => authenticate(fetch))
+      ? keepHeaders(() => authenticate(fetch))
       : new SharedSession({ ...options, ...authenticate, times: closedTimes })
   return makePerformers<PortalEffects, Undone>(operations, type =>
     toPerformer(type, operations[type], options, authenticator, closedTimes),
