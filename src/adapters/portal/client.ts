@@ -22,7 +22,7 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type SharedLogin, SharedSession } from './shared-session.ts'
+import { createSharedSession, type SharedLogin } from './shared-session.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** The address of the portal, and how to authenticate there. */
@@ -154,7 +154,7 @@ export function createPortalClient(options: PortalClientOptions): PerformersOf<P
   const authenticator =
     typeof authenticate === 'function'
       ? keepHeaders(() => authenticate(fetch))
-      : new SharedSession({ ...options, ...authenticate, times: closedTimes })
+      : createSharedSession({ ...options, ...authenticate, times: closedTimes })
   return makePerformers<PortalEffects, Undone>(operations, type =>
     toPerformer(type, operations[type], options, authenticator, closedTimes),
   )

@@ -8,7 +8,7 @@ import { followerName, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
-import { HandlerWorker, type RegisteredHandler } from './handler-worker.ts'
+import { createHandlerWorker, type RegisteredHandler } from './handler-worker.ts'
 import { bodyAddress, isBodyDestroyed, type Notification, openListedNotification } from './notification.ts'
 
 /** The options of a handler. */
@@ -67,8 +67,7 @@ export function createNotifications(context: ApiContext): Notifications {
   function addHandler(handler: RegisteredHandler): void {
     const { evento, name } = handler
     const handlers = registered.get(evento) ?? []
-    const worker = new HandlerWorker(context, handler, handlers)
-    context.followers.attach(followerName(handler), closing => worker.work(closing))
+    context.followers.attach(followerName(handler), createHandlerWorker(context, handler, handlers))
     handlers.push(name)
     registered.set(evento, handlers)
   }
