@@ -91,10 +91,7 @@ export function closedError(): AverbaError {
   })
 }
 
-/**
- * Returns the error's message without the file path, for the log: a path belongs to this machine, and would make two
- * runs of one simulation differ.
- */
+/** The error's message without the file path: a path would make two runs of one simulation differ in the log. */
 export function recordableMessage({ message, path }: AverbaError): string {
   return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }

@@ -292,9 +292,7 @@ function openFailure(error: unknown): string {
   return errorName(error)
 }
 
-/**
- * Reads the clear data of a notification from its stream, and the version of the last event that concerns the handler.
- */
+/** Reads a notification's clear data from its stream, and the version of the last event that concerns the handler. */
 async function readClearNotification(
   store: Pick<LogStore, 'read'>,
   stream: string,

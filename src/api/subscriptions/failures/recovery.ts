@@ -63,10 +63,7 @@ function withPlausibleTime(day: string, item: ListedFailure): ListedFailure {
   return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
 }
 
-/**
- * Our events among those of records that cannot be read, and of those without content; null for a record without an
- * event.
- */
+/** Our events among those of unreadable records and of those without content; null for a record without an event. */
 async function findUnreadEvents(
   { store }: ApiContext,
   { items, unreadable }: Listing<ListedFailure>,
