@@ -251,7 +251,6 @@ function countHeldKinds(parts: readonly OwnPart[], words: LanguageWords): HeldKi
   })
 }
 
-/** Groups events by their actor or their basis, or its absence. */
 function groupBy<K extends 'actor' | 'basis'>(all: readonly Recorded[], member: K) {
   return [...Map.groupBy(all, event => JSON.stringify(event[member])).values()].flatMap(events => {
     const [one, last] = [events[0], events.at(-1)]
@@ -349,13 +348,10 @@ function reportedUses(events: readonly Recorded[], words: LanguageWords): Report
       switch (event.type) {
         case 'consent.used':
           return [{ ...common, consent: stream, isAllowed: true, reason: words.reasons.active }]
-        case 'consent.useRefused': {
-          const reason = words.reasons[event.data.reason]
-          return [{ ...common, consent: stream, isAllowed: false, reason }]
-        }
+        case 'consent.useRefused':
         case 'subject.useRefused': {
-          const reason = words.reasons[event.data.reason]
-          return [{ ...common, consent: null, isAllowed: false, reason }]
+          const consent = event.type === 'consent.useRefused' ? stream : null
+          return [{ ...common, consent, isAllowed: false, reason: words.reasons[event.data.reason] }]
         }
         default:
           return []
