@@ -2,7 +2,7 @@ import type { Engine } from '../engine/engine.ts'
 import type { Followers } from '../engine/following/followers.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
-import { yieldToEventLoop } from '../runtime/event-loop.ts'
+import { readPages } from '../runtime/lazy-list.ts'
 import { logPageRows, type ReadFilter } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
 import { isViewStopped, type RowSource } from '../store/views/view-reader.ts'
@@ -107,30 +107,18 @@ export async function* readEvents<T extends keyof Events = keyof Events>(
   store: Pick<LogStore, 'read'>,
   filter: ReadFilter<T>,
 ): AsyncGenerator<Recorded<T>> {
-  let { after, limit = logPageRows } = filter
-  for (;;) {
-    const page = await store.read({ ...filter, ...(after !== undefined && { after }) })
-    yield* page
-    const last = page.at(-1)
-    // A partial page is the last. Waiting for an empty one could last forever while other processes append.
-    if (!last || page.length < limit) return
-    after = last.position
-    await yieldToEventLoop()
-  }
+  const { limit = logPageRows } = filter
+  const read = (last?: Recorded<T>) => store.read({ ...filter, ...(last && { after: last.position }) })
+  for await (const page of readPages(limit, read)) yield* page
 }
 
 const effectsPageRows = 100
 
 /** Reads the calls of some states, or all, page by page, oldest first; also those whose event is damaged. */
-export async function* effectPages(
+export function effectPages(
   store: Pick<LogStore, 'effects'>,
   states?: readonly EffectState[],
 ): AsyncGenerator<readonly PendingEffect[]> {
   const filter = { ...(states && { states }), withDamaged: true, limit: effectsPageRows }
-  for (let after: PendingEffect | undefined; ; ) {
-    const page: readonly PendingEffect[] = await store.effects({ ...filter, ...(after && { after }) })
-    yield page
-    if (page.length < effectsPageRows) return
-    after = page.at(-1)
-  }
+  return readPages(effectsPageRows, after => store.effects({ ...filter, ...(after && { after }) }))
 }

@@ -30,18 +30,12 @@ export function checkMs(ms: unknown, what: string): void {
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a whole number of milliseconds`)
 }
 
-/**
- * Checks the maximum age of a reading; `undefined` accepts any age. Throws `INVALID_INPUT` when it is not a whole
- * number from 0 on.
- */
+/** Checks the maximum age of a reading, a whole number from 0 on, or `undefined` for any. Throws `INVALID_INPUT`. */
 export function checkAge(ageMaxMs: unknown): void {
   if (ageMaxMs !== undefined) checkMs(ageMaxMs, 'ageMaxMs')
 }
 
-/**
- * Checks the form of a log position; the log may be shorter. 0 is before the first event. Throws `INVALID_INPUT` when
- * it is not a whole number from 0 on.
- */
+/** Checks the form of a position, a whole number from 0 on (0: before the first event). Throws `INVALID_INPUT`. */
 export function checkPosition(position: unknown, what: string): asserts position is number {
   if (Number.isSafeInteger(position) && Number(position) >= 0) return
   throw new AverbaError('INVALID_INPUT', `Cannot use "${what}": it is not a position of the log`, {

@@ -39,9 +39,7 @@ export async function checkNotFuture({ store, clock }: AsOfContext, at: Instant,
   throw futureError(what, 'Give an instant in the past: by our clock this one is in the future')
 }
 
-/**
- * Checks the bound of a view: a position, an instant or both, not beyond the end of the log. Throws `INVALID_INPUT`.
- */
+/** Checks the bound of a view: a position, an instant or both, within the log. Throws `INVALID_INPUT`. */
 export async function checkAsOf(log: AsOfContext, { position, at }: ViewBound): Promise<void> {
   if (position === undefined && at === undefined) {
     throw new AverbaError('INVALID_INPUT', 'Cannot show a view: neither a position nor an instant is given', {

@@ -99,10 +99,7 @@ export function createCommands(
     return engine.admit(() => tracing.span('internal', `averba ${method}`, { 'averba.method': method }, run))
   }
 
-  /**
-   * Performs an effect and returns its state. When the outcome is unknown, or was declined against what we know, it
-   * also performs the pending reading that finds out.
-   */
+  /** Performs an effect, and the reading that finds out an unknown or contradicted outcome. Returns its state. */
   async function perform(id: string, until: AbortSignal): Promise<PendingEffect | undefined> {
     await engine.perform(id, until)
     const pending = await store.effect(id)
@@ -156,9 +153,7 @@ export function createCommands(
     return status === 'pending' || status === 'deferred' ? undefined : status
   }
 
-  /**
-   * Whether a call was under way when it was cancelled: an attempt had begun and did not report that it did nothing.
-   */
+  /** Whether a cancelled call was under way: an attempt had begun, and did not report that it did nothing. */
   async function mayHaveLeft(pending: PendingEffect): Promise<boolean> {
     if (engine.classOf(pending.type) === 'read') return false
     const { settledAt = 0 } = pending

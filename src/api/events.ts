@@ -2,44 +2,18 @@ import type { CienciaDetalhada, ConsentimentoDetalhado } from '../adapters/conse
 import type { ListedFailure } from '../adapters/portal/protocol.ts'
 import type { Falha } from '../adapters/portal/wire.ts'
 import type { ValidationResult } from '../adapters/validation/protocol.ts'
-import type { BudgetEvent } from '../machines/budget.ts'
-import type { CertificateEvent } from '../machines/certificate.ts'
-import type { ConsentEvent } from '../machines/consent/events.ts'
 import type { MachineTable } from '../machines/definition/machine-table.ts'
-import type { EffectEvent } from '../machines/effect.ts'
-import type { FollowerEvent } from '../machines/follower.ts'
-import type { NotificationEvent } from '../machines/notification.ts'
-import type { PortalEvent } from '../machines/portal.ts'
-import type { RetentionEvent } from '../machines/retention.ts'
-import type { RevealEvent } from '../machines/reveal.ts'
-import type { SubjectEvent } from '../machines/subject/messages.ts'
+import type { MachineEvent } from '../machines/machines.ts'
 import type { SubscriptionReading } from '../machines/subscription/messages.ts'
-import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
-import type { TokenEvent } from '../machines/token.ts'
-import type { ValidationEvent } from '../machines/validation.ts'
 import type { ResumeRecord } from '../store/checkpoints/high-water-mark.ts'
 import type { Store } from '../store/store.ts'
+import { isDamage } from '../vocabulary/errors.ts'
 import { parseJson } from '../vocabulary/json.ts'
 import type { DataOf, RecordedIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, Problem, RecordedEvent } from '../vocabulary/message.ts'
 
-type AnyEvent =
-  | CertificateEvent
-  | BudgetEvent
-  | ConsentEvent
-  | EffectEvent
-  | FollowerEvent
-  | NotificationEvent
-  | PortalEvent
-  | RetentionEvent
-  | RevealEvent
-  | SubjectEvent
-  | SubscriptionEvent
-  | TokenEvent
-  | ValidationEvent
-
 /** Every type of event, with its clear data. */
-export type Events = { [T in AnyEvent['type']]: DataOf<AnyEvent, T> } & {
+export type Events = { [T in MachineEvent['type']]: DataOf<MachineEvent, T> } & {
   /** `key` is the verifier key line of its checkpoints; `machines` says what each machine may decide. */
   'log.began': { origin: string; keyring: string; key: string; machines?: readonly MachineTable[] }
   /** The machines of newer versions, as in `log.began`. */
@@ -85,6 +59,14 @@ export async function openAs<K extends keyof SealedParts>(
 ): Promise<SealedParts[K] | undefined> {
   const found: unknown = await store.open(address)
   return found as SealedParts[K] | undefined // Only what was sealed at this address opens, and the API sealed it so.
+}
+
+/** What a part opens to, or something else where it is damaged: a damaged part hides no other one. */
+export function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
+  return opening.catch((error: unknown) => {
+    if (isDamage(error)) return instead
+    throw error
+  })
 }
 
 /** Opens a part that must exist. */

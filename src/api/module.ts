@@ -10,10 +10,7 @@ import type { EffectTypes } from './effect-types.ts'
 import type { Events, Recorded } from './events.ts'
 import type { HealthChecks } from './health-check.ts'
 
-/**
- * An area of the API: its methods, and what it contributes to the loops that perform, run and check. The loops go over
- * all modules and name none.
- */
+/** An area of the API: its methods, and what it adds to the loops that perform, run and check, which name no module. */
 export interface Module<Methods = unknown> {
   /** Its methods, as members of `Averba`. */
   readonly methods: Methods
@@ -43,10 +40,7 @@ export interface Module<Methods = unknown> {
   readonly indexRows?: () => IndexRowsByType
 }
 
-/**
- * Work that becomes due with time. The log says when it is due, so a restart loses nothing: what was missed while no
- * process ran is done once, at once.
- */
+/** Work that becomes due. The log says when, so what was missed while no process ran is done once, at once. */
 export interface Job {
   readonly name: string
   /** Runs once when a process starts, before it writes anything else. */

@@ -1,6 +1,9 @@
 import { Command, Option } from 'commander'
 import { printResult } from './output.ts'
-import { exitCodes, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The exit codes of every command: 1 for an error that the message explains, 70 for a bug. */
+export const exitCodes = { done: 0, error: 1, bug: 70 } as const
 
 /** Runs the work of a command, and keeps its exit code for the end of the program. */
 export type StartWork = (

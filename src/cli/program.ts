@@ -3,7 +3,7 @@ import { format } from 'node:util'
 import { Command, CommanderError } from 'commander'
 import { AverbaError } from '../index.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
-import type { StartWork } from './command.ts'
+import { exitCodes, type StartWork } from './command.ts'
 import { backupCommand, restoreCommand, resumeCommand } from './commands/backups.ts'
 import { chartsCommand, grantsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
@@ -22,7 +22,7 @@ import { simulateCommand } from './commands/simulate.ts'
 import { applyCommand, failuresCommand, planCommand } from './commands/subscriptions.ts'
 import { verifyCommand } from './commands/verify.ts'
 import { printError, WatchedOutput } from './output.ts'
-import { exitCodes, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** In the order of the help. */
 const commands = [

@@ -15,9 +15,6 @@ export interface Terminal {
   stopSignal(): AbortSignal
 }
 
-/** The exit codes of every command: 1 for an error that the message explains, 70 for a bug. */
-export const exitCodes = { done: 0, error: 1, bug: 70 } as const
-
 /** Resolves at a signal, or when the pipe at standard input ends, because the process that started this one ended. */
 export function waitForStop({ stdin, isInputPipe, stopSignal }: Terminal): Promise<void> {
   return new Promise(stop => {

@@ -1,6 +1,6 @@
 import type { Event, Message } from '../vocabulary/message.ts'
 import { defineDecider, record, refuse } from './definition/define-machine.ts'
-import type { Decision, Machine } from './definition/machine.ts'
+import type { Decision } from './definition/machine.ts'
 
 /** A paid call was requested; `for` is the id of the command that pays for it. */
 export type BudgetEvent = Event<'budget.spent', { for: string }>
@@ -16,7 +16,7 @@ function decide(spent: number, { data }: BudgetMessage): Decision<BudgetEvent> {
 }
 
 /** Counts the paid calls of a day. Each day has a stream, so all processes on the store share the count. */
-export const budgetMachine: Machine = defineDecider({
+export const budgetMachine = defineDecider({
   name: 'budget',
   description: 'The paid calls of one day, which all processes on the store count together.',
   version: 1,

@@ -2,7 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message } from '../vocabulary/message.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, UnexpectedFact } from './definition/machine.ts'
 
 interface DaysLeft {
   /** The service that uses the certificate for authentication, or `receiver` for the receiver's own. */
@@ -69,7 +69,7 @@ function warningLevel(daysLeft: number): number | undefined {
 }
 
 /** Warns before one of our certificates expires. */
-export const certificateMachine: Machine = defineMachine({
+export const certificateMachine = defineMachine({
   name: 'certificate',
   version: 1,
   chart,

@@ -2,7 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, UnexpectedFact } from './definition/machine.ts'
 
 interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
@@ -124,7 +124,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Deci
 }
 
 /** The lifecycle of an effect: attempted, deferred, parked, released, withdrawn. */
-export const effectMachine: Machine = defineMachine({
+export const effectMachine = defineMachine({
   name: 'effect',
   version: 1,
   chart,

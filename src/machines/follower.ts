@@ -1,6 +1,5 @@
 import type { Event, Message } from '../vocabulary/message.ts'
 import { defineDecider, record } from './definition/define-machine.ts'
-import type { Machine } from './definition/machine.ts'
 
 interface SkippedEvent {
   readonly follower: string
@@ -14,7 +13,7 @@ export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
 type FollowerMessage = Message<'follower.skip', SkippedEvent>
 
 /** Records which events followers skipped by a person's decision; the event's `actor` is that person. */
-export const followerMachine: Machine = defineDecider({
+export const followerMachine = defineDecider({
   name: 'follower',
   description: 'The events that a parked follower skips, because a person decided so.',
   version: 1,

@@ -14,7 +14,7 @@ import { tokenMachine } from './token.ts'
 import { validationMachine } from './validation.ts'
 
 /** Every machine. */
-export const machines: readonly Machine[] = [
+export const machines = [
   budgetMachine,
   certificateMachine,
   consentMachine,
@@ -28,4 +28,7 @@ export const machines: readonly Machine[] = [
   subscriptionMachine,
   tokenMachine,
   validationMachine,
-]
+] as const satisfies readonly Machine[]
+
+/** Every event that a machine records. */
+export type MachineEvent = NonNullable<(typeof machines)[number]['event']>

@@ -2,7 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { actionsOf, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record, refuse } from './definition/define-machine.ts'
-import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, UnexpectedFact } from './definition/machine.ts'
 
 /** A notification as the portal delivered it. */
 export interface ReceivedNotification {
@@ -241,7 +241,7 @@ function decideHandlerResult(
 }
 
 /** A notification of the portal (document 3, section 6): stored before it is acknowledged, then handled. */
-export const notificationMachine: Machine = defineMachine({
+export const notificationMachine = defineMachine({
   name: 'notification',
   version: 1,
   chart,

@@ -2,7 +2,7 @@ import { addDays } from '../vocabulary/brasilia.ts'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineDecider, record, refuse } from './definition/define-machine.ts'
-import type { Decision, Machine } from './definition/machine.ts'
+import type { Decision } from './definition/machine.ts'
 
 /** The events of our account at the portal. */
 export type PortalEvent =
@@ -289,7 +289,7 @@ function daysBetween(day: string, from: string): string[] {
 }
 
 /** Our account at the portal: readings of the list and of failures, which concern all subscriptions. */
-export const portalMachine: Machine = defineDecider({
+export const portalMachine = defineDecider({
   name: 'portal',
   description: 'Our account at the portal: readings of its lists of subscriptions and failures.',
   version: 1,

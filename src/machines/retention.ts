@@ -1,6 +1,5 @@
 import type { Event, Message } from '../vocabulary/message.ts'
 import { defineDecider, record } from './definition/define-machine.ts'
-import type { Machine } from './definition/machine.ts'
 
 /** The parts that were destroyed when their retention period ended, each as `<position>/<name>`. */
 interface RetentionApplied {
@@ -15,7 +14,7 @@ export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 type RetentionMessage = Message<'retention.apply', RetentionApplied>
 
 /** Records which parts retention destroyed. */
-export const retentionMachine: Machine = defineDecider({
+export const retentionMachine = defineDecider({
   name: 'retention',
   description: 'The parts that were destroyed when their retention period ended.',
   version: 1,

@@ -2,7 +2,6 @@ import { setup } from 'xstate'
 import type { Event, Message, PartAddress } from '../vocabulary/message.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Machine } from './definition/machine.ts'
 
 /** Which parts were decrypted for a host, their owners, and the purpose. */
 export interface RevealedParts {
@@ -32,7 +31,7 @@ const chart = setup({ types: typesOf<RevealEvent>() }).createMachine({
 })
 
 /** Records that parts were decrypted for a host; the event's `actor` requested it. */
-export const revealMachine: Machine = defineMachine({
+export const revealMachine = defineMachine({
   name: 'reveal',
   version: 1,
   chart,

@@ -3,7 +3,7 @@ import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { actionsOf, reports, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record, refuse } from './definition/define-machine.ts'
-import type { Decision, EventCondition, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, EventCondition, UnexpectedFact } from './definition/machine.ts'
 
 /**
  * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway
@@ -281,7 +281,7 @@ function decideRequest(
 }
 
 /** The bearer token of one credential (document 2, sections 4.1 and 5). */
-export const tokenMachine: Machine = defineMachine({
+export const tokenMachine = defineMachine({
   name: 'token',
   version: 1,
   chart,

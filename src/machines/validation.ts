@@ -4,7 +4,7 @@ import { cpfAddress } from '../vocabulary/names.ts'
 import type { StandingReason } from './consent/standing.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, Machine, UnexpectedFact } from './definition/machine.ts'
+import type { Decision, UnexpectedFact } from './definition/machine.ts'
 
 /** A requested validation: `validation` is our id, `id` the host's. */
 interface RequestedValidation {
@@ -204,7 +204,7 @@ function anomalyIfEnded(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly
 }
 
 /** One paid validation of a person (document 2, section 4.2), sent at most once. */
-export const validationMachine: Machine = defineMachine({
+export const validationMachine = defineMachine({
   name: 'validation',
   version: 1,
   chart,

@@ -1,19 +1,7 @@
-import type { ConsentEvent } from '../machines/consent/events.ts'
-import type { EffectEvent } from '../machines/effect.ts'
-import type { NotificationEvent } from '../machines/notification.ts'
-import type { RetentionEvent } from '../machines/retention.ts'
-import type { RevealEvent } from '../machines/reveal.ts'
-import type { SubjectEvent } from '../machines/subject/messages.ts'
-import type { ValidationEvent } from '../machines/validation.ts'
+import type { MachineEvent } from '../machines/machines.ts'
 
-type ReportedEvent =
-  | ConsentEvent
-  | EffectEvent
-  | NotificationEvent
-  | RetentionEvent
-  | RevealEvent
-  | SubjectEvent
-  | ValidationEvent
+type Reported = 'consent' | 'effect' | 'notification' | 'retention' | 'reveal' | 'subject' | 'validation'
+type ReportedEvent = Extract<MachineEvent, { type: `${Reported}.${string}` }>
 
 /** The texts of every event that a report may show, made from its clear data. What was unexpected has one text. */
 export type EventWords = {

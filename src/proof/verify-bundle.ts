@@ -60,7 +60,7 @@ async function verifyEvents(
   faults: Faults,
   onProgress: (done: number) => void,
 ): Promise<void> {
-  const parts = new PartReader(read('parts.ndjson'), faults)
+  const parts = createPartReader(read('parts.ndjson'), faults)
   const leaves = readTexts(read('leaves.ndjson'), faults, count => `leaves.ndjson cannot be read after event ${count}`)
   for await (const leaf of leaves) {
     verifier.add(leaf, await parts.readAt(verifier.size + 1))
@@ -75,37 +75,30 @@ interface BundledPart extends PresentPart {
 }
 
 /** Reads the parts along with the leaves: both are in the order of the events, so no part is kept. */
-class PartReader {
-  readonly #parts: AsyncGenerator<BundledPart, undefined>
-  readonly #faults: Faults
-  #next: BundledPart | undefined
-
-  constructor(chunks: AsyncIterable<Uint8Array> | undefined, faults: Faults) {
-    this.#parts = readParts(chunks, faults)
-    this.#faults = faults
-    if (!chunks) faults.add('bundle', 'it has no file parts.ndjson')
+function createPartReader(chunks: AsyncIterable<Uint8Array> | undefined, faults: Faults) {
+  if (!chunks) faults.add('bundle', 'it has no file parts.ndjson')
+  const parts = readParts(chunks, faults)
+  let next: BundledPart | undefined
+  const peek = async () => {
+    next ??= (await parts.next()).value
+    return next
   }
-
-  async readAt(position: number): Promise<PresentPart[]> {
-    const found: PresentPart[] = []
-    for (let part = await this.#peek(); part && part.position <= position; part = await this.#peek()) {
-      if (part.position === position) found.push(part)
-      else this.#faults.add('bundle', `line ${part.line} of parts.ndjson is out of order`)
-      this.#next = undefined
-    }
-    return found
-  }
-
-  async finish(): Promise<void> {
-    for (let part = await this.#peek(); part; part = await this.#peek()) {
-      this.#faults.add('parts', `there is a part at ${part.position}, but no event`)
-      this.#next = undefined
-    }
-  }
-
-  async #peek(): Promise<BundledPart | undefined> {
-    this.#next ??= (await this.#parts.next()).value
-    return this.#next
+  return {
+    async readAt(position: number): Promise<PresentPart[]> {
+      const found: PresentPart[] = []
+      for (let part = await peek(); part && part.position <= position; part = await peek()) {
+        if (part.position === position) found.push(part)
+        else faults.add('bundle', `line ${part.line} of parts.ndjson is out of order`)
+        next = undefined
+      }
+      return found
+    },
+    async finish(): Promise<void> {
+      for (let part = await peek(); part; part = await peek()) {
+        faults.add('parts', `there is a part at ${part.position}, but no event`)
+        next = undefined
+      }
+    },
   }
 }
 

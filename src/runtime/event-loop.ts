@@ -24,10 +24,7 @@ export function afterTurn(work: () => void): () => void {
   }
 }
 
-/**
- * Waits for one turn of the event loop, which awaiting a resolved promise does not do. Long work does this between
- * pages, so that timers, sockets and signals are handled.
- */
+/** Waits for one turn of the event loop: long work lets timers, sockets and signals run between its pages. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => afterTurn(resolve))
 }

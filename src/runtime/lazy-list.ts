@@ -11,6 +11,21 @@ export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList
   return new LazyList(pages)
 }
 
+/** Reads page by page, each after the last item of the one before. A page that is not full is the last. */
+export async function* readPages<T>(
+  rowsMax: number,
+  read: (last: T | undefined) => Promise<readonly T[]>,
+): AsyncGenerator<readonly T[], undefined> {
+  for (let last: T | undefined; ; ) {
+    const page = await read(last)
+    yield page
+    last = page.at(-1)
+    // Waiting for an empty page could last forever while other processes append.
+    if (!last || page.length < rowsMax) return
+    await yieldToEventLoop()
+  }
+}
+
 class LazyList<T> implements AsyncList<T> {
   readonly [Symbol.toStringTag] = 'Listed'
   readonly #pages: () => AsyncIterable<readonly T[]>

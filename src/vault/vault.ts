@@ -25,10 +25,7 @@ export interface SealedPart {
 
 const keysKeptMax = 10_000
 
-/**
- * Seals and opens parts under their owner's key, or under a record key derived from it. Synchronous, because appends
- * run in synchronous transactions.
- */
+/** Seals and opens parts under their owner's key or a record key derived from it. Synchronous, as appends are. */
 export class Vault {
   readonly keyring: Keyring
   readonly #entropy: Entropy

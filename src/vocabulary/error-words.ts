@@ -1,10 +1,7 @@
 import { AverbaError, LateError } from './errors.ts'
 import { holdsCpf } from './tax-numbers.ts'
 
-/**
- * Returns the code or the name of an error, never its message. A host may throw anything: even reading the name may
- * throw.
- */
+/** The code or the name of an error, never its message. A host may throw anything: even reading it may throw. */
 export function errorName(error: unknown): string {
   try {
     if (error instanceof LateError) return error.message // Our own text, with the time limit.

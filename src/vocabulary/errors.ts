@@ -29,41 +29,10 @@
  * - `ENDLESS`: a simulated clock ran for too long and never came to rest; the error names the busiest timer.
  * - `NOTHING_DUE`: a simulated clock waits for a condition that stays false, and no timer is left.
  */
-export type ErrorCode =
-  | 'MISCONFIGURED'
-  | 'SERVICE_NOT_CONFIGURED'
-  | 'INVALID_INPUT'
-  | 'INVALID_CPF'
-  | 'INVALID_CNPJ'
-  | 'PERSONAL_ID'
-  | 'NOT_FOUND'
-  | 'REFUSED'
-  | 'CONFLICT'
-  | 'OUTCOME'
-  | 'COMMAND_REUSED'
-  | 'BUDGET_SPENT'
-  | 'CONSENT_NOT_EFFECTIVE'
-  | 'SUBJECT_ERASED'
-  | 'STALE_PLAN'
-  | 'PLAN_DELETES'
-  | 'BODY_CONSUMED'
-  | 'REMOTE_ADDRESS_MISSING'
-  | 'KEYS_MISSING'
-  | 'KEYS_MISMATCH'
-  | 'STORE_UNSAFE'
-  | 'STORE_BUSY'
-  | 'CLOSED'
-  | 'NOT_OURS'
-  | 'CORRUPT'
-  | 'MOVED'
-  | 'ROLLED_BACK'
-  | 'PART_DESTROYED'
-  | 'VIEW_STOPPED'
-  | 'ENDLESS'
-  | 'NOTHING_DUE'
+export type ErrorCode = keyof typeof httpStatuses
 
 /** The HTTP status that suits each error, for a host that answers requests with it. */
-export const httpStatuses: Readonly<Record<ErrorCode, 400 | 403 | 404 | 409 | 410 | 429 | 500 | 502 | 503>> = {
+export const httpStatuses = {
   INVALID_INPUT: 400,
   INVALID_CPF: 400,
   INVALID_CNPJ: 400,
@@ -95,7 +64,7 @@ export const httpStatuses: Readonly<Record<ErrorCode, 400 | 403 | 404 | 409 | 41
   ROLLED_BACK: 500,
   ENDLESS: 500,
   NOTHING_DUE: 500,
-}
+} as const
 
 /**
  * A mistake of the caller or the operator, or damage. A remote service's answer is returned as an outcome, not thrown.
@@ -122,10 +91,7 @@ export function closedError(): AverbaError {
   })
 }
 
-/**
- * Returns the error's message without the file path, for the log: a path belongs to this machine, and would make two
- * runs of one simulation differ.
- */
+/** The error's message without the file path: a path would make two runs of one simulation differ in the log. */
 export function recordableMessage({ message, path }: AverbaError): string {
   return path === undefined ? message : message.replaceAll(`"${path}"`, '"…"')
 }

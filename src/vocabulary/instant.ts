@@ -24,10 +24,7 @@ export const clocksDifferMaxMs = 10 * 60_000
 /** From so much difference to the server of its log on, a process takes no new work: its times would be wrong. */
 export const wrongClockMs = 30_000
 
-/**
- * Checks that a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a clock that ran ahead and
- * has been corrected since computed it.
- */
+/** Whether a wait of at most `waitMaxMs` is over. An end too far ahead counts as over: a wrong clock computed it. */
 export function isWaitOver(until: number, now: number, waitMaxMs: number): boolean {
   return until <= now || until > now + waitMaxMs + clocksDifferMaxMs
 }

@@ -1,9 +1,6 @@
 import type { Fact, Message, PendingEffect, RecordedEvent } from './message.ts'
 
-/**
- * Which events a log has, with the data of each type. Folders that know no machine are generic over it; the API binds
- * it to `Events`.
- */
+/** The events of a log, with the data of each type. Folders that know no machine are generic; the API binds them. */
 export type EventMap = Readonly<Record<string, unknown>>
 
 /** Which effects there are: by type, their data, and the facts of their outcomes. */

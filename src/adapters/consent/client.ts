@@ -8,7 +8,7 @@ import {
   type Performer,
   type PerformersOf,
 } from '../../vocabulary/performer.ts'
-import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
+import { type Listing, readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import {
   type AwarenessSummary,
@@ -211,8 +211,7 @@ function toPerformer<E extends ConsentEffect<string, object>>(
 
 function declinedFact(type: string, answer: HttpAnswer, pending: PendingEffect, asked: string | undefined): Unanswered {
   const { status: httpStatus } = answer
-  const problem = problemPart(readProblem(httpStatus, answer.redacted()))
-  const parts = { problem: { owner: effectOwner(pending), value: problem } }
+  const parts = { problem: { owner: effectOwner(pending), value: { ...readProblem(httpStatus, answer.redacted()) } } }
   if (asked !== undefined) return { type: 'consentService.changeDeclined', data: { asked, httpStatus }, parts }
   const named = type === 'consentService.readConsent' ? {} : { operation: type.slice('consentService.'.length) }
   return { type: 'consentService.readDeclined', data: { ...named, httpStatus }, parts }

@@ -144,5 +144,3 @@ export type CienciaDetalhada = z.infer<typeof cienciaDetalhadaSchema>
 export type TitularAutenticadoStatus = z.infer<typeof titularAutenticadoStatusSchema>
 /** The address of the national login. */
 export type TitularLoginUrl = z.infer<typeof titularLoginUrlSchema>
-/** The body of an error (section 7). */
-export type ProblemaDetalhado = z.infer<typeof problemaDetalhadoSchema>

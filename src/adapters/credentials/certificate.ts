@@ -67,9 +67,7 @@ function isCertificate(certificate: unknown): certificate is Certificate {
   return needed.every(each => typeof each === 'string' || each instanceof Uint8Array)
 }
 
-/**
- * Returns the certificate in DER, without chain and key; `undefined` if unreadable. Every export has the same bytes.
- */
+/** The certificate in DER, without chain and key; `undefined` if unreadable. Every export has the same bytes. */
 export async function readLeafCertificate(certificate: Certificate): Promise<Uint8Array | undefined> {
   try {
     const { cert, key } =

@@ -115,11 +115,6 @@ export function readProblem(status: number, text: string): Problem {
   }
 }
 
-/** A problem as the value of a sealed part. */
-export function problemPart(problem: Problem): Json {
-  return { ...problem }
-}
-
 function parseBody(text: string): Record<string, unknown> {
   const parsed: unknown = parseJson(text)
   if (parsed === undefined) return { fault: parseXmlFault(text) }

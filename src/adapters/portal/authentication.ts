@@ -25,30 +25,25 @@ export interface PortalAuthenticator {
 export type AuthenticatedCall = (headers: Record<string, string>) => ReturnType<typeof sendRequest>
 
 /** Keeps the headers of one authentication until the portal rejects them. */
-export class GivenHeaders implements PortalAuthenticator {
-  readonly #authenticate: () => Promise<Record<string, string>>
-  #headers: Promise<Record<string, string>> | undefined
-
-  constructor(authenticate: () => Promise<Record<string, string>>) {
-    this.#authenticate = authenticate
+export function keepHeaders(authenticate: () => Promise<Record<string, string>>): PortalAuthenticator {
+  let kept: Promise<Record<string, string>> | undefined
+  const current = () => {
+    kept ??= valueFrom(authenticate, 'authentication of the portal', loginMaxMs)
+    return kept
   }
-
-  async send(call: AuthenticatedCall): Promise<Exchange> {
-    const used = this.#current()
-    const headers = await used.catch(error => {
-      if (this.#headers === used) this.#headers = undefined
-      throw error
-    })
-    const result = await call(headers)
-    if (result.status !== 'answered' || result.answer.status !== 401) return result
-    // Drop only the rejected headers: another call may have renewed them meanwhile.
-    if (this.#headers === used) this.#headers = undefined
-    return call(await this.#current())
-  }
-
-  #current(): Promise<Record<string, string>> {
-    this.#headers ??= valueFrom(this.#authenticate, 'authentication of the portal', loginMaxMs)
-    return this.#headers
+  return {
+    async send(call) {
+      const used = current()
+      const headers = await used.catch(error => {
+        if (kept === used) kept = undefined
+        throw error
+      })
+      const result = await call(headers)
+      if (result.status !== 'answered' || result.answer.status !== 401) return result
+      // Drop only the rejected headers: another call may have renewed them meanwhile.
+      if (kept === used) kept = undefined
+      return call(await current())
+    },
   }
 }
 

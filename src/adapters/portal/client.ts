@@ -3,10 +3,10 @@ import { toInstant } from '../../vocabulary/instant.ts'
 import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
-import { type Listing, problemPart, readProblem } from '../http/answer-body.ts'
+import { type Listing, readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
-import { GivenHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
-import { ClosedTimes } from './closed-times.ts'
+import { keepHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
+import { type ClosedTimes, createClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
 import {
   isDeleted,
@@ -22,7 +22,7 @@ import {
   writeList,
   writeSubscribe,
 } from './protocol.ts'
-import { type SharedLogin, SharedSession } from './shared-session.ts'
+import { createSharedSession, type SharedLogin } from './shared-session.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** The address of the portal, and how to authenticate there. */
@@ -150,11 +150,11 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
 /** Creates the performers of the webhook portal (document 3, section 4). */
 export function createPortalClient(options: PortalClientOptions): PerformersOf<PortalEffects> {
   const { authenticate, fetch } = options
-  const closedTimes = new ClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
+  const closedTimes = createClosedTimes(options.clock, options.closedTimes ?? shareInMemory())
   const authenticator =
     typeof authenticate === 'function'
-      ? new GivenHeaders(() => authenticate(fetch))
-      : new SharedSession({ ...options, ...authenticate, times: closedTimes })
+      ? keepHeaders(() => authenticate(fetch))
+      : createSharedSession({ ...options, ...authenticate, times: closedTimes })
   return makePerformers<PortalEffects, Undone>(operations, type =>
     toPerformer(type, operations[type], options, authenticator, closedTimes),
   )
@@ -217,10 +217,7 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
 function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, undone?: object): Undone {
   const problem = readProblem(answer.status, answer.redacted())
   const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...undone }
-  return {
-    ...portalFact('declined', data),
-    parts: { problem: { owner: stream, value: problemPart(problem) } },
-  }
+  return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...problem } } } }
 }
 
 function portalFact<T extends string, R extends object>(name: T, data: R): Fact<`portal.${T}`, R> {

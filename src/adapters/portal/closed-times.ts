@@ -39,32 +39,30 @@ const stopCodes: ReadonlySet<string> = new Set(['PUCX-ER0401', 'PUCX-ER0014'])
  *   hour, from the third time on for two more. Midnight in Brasilia ends all blocks.
  * - Every night the portal stops from 1 to 3 in Brasilia.
  */
-export class ClosedTimes {
-  readonly #clock: Clock
-  readonly #share: SharedText
-
-  constructor(clock: Clock, share: SharedText) {
-    this.#clock = clock
-    this.#share = share
+export function createClosedTimes(clock: Clock, share: SharedText) {
+  const defer = ({ until, reason }: ClosedWindow): DeferredOutcome => {
+    return { status: 'deferred', reason, afterMs: until - clock.now() }
   }
+  const change = (make: (times: KnownWindows) => KnownWindows) =>
+    share.change(async text => JSON.stringify(make(readWindows(text))))
 
   /** Why an operation must not be sent now; `undefined` when it may be. */
-  async findClosed(operation: string): Promise<DeferredOutcome | undefined> {
-    const now = this.#clock.now()
-    const { stop, blocks } = readWindows(await this.#share.find())
+  async function findClosed(operation: string): Promise<DeferredOutcome | undefined> {
+    const now = clock.now()
+    const { stop, blocks } = readWindows(await share.find())
     const closed = [stop, blocks[operation]].find(each => each && !isWaitOver(each.until, now, closedMaxMs))
-    return closed && this.#defer(closed)
+    return closed && defer(closed)
   }
 
   /** Records the closed time that an answer reports, and defers the call; `undefined` when it reports none. */
-  async recordClosed(operation: string, { status, text }: HttpAnswer): Promise<DeferredOutcome | undefined> {
+  async function recordClosed(operation: string, { status, text }: HttpAnswer): Promise<DeferredOutcome | undefined> {
     if (!text.includes('PUCX-ER')) return undefined
     const { code } = readProblem(status, text)
-    const now = this.#clock.now()
+    const now = clock.now()
     const day = brasiliaDay(now)
     if (code === blockCode) {
       let closed: ClosedWindow = { until: now, reason: '' }
-      await this.#change(({ stop, blocks }) => {
+      await change(({ stop, blocks }) => {
         const last = blocks[operation]
         const count = last?.day === day ? last.count + 1 : 1
         const hours = Math.min(count, hoursMax)
@@ -75,7 +73,7 @@ export class ClosedTimes {
         closed = block
         return { stop, blocks: { ...blocks, [operation]: block } }
       })
-      return this.#defer(closed)
+      return defer(closed)
     }
     if (code === undefined || !stopCodes.has(code)) return undefined
     const end = fromInstant(parseIso(`${day}T03:00:00`) ?? '')
@@ -83,18 +81,15 @@ export class ClosedTimes {
     // At other times of the day the end is unknown: retry as after any failure.
     if (!(now < end)) return { status: 'deferred', reason }
     const stop = { until: end + marginMs, reason }
-    await this.#change(times => ({ ...times, stop }))
-    return this.#defer(stop)
+    await change(times => ({ ...times, stop }))
+    return defer(stop)
   }
 
-  #change(make: (times: KnownWindows) => KnownWindows): Promise<unknown> {
-    return this.#share.change(async text => JSON.stringify(make(readWindows(text))))
-  }
-
-  #defer({ until, reason }: ClosedWindow): DeferredOutcome {
-    return { status: 'deferred', reason, afterMs: until - this.#clock.now() }
-  }
+  return { findClosed, recordClosed }
 }
+
+/** The closed times of one portal. */
+export type ClosedTimes = ReturnType<typeof createClosedTimes>
 
 function readWindows(text: string | undefined): KnownWindows {
   const kept = windowsSchema.safeParse(parseJson(text ?? ''))

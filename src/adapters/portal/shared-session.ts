@@ -78,31 +78,20 @@ const loginOperation = 'autenticar'
  * One session at the portal for all processes of a store that log in with the same identity. Calls run one after the
  * other. There is one login a minute for all identities: one that keeps changing would log in at each call.
  */
-export class SharedSession implements PortalAuthenticator {
-  readonly #options: SharedSessionOptions
+export function createSharedSession(options: SharedSessionOptions): PortalAuthenticator {
+  const { baseUrl, clock, login, logins, shareOf, times } = options
   /** Looked up for each call: the keys or the certificate may have changed. */
-  #share: SharedText = shareInMemory()
-  #identity = ''
-  readonly #calls = new KeyedLock()
+  let share = shareInMemory()
+  let identityDigest = ''
   /** The session that the current call logged in for. */
-  #ownSession: Session | undefined
+  let ownSession: Session | undefined
 
-  constructor(options: SharedSessionOptions) {
-    this.#options = options
-  }
-
-  /** Sends a call. Calls of this process run one after the other: each answer changes the second token. */
-  send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
-    return this.#calls.run(['call'], () => this.#send(call))
-  }
-
-  async #send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
-    this.#ownSession = undefined
-    const { login, logins, shareOf } = this.#options
+  async function send(call: AuthenticatedCall): Promise<Exchange | NoSession> {
+    ownSession = undefined
     const identity = await login.identity()
-    this.#share = shareOf(identity)
-    this.#identity = logins.digestIdentity(identity)
-    let session = await this.#current(undefined)
+    share = shareOf(identity)
+    identityDigest = logins.digestIdentity(identity)
+    let session = await current(undefined)
     for (let renewals = 0; ; renewals++) {
       if ('status' in session) return session
       const { authorization, csrf } = session
@@ -110,61 +99,55 @@ export class SharedSession implements PortalAuthenticator {
       if (result.status !== 'answered') return result
       const { answer } = result
       if (!isSessionRejected(answer)) {
-        await this.#tryShareTokens(session, answer)
+        await tryShareTokens(session, answer)
         return result
       }
-      const isFinal =
-        renewals === renewalsMax || (session === this.#ownSession && (await this.#isFinal(session, answer)))
-      if (isFinal) return result
-      session = await this.#current(session)
+      const isOwn = session === ownSession
+      if (renewals === renewalsMax || (isOwn && (await isFinal(session, answer)))) return result
+      session = await current(session)
     }
   }
 
   /** Whether the portal rejected a new session that no other answer has renewed: another login would not help. */
-  async #isFinal(session: Session, answer: HttpAnswer): Promise<boolean> {
+  async function isFinal(session: Session, answer: HttpAnswer): Promise<boolean> {
     const reason = `the portal rejects a new session: ${describeAnswer(answer)}`
-    let isFinal = true
-    await this.#share.change(async text => {
-      isFinal = !this.#isUsable(parseShared(text, emptySession), session)
-      return isFinal ? JSON.stringify({ ...emptySession, login: session.login }) : undefined
+    let isLast = true
+    await share.change(async text => {
+      isLast = !isUsable(parseShared(text, emptySession), session)
+      return isLast ? JSON.stringify({ ...emptySession, login: session.login }) : undefined
     })
-    if (isFinal) {
-      await this.#options.logins.change(async text => {
+    if (isLast) {
+      await logins.change(async text => {
         const asked = parseShared(text, noLogin)
-        return asked.identityDigest === this.#identity ? JSON.stringify({ ...asked, reason }) : undefined
+        return asked.identityDigest === identityDigest ? JSON.stringify({ ...asked, reason }) : undefined
       })
     }
-    return isFinal
+    return isLast
   }
 
   /** The shared session, unless it was rejected; else the session of a new login. */
-  async #current(rejected: Session | undefined): Promise<Session | NoSession> {
-    const { clock, logins } = this.#options
+  async function current(rejected: Session | undefined): Promise<Session | NoSession> {
     for (let polls = 0; polls < leasePollsMax; polls++) {
-      const found = await this.#findSessionOrWait(rejected)
+      const found = await findSessionOrWait(rejected)
       if (found) return found
-      if (await logins.takeLease()) return this.#logInUnderLease(rejected)
+      // Another process may have just logged in.
+      if (await logins.takeLease())
+        return logins.underLease(async () => (await findSessionOrWait(rejected)) ?? (await logIn()))
       await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
     }
-    const found = await this.#findSessionOrWait(rejected)
+    const found = await findSessionOrWait(rejected)
     return found ?? { status: 'deferred', reason: 'another process is logging in at the portal', afterMs: 5_000 }
   }
 
-  async #logInUnderLease(rejected: Session | undefined): Promise<Session | NoSession> {
-    const { logins } = this.#options
-    // Another process may have just logged in.
-    return logins.underLease(async () => (await this.#findSessionOrWait(rejected)) ?? (await this.#logIn()))
-  }
-
   /** Reads the last login before the session, which a login shares before it is noted. */
-  async #findSessionOrWait(rejected: Session | undefined): Promise<Session | NoSession | undefined> {
-    const wait = await this.#findWait()
-    const session = await this.#findSession()
-    return this.#isUsable(session, rejected) ? session : wait
+  async function findSessionOrWait(rejected: Session | undefined): Promise<Session | NoSession | undefined> {
+    const wait = await findWait()
+    const session = await findSession()
+    return isUsable(session, rejected) ? session : wait
   }
 
-  #isUsable(session: Session, rejected: Session | undefined): boolean {
-    if (session.authorization === '' || fromInstant(session.endsAt) <= this.#options.clock.now()) return false
+  function isUsable(session: Session, rejected: Session | undefined): boolean {
+    if (session.authorization === '' || fromInstant(session.endsAt) <= clock.now()) return false
     return session.csrf !== rejected?.csrf || session.authorization !== rejected.authorization
   }
 
@@ -172,80 +155,82 @@ export class SharedSession implements PortalAuthenticator {
    * Defers for a minute after the last login request. Only the same identity gets its reason: to another one, such as
    * corrected keys, it does not apply. A time in the future does not defer: that clock was ahead.
    */
-  async #findWait(): Promise<NoSession | undefined> {
-    const { askedAt, reason, identityDigest } = parseShared(await this.#options.logins.find(), noLogin)
-    const agoMs = this.#options.clock.now() - fromInstant(askedAt)
+  async function findWait(): Promise<NoSession | undefined> {
+    const asked = parseShared(await logins.find(), noLogin)
+    const agoMs = clock.now() - fromInstant(asked.askedAt)
     if (agoMs < 0 || agoMs >= loginPauseMs) return undefined
-    const ownReason = identityDigest === this.#identity ? reason : loginPauseReason
-    return { status: 'deferred', reason: ownReason, afterMs: loginPauseMs - agoMs }
+    const reason = asked.identityDigest === identityDigest ? asked.reason : loginPauseReason
+    return { status: 'deferred', reason, afterMs: loginPauseMs - agoMs }
   }
 
-  async #logIn(): Promise<Session | NoSession> {
-    const { baseUrl, login, times } = this.#options
-    const known = await this.#findSession()
+  async function logIn(): Promise<Session | NoSession> {
+    const known = await findSession()
     const closed = await times.findClosed(loginOperation)
     if (closed) return closed
     const request = await writeLogin(login, baseUrl)
-    const result = await sendRequest(this.#options, 'once', () => request.clone())
+    const result = await sendRequest(options, 'once', () => request.clone())
     if (result.status === 'unsent') return { status: 'deferred', reason: result.reason }
     // The login may have succeeded, and its tokens are lost.
-    if (result.status === 'lost') return this.#endLogin(known, result.reason)
+    if (result.status === 'lost') return endLogin(known, result.reason)
     const { answer } = result
     const authorization = answer.headers.get('set-token')
     if (answer.status < 300 && authorization !== null) {
-      const [login, endsAt] = [known.login + 1, this.#sessionEnd()]
-      const begun = { ...emptySession, authorization, endsAt, login }
-      this.#ownSession = await this.#shareTokens(begun, answer)
-      await this.#recordLogin(loginPauseReason)
-      return this.#ownSession
+      const begun = { ...emptySession, authorization, endsAt: sessionEnd(), login: known.login + 1 }
+      ownSession = await shareTokens(begun, answer)
+      await recordLogin(loginPauseReason)
+      return ownSession
     }
     const refused = await times.recordClosed(loginOperation, answer)
-    return this.#endLogin(known, refused?.reason ?? describeRefusal(answer, this.#options.answers), refused?.afterMs)
+    return endLogin(known, refused?.reason ?? describeRefusal(answer, options.answers), refused?.afterMs)
   }
 
-  async #endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
-    await this.#recordLogin(reason)
+  async function endLogin({ login }: Session, reason: string, afterMs = loginPauseMs): Promise<NoSession> {
+    await recordLogin(reason)
     // A process that stood still may come after a later login.
-    await this.#share.change(async text =>
+    await share.change(async text =>
       parseShared(text, emptySession).login > login ? undefined : JSON.stringify({ ...emptySession, login }),
     )
     return { status: 'deferred', reason, afterMs }
   }
 
-  async #recordLogin(reason: string): Promise<void> {
-    const askedAt = toInstant(this.#options.clock.now())
-    const record: LoginRecord = { askedAt, reason, identityDigest: this.#identity }
-    await this.#options.logins.change(async () => JSON.stringify(record))
+  async function recordLogin(reason: string): Promise<void> {
+    const askedAt = toInstant(clock.now())
+    const record: LoginRecord = { askedAt, reason, identityDigest }
+    await logins.change(async () => JSON.stringify(record))
   }
 
   /** Shares an answer's tokens. A newer login stays, and only a new second token prolongs the session. */
-  async #shareTokens(session: Session, { headers }: HttpAnswer): Promise<Session> {
+  async function shareTokens(session: Session, { headers }: HttpAnswer): Promise<Session> {
     const given = headers.get('x-csrf-token')
     const authorization = headers.get('set-token') ?? session.authorization
-    const renewed = given !== null && { csrf: given, endsAt: this.#sessionEnd() }
+    const renewed = given !== null && { csrf: given, endsAt: sessionEnd() }
     const newest = { ...session, authorization, ...renewed }
-    await this.#share.change(async text => {
+    await share.change(async text => {
       return parseShared(text, emptySession).login <= session.login ? JSON.stringify(newest) : undefined
     })
     return newest
   }
 
   /** Ignores a failure to share the tokens: the call was done, and the next one logs in again. */
-  async #tryShareTokens(session: Session, answer: HttpAnswer): Promise<void> {
+  async function tryShareTokens(session: Session, answer: HttpAnswer): Promise<void> {
     try {
-      await this.#shareTokens(session, answer)
+      await shareTokens(session, answer)
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
     }
   }
 
-  #sessionEnd(): Instant {
-    return toInstant(this.#options.clock.now() + sessionLifetimeMs)
+  function sessionEnd(): Instant {
+    return toInstant(clock.now() + sessionLifetimeMs)
   }
 
-  async #findSession(): Promise<Session> {
-    return parseShared(await this.#share.find(), emptySession)
+  async function findSession(): Promise<Session> {
+    return parseShared(await share.find(), emptySession)
   }
+
+  const calls = new KeyedLock()
+  // Calls of this process run one after the other: each answer changes the second token.
+  return { send: call => calls.run(['call'], () => send(call)) }
 }
 
 /** An ended session is answered 401, or 403 without a new second token (docs/unspecified.md). */

@@ -94,8 +94,6 @@ export const recipientIdForms: Readonly<Record<RecipientKind, RegExp>> = {
 
 /** The answer to Subscribe. */
 export type Assinatura = z.infer<typeof assinaturaSchema>
-/** The answer to Change, which shows no secrets. */
-export type AssinaturaAlterada = z.infer<typeof assinaturaAlteradaSchema>
 /** A subscription in a list. */
 export type AssinaturaListada = z.infer<typeof assinaturaListadaSchema>
 /** A failure record. */

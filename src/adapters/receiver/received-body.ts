@@ -7,10 +7,7 @@ export interface Deadline {
   readonly isOver: boolean
 }
 
-/**
- * Reads a whole body. `undefined` when it is too large or too late. Throws when it was cut off, and `BODY_CONSUMED`
- * when it is not what was sent.
- */
+/** Reads a whole body; `undefined` if too large or late. Throws if cut off, and `BODY_CONSUMED` if not as sent. */
 export type ReadBody = (bytesMax: number, deadline: Deadline) => Promise<Uint8Array | undefined>
 
 /** Reads the body of a web request. `undefined` when another reader has already begun. */

@@ -4,7 +4,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { charactersIn, limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
-import { StorageQuota } from './quota.ts'
+import { createQuota } from './quota.ts'
 import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type Deadline, type ReadBody } from './received-body.ts'
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, matchesSecrets, needsSecret, parseRanges } from './sender.ts'
@@ -95,7 +95,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)
   const { tracing = noTracing } = options
   const elapsedMs = monotonicClock(clock)
-  const quota = new StorageQuota(options.unprovenBytesPerHourMax ?? defaultUnprovenBytesPerHourMax, elapsedMs)
+  const takeQuota = createQuota(options.unprovenBytesPerHourMax ?? defaultUnprovenBytesPerHourMax, elapsedMs)
 
   /** A wrong number of trusted proxies is the usual cause of a wrong 403. */
   const describeHops = ({ forwarded }: ReceivedHead) => {
@@ -129,7 +129,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     if (!body) return { status: 413, text: 'The body is too large' }
     const isDeclared = options.isDeclared?.(evento) !== false
     const isProven = candidates.some(needsSecret) && isDeclared
-    if (!isProven && !quota.take(body.byteLength)) {
+    if (!isProven && !takeQuota(body.byteLength)) {
       options.onQuotaSpent?.(evento)
       // The portal may have sent it: then it has a failure record.
       if (isDeclared) options.onMissed?.('unstored')

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Certificate } from '../credentials/certificate.ts'
 import type { Source } from '../credentials/secret.ts'
-import { ServerCertificates } from '../credentials/server-certificates.ts'
+import { createServerCertificates } from '../credentials/server-certificates.ts'
 import type { Receiver } from './receiver.ts'
 
 /** What to serve, and the limits for clients. */
@@ -58,7 +58,7 @@ export async function serveReceivers(options: ServeReceiversOptions): Promise<Re
     })
   }
   const sources = new Map([...Object.entries(certificates), ['', certificate] as const])
-  const serverCertificates = new ServerCertificates(sources, clock, onTrouble)
+  const serverCertificates = createServerCertificates(sources, clock, onTrouble)
   const own = await serverCertificates.load()
   const { handshakeTimeoutMs = 5_000, headersTimeoutMs = 5_000, requestTimeoutMs = 10_000 } = options
   const answers = new OpenAnswers()

@@ -1,7 +1,7 @@
 import type { Fact, Json, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
-import { problemPart, readProblem } from '../http/answer-body.ts'
+import { readProblem } from '../http/answer-body.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentId, readResult, writeValidatePerson } from './protocol.ts'
@@ -121,6 +121,6 @@ function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json)
   return {
     type: 'validationService.declined',
     data: { httpStatus: answer.status, code: storableCode(problem, claims) },
-    parts: { problem: { owner: effectOwner(pending), value: problemPart(problem) } },
+    parts: { problem: { owner: effectOwner(pending), value: { ...problem } } },
   }
 }

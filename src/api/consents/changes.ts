@@ -21,10 +21,7 @@ export interface DecisionEvidence {
 
 const evidenceBytesMax = 65_536
 
-/**
- * Converts reason and evidence to JSON; `undefined` when both are absent. Throws `INVALID_INPUT` when they are not JSON
- * or too long; the message does not quote them.
- */
+/** Reason and evidence as JSON, if any. Throws `INVALID_INPUT`, which quotes neither, if not JSON or too long. */
 export function checkEvidence({
   reason,
   evidence,

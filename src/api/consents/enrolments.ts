@@ -121,10 +121,7 @@ async function* yieldEnrolled(enrolling: Promise<SubjectRef>[], count: number): 
   yield* refs
 }
 
-/**
- * The message that schedules readings from now on, or ends them with null. `effects` are the unsent readings of the
- * former schedule, which are cancelled.
- */
+/** Schedules readings from now on; null ends them. `effects` are the former schedule's unsent readings, cancelled. */
 function scheduleSync(
   context: ApiContext,
   everyMs: number | null,

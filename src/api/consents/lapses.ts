@@ -1,5 +1,6 @@
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
+import { readPages } from '../../runtime/lazy-list.ts'
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
+import type { ConsentRow } from '../../views/consents.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -12,36 +13,34 @@ export async function expireConsents(context: ApiContext): Promise<void> {
   const { clock, engine } = context
   const now = toInstant(clock.now())
   const message = { type: 'consent.passTime', data: { now } }
+  const record = ({ consent: stream }: { consent: string }) =>
+    engine.record(async () => ({ targets: [{ stream, message }] }))
   let failed: PromiseRejectedResult | undefined
-  for (let last = { consent: '', at: '' }; ; ) {
-    // A stopped view cannot find them; they follow once it has caught up.
-    const rows = (await undefinedIfStopped(selectExpired(context, now, last))) ?? []
-    const record = ({ consent: stream }: { consent: string }) =>
-      engine.record(async () => ({ targets: [{ stream, message }] }))
+  // A stopped view cannot find them; they follow once it has caught up.
+  const read = async (last?: Expired) => (await undefinedIfStopped(selectExpired(context, now, last))) ?? []
+  for await (const rows of readPages(lapsesPageRows, read)) {
     // They share commits, and one that fails does not stop the others.
     const results = await Promise.allSettled(rows.map(record))
     failed ??= results.find(each => each.status === 'rejected')
-    const end = rows.at(-1)
-    if (!end && failed) throw failed.reason
-    if (!end) return
-    last = end
-    await yieldToEventLoop()
   }
+  if (failed) throw failed.reason
 }
 
+type Expired = Pick<ConsentRow, 'consent' | 'lapses_at'>
+
 /** A page of expired consents after the last one, by an index of only these. */
-async function selectExpired({ views }: ApiContext, now: Instant, last: { consent: string; at: Instant }) {
-  const rows = await views
+function selectExpired({ views }: ApiContext, now: Instant, last?: Expired) {
+  const at = last?.lapses_at ?? ''
+  return views
     .selectFrom('consents')
     .select(['consent', 'lapses_at'])
-    .where('lapses_at', '>=', last.at)
+    .where('lapses_at', '>=', at)
     .where('lapses_at', '<=', now)
-    .where(eb => eb.or([eb('lapses_at', '>', last.at), eb('consent', '>', last.consent)]))
+    .where(eb => eb.or([eb('lapses_at', '>', at), eb('consent', '>', last?.consent ?? '')]))
     .orderBy('lapses_at')
     .orderBy('consent')
     .limit(lapsesPageRows)
     .execute()
-  return rows.map(({ consent, lapses_at: at }) => ({ consent, at: at ?? now }))
 }
 
 /** Selects the consents that expire after now, the next one first. */

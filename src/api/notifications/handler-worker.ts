@@ -65,79 +65,71 @@ const failureMessages = ['a handler failed for a notification', 'a notification 
  *
  * The follower's position is just before the first notification that is neither handled nor parked. The state of later
  * ones is read from their own streams, so a crash loses nothing and repeats nothing that was recorded.
+ *
+ * @param handlers the names of all handlers of the event, this one included; more may be added
  */
-export class HandlerWorker {
-  readonly #context: ApiContext
-  readonly #registered: RegisteredHandler
-  /** The names of all handlers of the event, this one included. More may be added. */
-  readonly #handlers: readonly string[]
-  readonly #name: string
-  #state: WorkerState | undefined
+export function createHandlerWorker(
+  context: ApiContext,
+  registered: RegisteredHandler,
+  handlers: readonly string[],
+): (closing: AbortSignal) => Promise<WorkDone> {
+  const { clock, followers, store } = context
+  const { evento, key: keyOf, name } = registered
+  const ownName = followerName(registered)
+  let current: WorkerState | undefined
   /** Results that are being committed. */
-  readonly #recording: Promise<void>[] = []
+  const recordings: Promise<void>[] = []
   /** Results that could not be committed, as on a full disk: they are recorded later without another call. */
-  readonly #unrecorded = new Map<string, CallResult>()
-
-  constructor(context: ApiContext, registered: RegisteredHandler, handlers: readonly string[]) {
-    this.#context = context
-    this.#registered = registered
-    this.#handlers = handlers
-    this.#name = followerName(registered)
-  }
+  const unrecorded = new Map<string, CallResult>()
 
   /** Does the work that is due now, until the signal. The trouble is the damage of a postponed notification. */
-  async work(closing: AbortSignal): Promise<WorkDone> {
-    const idle = await this.#whenIdle()
-    const done = closing.aborted || idle ? (idle ?? onlyAfterEvents) : await this.#runHandler(closing)
-    for (const { damage } of this.#state?.pending.values() ?? []) if (damage) return { ...done, trouble: damage.error }
+  async function work(closing: AbortSignal): Promise<WorkDone> {
+    const idle = await whenIdle()
+    const done = closing.aborted || idle ? (idle ?? onlyAfterEvents) : await runHandler(closing)
+    for (const { damage } of current?.pending.values() ?? []) if (damage) return { ...done, trouble: damage.error }
     return done
   }
 
-  async #runHandler(closing: AbortSignal): Promise<WorkDone> {
-    const { followers } = this.#context
-    const follower = await followers.claim(this.#name)
-    if (follower?.position !== this.#state?.follower.position) this.#state = undefined
-    if (!follower) this.#unrecorded.clear()
+  async function runHandler(closing: AbortSignal): Promise<WorkDone> {
+    const follower = await followers.claim(ownName)
+    if (follower?.position !== current?.follower.position) current = undefined
+    if (!follower) unrecorded.clear()
     if (!follower || !followers.isDue(follower)) return followers.lookAgain()
-    await this.#context.store.followers.keepTypes(follower, followedTypes)
-    this.#state ??= { follower, cursor: follower.position, pending: new Map() }
-    const state = this.#state
-    const { leaseKeeper } = this.#context.store
-    return leaseKeeper.keep({ follower: this.#name }, () => this.#processPages(state, closing))
+    await store.followers.keepTypes(follower, followedTypes)
+    const state = current ?? { follower, cursor: follower.position, pending: new Map() }
+    current = state
+    return store.leaseKeeper.keep({ follower: ownName }, () => processPages(state, closing))
   }
 
   /** Until when there is nothing to do. Does not take the follower, so that an idle process writes nothing. */
-  async #whenIdle(): Promise<WorkDone | undefined> {
-    const { followers } = this.#context
-    if (!this.#state) return followers.whenIdle(this.#name, followedTypes)
-    const { pending, cursor, damage } = this.#state
-    const retry = nextRetry(this.#state)
-    if (this.#isDue({ dueAt: retry.nextAt })) return undefined
+  async function whenIdle(): Promise<WorkDone | undefined> {
+    if (!current) return followers.whenIdle(ownName, followedTypes)
+    const { pending, cursor, damage } = current
+    const retry = nextRetry(current)
+    if (isDue({ dueAt: retry.nextAt })) return undefined
     const hasMore = damage ? pending.size === 0 : await followers.hasNewEvents(cursor, followedTypes)
     return hasMore ? undefined : retry
   }
 
-  async #processPages(state: WorkerState, closing: AbortSignal): Promise<WorkDone> {
+  async function processPages(state: WorkerState, closing: AbortSignal): Promise<WorkDone> {
     for (;;) {
-      const isAtEnd = await this.#readPage(state)
+      const isAtEnd = await readPage(state)
       await yieldToEventLoop()
-      if (!(await this.#callDue(state, closing)) || !(await this.#advanceFollower(state))) this.#state = undefined
-      if (!this.#state) return this.#context.followers.lookAgain()
+      if (!(await callDue(state, closing)) || !(await advanceFollower(state))) current = undefined
+      if (!current) return followers.lookAgain()
       if (state.damage && state.pending.size === 0) {
-        this.#state = undefined
-        return this.#context.followers.failAtNext(state.follower, followedTypes, state.damage)
+        current = undefined
+        return followers.failAtNext(state.follower, followedTypes, state.damage)
       }
       if (isAtEnd || closing.aborted) return nextRetry(state)
     }
   }
 
   /** Reads a page of the log. True at the end of the log, or when `pending` is full. */
-  async #readPage(state: WorkerState): Promise<boolean> {
-    const { evento, name } = this.#registered
+  async function readPage(state: WorkerState): Promise<boolean> {
     const { pending, cursor } = state
     const limit = Math.min(pendingMax - pending.size, eventsPerPage)
     if (limit <= 0) return true
-    const { store } = this.#context
     const page = await store.readWithEnd({ after: cursor, types: followedTypes, limit }).catch(damageOrThrow)
     if (page instanceof AverbaError) {
       state.damage = page
@@ -154,8 +146,7 @@ export class HandlerWorker {
   }
 
   /** Calls the handler for all that are due. False when another process has taken the follower. */
-  async #callDue({ pending, follower }: WorkerState, closing: AbortSignal): Promise<boolean> {
-    const { followers } = this.#context.store
+  async function callDue({ pending, follower }: WorkerState, closing: AbortSignal): Promise<boolean> {
     const blockedKeys = new Set<string>()
     try {
       let checked = 0
@@ -164,114 +155,106 @@ export class HandlerWorker {
         // Recording yields too, but not every notification leads to a recording.
         if (++checked % checkedPerTurn === 0) await yieldToEventLoop()
         const isBlocked = one.key !== undefined && blockedKeys.has(one.key)
-        const isDue = this.#isDue(one)
-        if (!isBlocked && isDue && !(await followers.holds(follower))) return false
-        if (!isBlocked && isDue && (await this.#callFor(stream, one, blockedKeys))) pending.delete(stream)
+        const isNext = !isBlocked && isDue(one)
+        if (isNext && !(await store.followers.holds(follower))) return false
+        if (isNext && (await callFor(stream, one, blockedKeys))) pending.delete(stream)
         else if (one.key !== undefined) blockedKeys.add(one.key)
-        if (this.#recording.length === recordingsMax) await this.#awaitRecordings()
+        if (recordings.length === recordingsMax) await awaitRecordings()
       }
       return true
     } finally {
-      await this.#awaitRecordings()
+      await awaitRecordings()
     }
   }
 
   /** Waits until the results are in the log. On a failure the log is read again from the follower's position. */
-  async #awaitRecordings(): Promise<void> {
+  async function awaitRecordings(): Promise<void> {
     try {
-      await Promise.all(this.#recording.splice(0))
+      await Promise.all(recordings.splice(0))
     } catch (error) {
-      this.#state = undefined
+      current = undefined
       throw error
     }
   }
 
   /** Calls the handler for a notification that is due. True when it is handled or parked. */
-  async #callFor(stream: string, one: PendingNotification, blockedKeys: ReadonlySet<string>): Promise<boolean> {
-    const context = this.#context
-    const registered = this.#registered
-    const read = await readClearNotification(context.store, stream, registered).catch(damageOrThrow)
-    if (read instanceof AverbaError) return this.#postponeDamaged(stream, one, read)
+  async function callFor(stream: string, one: PendingNotification, blockedKeys: ReadonlySet<string>): Promise<boolean> {
+    const read = await readClearNotification(store, stream, registered).catch(damageOrThrow)
+    if (read instanceof AverbaError) return postponeDamaged(stream, one, read)
     const { clear, version } = read
     delete one.damage
-    const before = clear.handlers.find(each => each.handler === registered.name)
+    const before = clear.handlers.find(each => each.handler === name)
     if (before?.state === 'handled' || before?.state === 'parked') {
-      this.#unrecorded.delete(stream)
+      unrecorded.delete(stream)
       return true
     }
     if (before?.retryAt) one.dueAt = fromInstant(before.retryAt)
-    const unrecorded = this.#unrecorded.get(stream)
-    if (unrecorded?.version === version) {
-      if (unrecorded.key !== undefined) one.key = unrecorded.key
-      return this.#recordResult(stream, unrecorded)
+    const kept = unrecorded.get(stream)
+    if (kept?.version === version) {
+      if (kept.key !== undefined) one.key = kept.key
+      return recordResult(stream, kept)
     }
     const opened = await openNotification(context, clear).catch(openFailure)
     const isOpen = typeof opened === 'object'
-    const unkeyed = isOpen ? this.#assignKey(one, opened) : opened
-    if (!this.#isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
+    const unkeyed = isOpen ? assignKey(one, opened) : opened
+    if (!isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
     const onError = (error: unknown) =>
-      context.engine.emit('handlerFailed', {
-        ...{ handler: registered.name, evento: registered.evento, notification: idOfStream(stream), error },
-      })
-    const call = (found: Notification) =>
-      context.followers.scope.within(() => callHandler(context.clock, registered, found, onError))
+      context.engine.emit('handlerFailed', { handler: name, evento, notification: idOfStream(stream), error })
+    const call = (found: Notification) => followers.scope.within(() => callHandler(clock, registered, found, onError))
     const reason = destroyed ?? unkeyed ?? (isOpen ? await call(opened) : opened)
     const called = { version, key: one.key }
-    if (reason === undefined)
-      return this.#recordResult(stream, { ...called, message: { type: 'host.handled', data: {} } })
+    if (reason === undefined) return recordResult(stream, { ...called, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
     const isOver = destroyed !== undefined || attempts >= attemptsMax
     // No jitter: one worker calls one handler in sequence.
-    one.dueAt = context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
+    one.dueAt = clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
     const retryAt = isOver ? null : toInstant(one.dueAt)
     const failure = destroyed === undefined && { failure: { attempt: attempts, reason, isParked: isOver } }
     const message = { type: 'host.failed', data: { reason, retryAt } } as const
-    return this.#recordResult(stream, { ...called, message, ...failure })
+    return recordResult(stream, { ...called, message, ...failure })
   }
 
   /** Records a result, and keeps it until it is committed. True when no further call is needed. */
-  async #recordResult(stream: string, result: CallResult): Promise<boolean> {
-    this.#unrecorded.set(stream, result)
+  async function recordResult(stream: string, result: CallResult): Promise<boolean> {
+    unrecorded.set(stream, result)
     const { message, failure } = result
-    const data = { ...message.data, handler: this.#registered.name, handlers: this.#handlers }
-    const recording = this.#context.engine
+    const data = { ...message.data, handler: name, handlers }
+    const recording = context.engine
       .record(async () => ({ targets: [{ stream, message: { type: message.type, data } }] }))
-      .then(() => void this.#unrecorded.delete(stream))
+      .then(() => void unrecorded.delete(stream))
     if (message.type === 'host.handled') {
-      recording.catch(() => undefined) // #awaitRecordings throws it.
-      this.#recording.push(recording)
+      recording.catch(() => undefined) // awaitRecordings throws it.
+      recordings.push(recording)
       return true
     }
     await recording
-    if (failure) this.#logFailure(stream, failure)
+    if (failure) logFailure(stream, failure)
     return failure?.isParked ?? true
   }
 
-  #logFailure(stream: string, failure: HandlerFailure): void {
-    const { evento, name } = this.#registered
+  function logFailure(stream: string, failure: HandlerFailure): void {
     const line = failureLine(failure, failureMessages, { evento, handler: name, notification: idOfStream(stream) })
-    if (line) this.#context.log(line)
+    if (line) context.log(line)
   }
 
-  #isDue({ dueAt }: Pick<PendingNotification, 'dueAt'>): boolean {
-    return isWaitOver(dueAt, this.#context.clock.now(), backoffMaxMs)
+  function isDue({ dueAt }: Pick<PendingNotification, 'dueAt'>): boolean {
+    return isWaitOver(dueAt, clock.now(), backoffMaxMs)
   }
 
   /** Retries a notification with a damaged stream later, in this process only: nothing can be recorded in it. */
-  #postponeDamaged(stream: string, one: PendingNotification, error: AverbaError): false {
+  function postponeDamaged(stream: string, one: PendingNotification, error: AverbaError): false {
     const attempts = (one.damage?.attempts ?? 0) + 1
     one.damage = { error, attempts }
-    one.dueAt = this.#context.clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
-    this.#logFailure(stream, { attempt: attempts, reason: error.code, isParked: false })
+    one.dueAt = clock.now() + backoffMs(attempts - 1, backoffBaseMs, backoffMaxMs)
+    logFailure(stream, { attempt: attempts, reason: error.code, isParked: false })
     return false
   }
 
   /** Sets the notification's key, or returns why the key function failed. */
-  #assignKey(one: PendingNotification, notification: Notification): string | undefined {
-    const { key } = this.#registered
+  function assignKey(one: PendingNotification, notification: Notification): string | undefined {
     try {
-      if (key && one.key === undefined) one.key = key(notification)
+      if (keyOf && one.key === undefined) one.key = keyOf(notification)
       return undefined
     } catch (error) {
       return errorName(error)
@@ -279,14 +262,16 @@ export class HandlerWorker {
   }
 
   /** Moves the follower before the first pending notification. False when another process has taken it. */
-  async #advanceFollower(state: WorkerState): Promise<boolean> {
+  async function advanceFollower(state: WorkerState): Promise<boolean> {
     const [first] = state.pending.values()
     const position = first ? first.position - 1 : state.cursor
     const { follower } = state
     if (position === follower.position) return true
     state.follower = { ...follower, position, attempts: 0 }
-    return this.#context.store.followers.move(follower, position)
+    return store.followers.move(follower, position)
   }
+
+  return work
 }
 
 /** When the next notification is tried, of those that no earlier one with the same key delays. */
@@ -307,9 +292,7 @@ function openFailure(error: unknown): string {
   return errorName(error)
 }
 
-/**
- * Reads the clear data of a notification from its stream, and the version of the last event that concerns the handler.
- */
+/** Reads a notification's clear data from its stream, and the version of the last event that concerns the handler. */
 async function readClearNotification(
   store: Pick<LogStore, 'read'>,
   stream: string,

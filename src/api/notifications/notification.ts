@@ -1,9 +1,8 @@
 import { type HandlerState, type HandlingState, overallState } from '../../machines/notification.ts'
-import { isDamage } from '../../vocabulary/errors.ts'
 import type { Instant, Json, PartAddress, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { openAs, readBody, type SealedBody } from '../events.ts'
+import { openAs, readBody, type SealedBody, unlessDamaged } from '../events.ts'
 
 /**
  * A notification in the inbox (document 3, section 6). A recovered one comes from a failure record of the portal, which
@@ -75,12 +74,7 @@ export async function openListedNotification(
   context: Pick<ApiContext, 'store'>,
   clear: ClearNotification,
 ): Promise<Notification> {
-  try {
-    return await openNotification(context, clear)
-  } catch (error) {
-    if (!isDamage(error)) throw error
-    return { ...toNotification(clear, undefined), isDamaged: true }
-  }
+  return unlessDamaged(openNotification(context, clear), { ...toNotification(clear, undefined), isDamaged: true })
 }
 
 function toNotification(
@@ -107,12 +101,10 @@ export function bodyAddress({ id }: Pick<RecordedEvent, 'id'>): PartAddress {
 
 /** Whether a body was destroyed. A damaged one was not: it may be put back. */
 export async function isBodyDestroyed({ store }: Pick<ApiContext, 'store'>, body: PartAddress): Promise<boolean> {
-  try {
-    return (await store.open(body)) === undefined
-  } catch (error) {
-    if (isDamage(error)) return false
-    throw error
-  }
+  return unlessDamaged(
+    store.open(body).then(opened => opened === undefined),
+    false,
+  )
 }
 
 /** Whether an opened notification has no body, since it was destroyed. */

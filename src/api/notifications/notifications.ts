@@ -1,14 +1,14 @@
 import { checkHandlerTime, type HandlerCall, type HandlerTime } from '../../engine/following/handler-call.ts'
 import { handlingStates } from '../../machines/notification.ts'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { readHandlings } from '../../views/notifications.ts'
+import { readPages } from '../../runtime/lazy-list.ts'
+import { type NotificationRow, readHandlings } from '../../views/notifications.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { followerName, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
-import { HandlerWorker, type RegisteredHandler } from './handler-worker.ts'
+import { createHandlerWorker, type RegisteredHandler } from './handler-worker.ts'
 import { bodyAddress, isBodyDestroyed, type Notification, openListedNotification } from './notification.ts'
 
 /** The options of a handler. */
@@ -67,8 +67,7 @@ export function createNotifications(context: ApiContext): Notifications {
   function addHandler(handler: RegisteredHandler): void {
     const { evento, name } = handler
     const handlers = registered.get(evento) ?? []
-    const worker = new HandlerWorker(context, handler, handlers)
-    context.followers.attach(followerName(handler), closing => worker.work(closing))
+    context.followers.attach(followerName(handler), createHandlerWorker(context, handler, handlers))
     handlers.push(name)
     registered.set(evento, handlers)
   }
@@ -76,17 +75,12 @@ export function createNotifications(context: ApiContext): Notifications {
   async function* selectRows(filter: Parameters<Notifications['list']>[0] = {}) {
     const { state, evento } = filter
     if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
-    let last = ''
-    for (;;) {
-      let query = context.views.selectFrom('notifications').selectAll().where('notification', '>', last)
-      if (evento !== undefined) query = query.where('evento', '=', evento)
-      if (state !== undefined) query = query.where('state', '=', state)
-      const rows = await query.orderBy('notification').limit(notificationsPerPage).execute()
-      if (rows.length === 0) return
-      yield* rows
-      last = rows.at(-1)?.notification ?? ''
-      await yieldToEventLoop()
-    }
+    const all = context.views.selectFrom('notifications').selectAll()
+    let query = all.orderBy('notification').limit(notificationsPerPage)
+    if (evento !== undefined) query = query.where('evento', '=', evento)
+    if (state !== undefined) query = query.where('state', '=', state)
+    const read = (last?: NotificationRow) => query.where('notification', '>', last?.notification ?? '').execute()
+    for await (const rows of readPages(notificationsPerPage, read)) yield* rows
   }
 
   async function replayOne(stream: string, which: 'parked' | 'all', commandOptions: CommandOptions): Promise<void> {

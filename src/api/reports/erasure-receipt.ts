@@ -8,9 +8,7 @@ import { streamOf } from '../../vocabulary/names.ts'
 import type { LogStore } from '../events.ts'
 import type { SubjectRef } from '../subject-directory.ts'
 
-/**
- * How an erasure was completed. `copiesOpenUntil` is null while the key is kept: copies can be opened as long as it is.
- */
+/** How an erasure was completed. `copiesOpenUntil` is null while the key is kept, which opens copies. */
 export interface CompletedErasure extends Omit<ErasureCompleted, 'copiesOpenUntil'> {
   readonly at: Instant
   readonly copiesOpenUntil: Instant | null

@@ -51,10 +51,7 @@ export async function* readProcessing(
   }
 }
 
-/**
- * Collects the operations of a period in one report. Throws `INVALID_INPUT` when there are more of them than one text
- * can hold.
- */
+/** Collects a period's operations in one report. Throws `INVALID_INPUT` when there are more than one text can hold. */
 export async function gatherProcessingReport(
   context: ApiContext,
   { from, until }: Period,

@@ -20,14 +20,13 @@ import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-sea
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import { isDamage } from '../../vocabulary/errors.ts'
 import type { Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { cpfAddress, effectStream, streamOf } from '../../vocabulary/names.ts'
 import { maskCpfs, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkPageOptions } from '../arguments.ts'
-import { type LogStore, openAs, type Recorded, readBody } from '../events.ts'
+import { type LogStore, openAs, type Recorded, readBody, unlessDamaged } from '../events.ts'
 import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject-directory.ts'
 import { readReceipt } from './erasure-receipt.ts'
 
@@ -220,14 +219,6 @@ async function openParts(
   return opened
 }
 
-/** A damaged part hides no other one. */
-async function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
-  return opening.catch((error: unknown) => {
-    if (isDamage(error)) return instead
-    throw error
-  })
-}
-
 async function openBody(store: LogStore, { id }: Recorded): Promise<Json | undefined> {
   const sealed = await openAs(store, 'body', `${id}/body`)
   return sealed && { ...sealed.recipient, body: readBody(sealed) }
@@ -260,7 +251,6 @@ function countHeldKinds(parts: readonly OwnPart[], words: LanguageWords): HeldKi
   })
 }
 
-/** Groups events by their actor or their basis, or its absence. */
 function groupBy<K extends 'actor' | 'basis'>(all: readonly Recorded[], member: K) {
   return [...Map.groupBy(all, event => JSON.stringify(event[member])).values()].flatMap(events => {
     const [one, last] = [events[0], events.at(-1)]
@@ -358,13 +348,10 @@ function reportedUses(events: readonly Recorded[], words: LanguageWords): Report
       switch (event.type) {
         case 'consent.used':
           return [{ ...common, consent: stream, isAllowed: true, reason: words.reasons.active }]
-        case 'consent.useRefused': {
-          const reason = words.reasons[event.data.reason]
-          return [{ ...common, consent: stream, isAllowed: false, reason }]
-        }
+        case 'consent.useRefused':
         case 'subject.useRefused': {
-          const reason = words.reasons[event.data.reason]
-          return [{ ...common, consent: null, isAllowed: false, reason }]
+          const consent = event.type === 'consent.useRefused' ? stream : null
+          return [{ ...common, consent, isAllowed: false, reason: words.reasons[event.data.reason] }]
         }
         default:
           return []

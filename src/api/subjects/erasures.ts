@@ -58,9 +58,7 @@ export interface Erasures {
 
 /** For how many destroyed pieces the file is searched. */
 const piecesMax = 256
-/**
- * Index rows that stay. They identify no person, and without them a recovery would bring back erased failure records.
- */
+/** Index rows that stay: they identify no person, and without them a recovery would bring erased failures back. */
 const permanentIndexKinds: ReadonlySet<string> = new Set(['recovery'])
 
 /** Creates the erasures of the `subjects` area. */

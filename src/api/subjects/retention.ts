@@ -127,9 +127,7 @@ export function createRetention(context: ApiContext) {
     return fromInstant(parseIso(`${first}T00:00:00`) ?? '')
   }
 
-  /**
-   * Requests the destruction of the parts of owners without a hold. A hold recorded meanwhile makes the append fail.
-   */
+  /** Requests to destroy the parts of owners without a hold. A hold recorded meanwhile makes the append fail. */
   async function requestDestruction(
     due: readonly AgedPart[],
     named: { kind: string; rule: string },
@@ -188,10 +186,7 @@ export function createRetention(context: ApiContext) {
   return { runDue }
 }
 
-/**
- * Finds the parts that a pending call may still open; a damaged call may open any of its stream and that stream's
- * owner.
- */
+/** The parts that a pending call may still open; a damaged one may open any of its stream and that stream's owner. */
 function findOpenedParts(pending: readonly PendingEffect[]): (part: AgedPart) => boolean {
   const opened = new Set(pending.flatMap(effect => Object.values(effect.opens ?? {})))
   const damaged = new Set(pending.filter(effect => effect.isDamaged).map(({ stream }) => stream))

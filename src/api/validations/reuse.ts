@@ -15,10 +15,7 @@ export type ReusableAnswer = Pick<DataOf<ValidationEvent, 'validation.reused'>, 
 
 const indexKind = 'validated'
 
-/**
- * Records an answer and, if it is definitive, indexes it by person and claims. An answer about an unavailable person,
- * or in which nothing was evaluated, is not reused.
- */
+/** Records an answer. A definitive one, with the person available and a field evaluated, is indexed to be reused. */
 export async function routeAnswer(
   context: ApiContext,
   pending: PendingUntil<'validationService.answered'>,

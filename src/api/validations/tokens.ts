@@ -180,9 +180,7 @@ export class Tokens implements TokenSource {
     await this.#context.engine.record(async () => this.#toRequest({ type: 'token.reject', data }))
   }
 
-  /**
-   * Requests a token for our contract. Limited, since two contracts under one name would replace each other's token.
-   */
+  /** Requests a token for our contract. Limited: two contracts under one name would replace each other's token. */
   async #requestForOwnContract(): Promise<TokenUnavailable | undefined> {
     const now = this.#context.clock.now()
     this.#exchanges = this.#exchanges.filter(at => isWithin(exchangeWindowMs, at, now))

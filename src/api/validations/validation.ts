@@ -32,10 +32,7 @@ export interface Validation {
   readonly isDestroyed?: true
 }
 
-/**
- * Opens a validation. Throws `PART_DESTROYED` when its answer was destroyed: without fields it would look like a
- * validation without a mismatch.
- */
+/** Opens a validation. Throws `PART_DESTROYED` without its answer: no fields would look like no mismatch. */
 export async function openValidation(context: ApiContext, row: ValidationRow): Promise<Validation> {
   const { isDestroyed, ...validation } = await openListedValidation(context, row)
   if (!isDestroyed) return validation
@@ -93,10 +90,7 @@ export async function requireValidation(context: ApiContext, id: string): Promis
   })
 }
 
-/**
- * The outcome of a validation by the current state of its stream: an answer that arrived after a person had resolved it
- * is the outcome from then on.
- */
+/** The outcome by the state of its stream: an answer that came after a person had resolved it counts from then on. */
 export async function applyLateAnswer<T>(
   context: ApiContext,
   id: string,

@@ -2,8 +2,8 @@ import { environmentId, flattenMembers } from '../../adapters/validation/protoco
 import { type Claims, claimsSchema } from '../../adapters/validation/wire.ts'
 import type { AddressedMessage, DecisionRequest } from '../../engine/recording/decisions.ts'
 import { canonicalJson } from '../../proof/canonical-json.ts'
-import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { validationStates } from '../../views/validations.ts'
+import { readPages } from '../../runtime/lazy-list.ts'
+import { type ValidationRow, validationStates } from '../../views/validations.ts'
 import { brasiliaDay } from '../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Basis, Instant, Json, Part, RecordedEvent } from '../../vocabulary/message.ts'
@@ -205,19 +205,14 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       if (from !== undefined) checkInstant(from, 'from')
       if (until !== undefined) checkInstant(until, 'until')
       if (state !== undefined) checkOneOf(state, validationStates, 'state of a validation')
-      for (let after = ''; ; ) {
-        let query = views.selectFrom('validations').selectAll().where('validation', '>', after)
-        if (state !== undefined) query = query.where('state', '=', state)
-        if (from !== undefined) query = query.where('requested_at', '>=', from)
-        if (until !== undefined) query = query.where('requested_at', '<', until)
-        // The table is sorted by id, and ids are ordered by time.
-        const page = await query.orderBy('validation').limit(validationsPerPage).execute()
+      // Ids are ordered by time.
+      let query = views.selectFrom('validations').selectAll().orderBy('validation').limit(validationsPerPage)
+      if (state !== undefined) query = query.where('state', '=', state)
+      if (from !== undefined) query = query.where('requested_at', '>=', from)
+      if (until !== undefined) query = query.where('requested_at', '<', until)
+      const read = (last?: ValidationRow) => query.where('validation', '>', last?.validation ?? '').execute()
+      for await (const page of readPages(validationsPerPage, read))
         for (const row of page) yield await openListedValidation(context, row)
-        const last = page.at(-1)
-        if (!last || page.length < validationsPerPage) return
-        after = last.validation
-        await yieldToEventLoop()
-      }
     },
     async resolve(id, { charged, note }, commandOptions = {}) {
       if (typeof charged !== 'boolean') throw invalidInput('verdict: charged must be true or false')

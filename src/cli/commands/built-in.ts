@@ -1,7 +1,7 @@
 import { drawCharts, grantsFor, migrationsFrom } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { printLine } from '../output.ts'
-import { exitCodes, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** The command `averba charts`. */
 export const chartsCommand = defineCommand({

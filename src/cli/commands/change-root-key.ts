@@ -1,7 +1,6 @@
 import { changeRootKey } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { logOptions, readLogOptions, readRootKey } from '../options.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba change-root-key`. */
 export const changeRootKeyCommand = defineCommand({

@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AverbaError, openAverba, serveReceivers, valueOf } from '../../index.ts'
 import type { RunningServices } from '../../simulation/index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printLine } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
-import { exitCodes, waitForStop } from '../terminal.ts'
+import { waitForStop } from '../terminal.ts'
 
 /** The folder in which `averba dev` keeps its files. */
 const devFolder = '.averba'

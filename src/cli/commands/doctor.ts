@@ -1,10 +1,9 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
 import { logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba doctor`. */
 export const doctorCommand = defineCommand({

@@ -1,9 +1,8 @@
 import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { withStore } from '../load-config.ts'
 import { cpfNote, logArgument, logOptions, readLogOptions, readSubject, subjectOption } from '../options.ts'
 import { formatCount } from '../output.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba erase`. */
 export const eraseCommand = defineCommand({

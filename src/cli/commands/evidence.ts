@@ -1,11 +1,10 @@
 import { AverbaError, exportBundle, proveRecorded } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { withStore } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { type LogOptions, logArgument, logOptions, readLogOptions } from '../options.ts'
 import { formatCount, printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba export`. */
 export const exportCommand = defineCommand({

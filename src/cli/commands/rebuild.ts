@@ -1,9 +1,8 @@
 import { type RebuildResult, rebuildStore } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { logArgument, logOptions, readLogOptions } from '../options.ts'
 import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba rebuild`. */
 export const rebuildCommand = defineCommand({

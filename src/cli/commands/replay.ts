@@ -1,7 +1,6 @@
 import { type ReplayResult, replayLog } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { createProgress } from '../progress.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The exit code when a decision differs from the recorded one. */
 const divergedCode = 2

@@ -6,12 +6,11 @@ import {
   type SubjectSelector,
 } from '../../index.ts'
 import { printableText } from '../../vocabulary/printable.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readSubject, rejectOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The command `averba report`. */
 export const reportCommand = defineCommand({

@@ -1,12 +1,12 @@
 import { once } from 'node:events'
 import { type LogLine, onlyAllowed, openAverba, systemClock } from '../../index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
 import type { Metrics } from '../metrics.ts'
 import { printOrDrop } from '../output.ts'
 import { serveTenants, type Tenant } from '../serve-tenants.ts'
 import { createProbes, type StatusServer, serveStatus } from '../status-server.ts'
-import { exitCodes, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** The default port of the OpenTelemetry exporter of Prometheus. */
 const defaultPort = 9_464

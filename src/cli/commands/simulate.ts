@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { AverbaError } from '../../index.ts'
 import type { Fault, Policies, RunningServices, SavedServices } from '../../simulation/index.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printError, printResult } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
-import { exitCodes, waitForStop } from '../terminal.ts'
+import { waitForStop } from '../terminal.ts'
 
 /**
  * The addresses of the simulated services, with file paths of their certificates, as printed with `--json`. `env` is a

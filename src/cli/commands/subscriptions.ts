@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { type ApplyResult, AverbaError, type Failure, type Plan } from '../../index.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
-import { defineCommand } from '../command.ts'
+import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
 import { formatCount, printLine } from '../output.ts'
-import { exitCodes } from '../terminal.ts'
 
 /** The exit code when there are changes. */
 const changedCode = 2

@@ -9,10 +9,9 @@ import {
   verifyDisclosure,
   verifyTlogProof,
 } from '../../verify.ts'
-import { type CommandEnd, defineCommand } from '../command.ts'
+import { type CommandEnd, defineCommand, exitCodes } from '../command.ts'
 import { logArgument, logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
-import { exitCodes } from '../terminal.ts'
 
 const proofBytesMax = 16 * 1024 * 1024
 

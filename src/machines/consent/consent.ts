@@ -1,6 +1,6 @@
 import type { Message, MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision, Machine } from '../definition/machine.ts'
+import type { Decision } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
 import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
 import type { ConsentView } from './moves.ts'
@@ -119,7 +119,7 @@ const moves = [
 const readsConsent = ['consentService.readConsent']
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */
-export const consentMachine: Machine = defineMachine({
+export const consentMachine = defineMachine({
   name: 'consent',
   version: 1,
   chart,

@@ -77,10 +77,7 @@ export function isBeginning(known: readonly HistoryEntry[], history: readonly Hi
   return known.every(({ status, since }, i) => status === history[i]?.status && since === history[i]?.since)
 }
 
-/**
- * Skips the entries, from `start` on, of statuses that are already recorded. Returns the index of the next entry, and
- * the statuses without an entry.
- */
+/** Skips the entries from `start` on of recorded statuses. Returns the next index and the statuses without an entry. */
 export function passEntries(
   history: readonly HistoryEntry[],
   start: number,

@@ -3,10 +3,7 @@ import { assertEvent, assign, pathToStateValue } from 'xstate'
 import type { Event } from '../../vocabulary/message.ts'
 import type { EventCondition, Machine, Refusal } from './machine.ts'
 
-/**
- * The words beside a state: why it does not take an event, by the event's type, or why it takes none. A state without
- * words asks its parent.
- */
+/** Why a state takes no events, or none of a type. A state without words asks its parent. */
 export interface StateMeta<T extends string = string> {
   readonly refuses?: Readonly<Partial<Record<T, Refusal>>>
   readonly refusesAll?: Refusal

@@ -36,7 +36,7 @@ interface Definition<S, M extends Message, E extends Event> {
  */
 export function defineMachine<C extends AnyStateMachine, M extends Message, E extends Event>(
   definition: Definition<SnapshotFrom<C>, M, E> & { readonly chart: C },
-): Machine {
+): Machine<E> {
   const chart: AnyStateMachine = definition.chart
   const [initial] = initialTransition(chart) // Our charts take no input.
   const scope = inertScope()
@@ -77,7 +77,7 @@ export function defineDecider<S, M extends Message, E extends Event>(
     readonly initial: S
     readonly evolve: (state: S, event: E) => S
   },
-): Machine {
+): Machine<E> {
   return {
     ...describe(definition),
     description: definition.description,

@@ -41,7 +41,7 @@ export interface UnexpectedFact {
 }
 
 /** A state machine that decides commands and facts. Pure: no clock, no randomness, no I/O. */
-export interface Machine {
+export interface Machine<E extends Event = Event> {
   readonly name: string
   /** What it decides, in a sentence. */
   readonly description: string
@@ -59,4 +59,6 @@ export interface Machine {
   decide(state: MachineState, message: Message): Decision
   /** The xstate chart; `undefined` for a machine of one state. */
   readonly chart: object | undefined
+  /** Never there: it only carries the type of its events. */
+  readonly event?: E
 }

@@ -1,7 +1,7 @@
 import type { Event, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision, Machine } from '../definition/machine.ts'
+import type { Decision } from '../definition/machine.ts'
 import { chart, type SubjectState, toAwarenessReading } from './chart.ts'
 import type { ErasureCompleted, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
 
@@ -154,7 +154,7 @@ function anomalyIfUnreadable({ unreadable }: { unreadable: number }): Pick<Event
 const readsConsents = ['consentService.listConsents']
 
 /** A data subject and the readings about them (document 1). The CPF is encrypted. */
-export const subjectMachine: Machine = defineMachine({
+export const subjectMachine = defineMachine({
   name: 'subject',
   version: 1,
   chart,

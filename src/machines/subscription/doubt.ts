@@ -38,10 +38,7 @@ export function findUncertainCall(state: SubscriptionState): string | undefined 
   return Object.entries(stagesOfCalls).find(([, { uncertain }]) => state.matches(uncertain))?.[0]
 }
 
-/**
- * Returns how a lost call ended, when a list already showed it: the process that made the call died unnoticed.
- * `undefined` while the outcome is unknown.
- */
+/** How a lost call ended, if a list has shown it: its process died unnoticed. `undefined` while that is unknown. */
 export function findKnownOutcome(state: SubscriptionState, lost: LostOperation): EffectEnding | undefined {
   const { operation } = lost
   if (isOfFormer(lost, state.context)) return endByDeletion(operation)

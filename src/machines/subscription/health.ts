@@ -66,10 +66,7 @@ export function healthAfterFailure(health: HealthState, failedAt: Instant | null
   }
 }
 
-/**
- * Returns the health after a success. If failures followed it, a new failing period begins at the success: the exact
- * time of its first error is unknown.
- */
+/** The health after a success. If failures followed it, a new period begins at it: the time of its first is unknown. */
 export function healthAfterSuccess(
   lastSuccessAt: Instant,
   failsAgain: boolean,

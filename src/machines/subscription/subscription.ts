@@ -1,6 +1,6 @@
 import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision, Machine } from '../definition/machine.ts'
+import type { Decision } from '../definition/machine.ts'
 import { chart, pickEndpoint, type SubscriptionContext, type SubscriptionState } from './chart.ts'
 import { endCall, findKnownOutcome, findUncertainCall } from './doubt.ts'
 import type { AdoptMessage, HeldEndpoint, SubscriptionEvent, SubscriptionMessage } from './messages.ts'
@@ -100,7 +100,7 @@ function adopt(state: SubscriptionState, { type, data: shown }: AdoptMessage): S
 const changes = ['portal.changeSubscription']
 
 /** A subscription to one event at the portal (document 3). */
-export const subscriptionMachine: Machine = defineMachine({
+export const subscriptionMachine = defineMachine({
   name: 'subscription',
   version: 1,
   chart,

@@ -29,12 +29,12 @@ interface FaultQueueOptions {
 /** The active faults, in the order in which they were added. */
 export class FaultQueue {
   readonly #options: FaultQueueOptions
-  readonly #held: HeldDeliveries
+  readonly #held: ReturnType<typeof createHeldDeliveries>
   #active: { fault: Fault; left: number }[] = []
 
   constructor(options: FaultQueueOptions) {
     this.#options = options
-    this.#held = new HeldDeliveries(options.clock)
+    this.#held = createHeldDeliveries(options.clock)
   }
 
   /**
@@ -129,39 +129,30 @@ function parseFault(given: unknown): Fault {
 const defaultHoldMs = 1_000
 
 /** Holds deliveries until the next one to the same receiver has been sent. */
-class HeldDeliveries {
-  readonly #clock: Clock
+function createHeldDeliveries(clock: Clock) {
   /** Releases a held delivery, by the host of its receiver. */
-  readonly #waiting = new Map<string, AbortController>()
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  isWaiting({ url }: Request): boolean {
-    return this.#waiting.has(new URL(url).host)
-  }
-
-  /** Sends a delivery after the next one, or after `ms`. */
-  async hold<T>({ url }: Request, ms = defaultHoldMs, send: () => Promise<T>): Promise<T> {
-    const { host } = new URL(url)
-    const released = new AbortController()
-    this.#waiting.set(host, released)
-    await this.#clock.sleep(ms, released.signal, 'the fault reorder')
-    if (this.#waiting.get(host) === released) this.#waiting.delete(host)
-    return send()
-  }
-
-  /** Sends a delivery at once, and then releases the one that waits for it. */
-  async overtake<T>({ url }: Request, send: () => Promise<T>): Promise<T> {
-    const { host } = new URL(url)
-    const held = this.#waiting.get(host)
-    // The pair is complete: the next delivery may be held again.
-    this.#waiting.delete(host)
-    return send().finally(() => held?.abort())
-  }
-
-  releaseAll(): void {
-    for (const released of this.#waiting.values()) released.abort()
+  const waiting = new Map<string, AbortController>()
+  return {
+    isWaiting: ({ url }: Request) => waiting.has(new URL(url).host),
+    /** Sends a delivery after the next one, or after `ms`. */
+    async hold<T>({ url }: Request, ms = defaultHoldMs, send: () => Promise<T>): Promise<T> {
+      const { host } = new URL(url)
+      const released = new AbortController()
+      waiting.set(host, released)
+      await clock.sleep(ms, released.signal, 'the fault reorder')
+      if (waiting.get(host) === released) waiting.delete(host)
+      return send()
+    },
+    /** Sends a delivery at once, and then releases the one that waits for it. */
+    async overtake<T>({ url }: Request, send: () => Promise<T>): Promise<T> {
+      const { host } = new URL(url)
+      const held = waiting.get(host)
+      // The pair is complete: the next delivery may be held again.
+      waiting.delete(host)
+      return send().finally(() => held?.abort())
+    },
+    releaseAll(): void {
+      for (const released of waiting.values()) released.abort()
+    },
   }
 }

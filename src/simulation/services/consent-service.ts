@@ -82,7 +82,7 @@ export type ConsentSimulator = ReturnType<typeof simulateConsentService>
 /** Creates an empty consent service. What document 1 does not show is a policy, listed in docs/unspecified.md. */
 export function simulateConsentService(options: ConsentServiceOptions) {
   const { clock, memory, policies = {} } = options
-  const records = new ConsentRecords(options)
+  const records = keepRecords(options)
   const logins = memory.keep('logins', new Map<string, number>())
   const counts = new Map<string, number>()
   const requests: ReadonlyMap<string, number> = counts
@@ -150,7 +150,7 @@ function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): voi
   })
 }
 
-function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: ConsentPolicies): void {
+function addRecordRoutes(app: ConsentApp, records: ReturnType<typeof keepRecords>, policies: ConsentPolicies): void {
   const { missingRecord = 'notFound', moveOutsideTable = 'badRequest' } = policies
   const missing = (title: string) => problemResponse(missingRecord === 'notFound' ? 404 : 400, title)
 
@@ -196,77 +196,69 @@ function addRecordRoutes(app: ConsentApp, records: ConsentRecords, policies: Con
 }
 
 /** The consents and awareness records, by CPF and id. */
-class ConsentRecords {
-  readonly #options: ConsentServiceOptions
-  readonly #consents: Map<string, Map<string, ConsentimentoDetalhado>>
-  readonly #awareness: Map<string, Map<string, CienciaDetalhada>>
+function keepRecords({ clock, entropy, memory, policies }: ConsentServiceOptions) {
+  const consents: Map<string, Map<string, ConsentimentoDetalhado>> = memory.keep('consents', new Map())
+  const awareness: Map<string, Map<string, CienciaDetalhada>> = memory.keep('awareness', new Map())
 
-  constructor(options: ConsentServiceOptions) {
-    this.#options = options
-    this.#consents = options.memory.keep('consents', new Map())
-    this.#awareness = options.memory.keep('awareness', new Map())
+  function formatTime(ms = clock.now()): string {
+    return policies?.dates === 'zoneless' ? formatZoneless(ms) : new Date(ms).toISOString()
   }
 
-  /** The consents of a person, of which the overdue ones have expired. */
-  consentsOf(cpf: string): ReadonlyMap<string, ConsentimentoDetalhado> {
-    const own = this.#consents.get(cpf) ?? new Map<string, ConsentimentoDetalhado>()
-    for (const each of own.values()) this.#expire(each)
-    return own
-  }
-
-  awarenessOf(cpf: string): ReadonlyMap<string, CienciaDetalhada> {
-    return this.#awareness.get(cpf) ?? new Map()
-  }
-
-  changeStatus(consent: ConsentimentoDetalhado, status: ConsentStatus, dataHora = this.formatTime()): void {
+  function changeStatus(consent: ConsentimentoDetalhado, status: ConsentStatus, dataHora = formatTime()): void {
     consent.status = status
     consent.historico.push({ status, dataHora, dataExpiracao: consent.dataExpiracao })
   }
 
-  addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }: NewConsent): string {
-    const { status = 'PENDENTE', dataExpiracao = this.formatTime(this.#options.clock.now() + expiresInMs) } = given
-    const common = this.#newRecord(text, cnpj)
-    const consent = consentimentoDetalhadoSchema.parse({
-      ...common,
-      idTemplatePdc: '012026-00001',
-      status,
-      dataExpiracao,
-      categoria: sampleCategory,
-      historico: [{ status, dataHora: common.dataHora, dataExpiracao }],
-      ...given,
-    })
-    return addRecord(this.#consents, common.titular.cpf, consent)
-  }
-
-  addAwareness({ cpf: text, cnpj, ...given }: NewAwareness): string {
-    const common = this.#newRecord(text, cnpj)
-    const { dataHora, titular } = common
-    const { metadados } = sampleCategory
-    const record = cienciaDetalhadaSchema.parse({
-      ...common,
-      historico: [{ info: 'Início do tratamento', dataHora, dataInicio: dataHora, metadados }],
-      hipoteses: [{ complemento: 'Art. 7º, V', hipoteseTratamento: sampleBasis }],
-      ...given,
-    })
-    return addRecord(this.#awareness, titular.cpf, record)
-  }
-
-  formatTime(ms = this.#options.clock.now()): string {
-    return this.#options.policies?.dates === 'zoneless' ? formatZoneless(ms) : new Date(ms).toISOString()
-  }
-
-  #newRecord(text: string, cnpj: string | undefined) {
-    const titular = { cpf: parseCpf(text), nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
-    const id = Buffer.from(this.#options.entropy.bytes(16)).toString('hex')
-    const usuario = cnpj === undefined ? null : sampleController(cnpj)
-    return { id, dataHora: this.formatTime(), titular, usuario, finalidade: samplePurpose }
-  }
-
-  #expire(consent: ConsentimentoDetalhado): void {
-    if (this.#options.policies?.expiry === 'never') return
+  function expire(consent: ConsentimentoDetalhado): void {
+    if (policies?.expiry === 'never') return
     if (consent.status !== 'PENDENTE' && consent.status !== 'ATIVO') return
     const expiresAt = parseTime(consent.dataExpiracao)
-    if (expiresAt <= this.#options.clock.now()) this.changeStatus(consent, 'EXPIRADO', this.formatTime(expiresAt))
+    if (expiresAt <= clock.now()) changeStatus(consent, 'EXPIRADO', formatTime(expiresAt))
+  }
+
+  function newRecord(text: string, cnpj: string | undefined) {
+    const titular = { cpf: parseCpf(text), nome: 'Titular de Exemplo', email: 'titular@exemplo.br' }
+    const id = Buffer.from(entropy.bytes(16)).toString('hex')
+    const usuario = cnpj === undefined ? null : sampleController(cnpj)
+    return { id, dataHora: formatTime(), titular, usuario, finalidade: samplePurpose }
+  }
+
+  return {
+    formatTime,
+    changeStatus,
+    /** The consents of a person, of which the overdue ones have expired. */
+    consentsOf(cpf: string): ReadonlyMap<string, ConsentimentoDetalhado> {
+      const own = consents.get(cpf) ?? new Map<string, ConsentimentoDetalhado>()
+      for (const each of own.values()) expire(each)
+      return own
+    },
+    awarenessOf: (cpf: string): ReadonlyMap<string, CienciaDetalhada> => awareness.get(cpf) ?? new Map(),
+    addConsent({ cpf: text, cnpj, expiresInMs = yearMs, ...given }: NewConsent): string {
+      const { status = 'PENDENTE', dataExpiracao = formatTime(clock.now() + expiresInMs) } = given
+      const common = newRecord(text, cnpj)
+      const consent = consentimentoDetalhadoSchema.parse({
+        ...common,
+        idTemplatePdc: '012026-00001',
+        status,
+        dataExpiracao,
+        categoria: sampleCategory,
+        historico: [{ status, dataHora: common.dataHora, dataExpiracao }],
+        ...given,
+      })
+      return addRecord(consents, common.titular.cpf, consent)
+    },
+    addAwareness({ cpf: text, cnpj, ...given }: NewAwareness): string {
+      const common = newRecord(text, cnpj)
+      const { dataHora, titular } = common
+      const { metadados } = sampleCategory
+      const record = cienciaDetalhadaSchema.parse({
+        ...common,
+        historico: [{ info: 'Início do tratamento', dataHora, dataInicio: dataHora, metadados }],
+        hipoteses: [{ complemento: 'Art. 7º, V', hipoteseTratamento: sampleBasis }],
+        ...given,
+      })
+      return addRecord(awareness, titular.cpf, record)
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import type { Falha } from '../../../adapters/portal/wire.ts'
 import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
 import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
 import { randomUpTo } from '../../../runtime/entropy.ts'
-import { type AsyncList, lazyList } from '../../../runtime/lazy-list.ts'
+import { type AsyncList, lazyList, readPages } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { addDays, brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
 import { AverbaError } from '../../../vocabulary/errors.ts'
@@ -12,8 +12,7 @@ import { portalStream, streamOf } from '../../../vocabulary/names.ts'
 import { type Outcome, valueOf } from '../../../vocabulary/outcome.ts'
 import type { ApiContext } from '../../api-context.ts'
 import { isEffect } from '../../effect-types.ts'
-import type { AnsweredFailure } from '../../events.ts'
-import { type LogStore, ofType, openAs, type Recorded, requireAs } from '../../events.ts'
+import { type AnsweredFailure, type LogStore, ofType, openAs, type Recorded, requireAs } from '../../events.ts'
 import type { Job } from '../../module.ts'
 import { addressData } from '../portal-address.ts'
 import { failureContent } from './recovery.ts'
@@ -129,23 +128,22 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
     const midnight = fromInstant(`${day}T00:00:00.000Z`)
     // A day in Brasilia starts and ends some hours after the day in UTC.
     const [from, until] = [toInstant(midnight), toInstant(midnight + 2 * dayMs)]
-    for (let last = { at: from, failure: '' }; ; ) {
-      const rows = await views
+    const read = (last?: FailureRow) => {
+      const at = last?.failed_at ?? from
+      return views
         .selectFrom('failures')
         .selectAll()
-        .where('failed_at', '>=', last.at)
+        .where('failed_at', '>=', at)
         .where('failed_at', '<', until)
-        .where(eb => eb.or([eb('failed_at', '>', last.at), eb('failure', '>', last.failure)]))
+        .where(eb => eb.or([eb('failed_at', '>', at), eb('failure', '>', last?.failure ?? '')]))
         .orderBy('failed_at')
         .orderBy('failure')
         .limit(failuresPerPage)
         .execute()
-      yield await Promise.all(
-        rows.filter(row => brasiliaDay(fromInstant(row.failed_at ?? from)) === day).map(toFailure),
-      )
-      const end = rows.at(-1)
-      if (!end || rows.length < failuresPerPage) return
-      last = { at: end.failed_at ?? from, failure: end.failure }
+    }
+    for await (const rows of readPages(failuresPerPage, read)) {
+      const ofDay = rows.filter(row => brasiliaDay(fromInstant(row.failed_at ?? from)) === day)
+      yield await Promise.all(ofDay.map(toFailure))
     }
   }
 

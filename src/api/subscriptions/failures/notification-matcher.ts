@@ -2,12 +2,11 @@ import { arrivals } from '../../../machines/notification.ts'
 import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import { positionBefore } from '../../../store/log/read.ts'
 import { brasiliaDay } from '../../../vocabulary/brasilia.ts'
-import { isDamage } from '../../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../../vocabulary/instant.ts'
 import type { Instant, PartAddress } from '../../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../../vocabulary/names.ts'
 import { type ApiContext, readEvents } from '../../api-context.ts'
-import { openAs, type Recorded } from '../../events.ts'
+import { openAs, type Recorded, unlessDamaged } from '../../events.ts'
 import { bodyAddress, copyWindowMs } from '../../notifications/notification.ts'
 
 /**
@@ -189,7 +188,8 @@ export class NotificationMatcher {
     }
     this.#opened += 1
     if (this.#opened % openedPerTurn === 0) await yieldToEventLoop()
-    const sealed = await openUndamaged(openAs(this.#context.store, 'body', body))
+    // The damage checks report it, and it must not stop the recovery.
+    const sealed = await unlessDamaged(openAs(this.#context.store, 'body', body), undefined)
     const { bytes = '', recipient: to } = sealed ?? {}
     const recipient = to === undefined ? '' : `${to.tipo} ${to.id}`
     stored.opened = sealed ? { name: this.#contentName(evento, bytes), recipient } : null
@@ -224,14 +224,6 @@ export class NotificationMatcher {
   #contentName(evento: string, bytes: string): string {
     return `${evento}\0${Buffer.from(this.#context.store.digest('content', bytes)).toString('hex')}`
   }
-}
-
-/** Opens a part, or nothing when it is damaged: the damage checks report it, and it must not stop the recovery. */
-export function openUndamaged<T>(opening: Promise<T | undefined>): Promise<T | undefined> {
-  return opening.catch((error: unknown) => {
-    if (isDamage(error)) return undefined
-    throw error
-  })
 }
 
 function firstAfter(all: readonly { readonly at: number }[], at: number): number {

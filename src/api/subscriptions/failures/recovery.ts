@@ -15,14 +15,13 @@ import type { Instant, Json, MessageWithParts, PartAddress } from '../../../voca
 import { parsePartAddress, portalStream, streamOf } from '../../../vocabulary/names.ts'
 import type { ApiContext } from '../../api-context.ts'
 import type { OutcomeFact, PendingUntil } from '../../effect-types.ts'
-import type { LogStore } from '../../events.ts'
+import { type LogStore, unlessDamaged } from '../../events.ts'
 import { toSealedBody } from '../../notifications/notification.ts'
 import {
   failureDelayMaxMs,
   type LinkedFailure,
   type LostNotification,
   NotificationMatcher,
-  openUndamaged,
 } from './notification-matcher.ts'
 
 /**
@@ -64,10 +63,7 @@ function withPlausibleTime(day: string, item: ListedFailure): ListedFailure {
   return sinceMs >= -dayMs && sinceMs < 2 * dayMs ? item : { ...item, failedAt: null }
 }
 
-/**
- * Our events among those of records that cannot be read, and of those without content; null for a record without an
- * event.
- */
+/** Our events among those of unreadable records and of those without content; null for a record without an event. */
 async function findUnreadEvents(
   { store }: ApiContext,
   { items, unreadable }: Listing<ListedFailure>,
@@ -96,26 +92,22 @@ interface KnownRecords {
 }
 
 /** Records the failures in portions, and counts them. */
-async function recordAll(
-  reading: FailureReading,
-  items: readonly ListedFailure[],
-  record: RecordChunk,
-): Promise<FailurePortion['counts']> {
+async function recordAll(reading: FailureReading, items: readonly ListedFailure[], record: RecordChunk) {
   const counts = { recovered: 0, stored: 0, withoutContent: 0 }
   let seen = await readKnown(reading, items)
   for (const portion of splitIntoPortions(seen.open)) {
-    let made = new FailurePortion(reading, seen)
+    let made = createPortion(reading, seen)
     let isFirst = true
     await record(async () => {
       // Another reading was faster: read what it recovered, and start the portion again.
       if (!isFirst) seen = await readKnown(reading, items)
       isFirst = false
-      made = new FailurePortion(reading, seen)
+      made = createPortion(reading, seen)
       for (const item of portion) await made.add(item)
       const preconditions = [...seen.versions].map(([stream, expect]) => ({ stream, expect }))
-      return { ...made.request, preconditions }
+      return { ...made.toRequest(), preconditions }
     })
-    for (const { stream } of made.request.targets) {
+    for (const { stream } of made.toRequest().targets) {
       const version = seen.versions.get(stream)
       if (version !== undefined) seen.versions.set(stream, version + 1) // Each of them makes one event.
     }
@@ -216,71 +208,61 @@ interface FailureReading {
 }
 
 /** Collects what to record, in one append, for a portion of the failure records. */
-class FailurePortion {
+function createPortion({ context, recovers, dayFrom }: FailureReading, known: KnownRecords) {
+  const { createId, rows, store } = context
+  const { failures, matcher, recoveries, subscriptions } = known
   /** `withoutContent` counts the records to be recovered that have no content. */
-  readonly counts = { recovered: 0, stored: 0, withoutContent: 0 }
-  readonly #targets: AddressedMessage[] = []
-  readonly #indexEntries: IndexEntry[] = []
-  readonly #destroyed: PartPlace[] = []
-  readonly #context: ApiContext
-  readonly #reading: FailureReading
-  readonly #known: KnownRecords
+  const counts = { recovered: 0, stored: 0, withoutContent: 0 }
+  const targets: AddressedMessage[] = []
+  const indexEntries: IndexEntry[] = []
+  const destroyed: PartPlace[] = []
 
-  constructor(reading: FailureReading, known: KnownRecords) {
-    this.#context = reading.context
-    this.#reading = reading
-    this.#known = known
-  }
-
-  get request(): DecisionRequest {
-    const request = { targets: this.#targets, indexEntries: this.#indexEntries }
-    if (this.#destroyed.length === 0) return request
-    const parts = this.#destroyed.map(partPlaceKey)
+  function toRequest(): DecisionRequest {
+    if (destroyed.length === 0) return { targets, indexEntries }
+    const parts = destroyed.map(partPlaceKey)
     const data = { kind: 'notification.body', rule: 'recovered', parts }
     const retention = { stream: 'retention-notification.body', message: { type: 'retention.apply', data } }
-    return { ...request, targets: [...this.#targets, retention], destroys: { parts: this.#destroyed } }
+    return { targets: [...targets, retention], indexEntries, destroys: { parts: destroyed } }
   }
 
-  async add(item: ListedFailure): Promise<void> {
-    const { failures, recoveries, subscriptions } = this.#known
+  async function add(item: ListedFailure): Promise<void> {
     const subscription = subscriptions.get(item.evento)
     const stream = subscription && streamOf('subscription', subscription)
-    const known = failures.get(String(item.remoteId))
-    const failure = known ?? (await this.#observe(item, stream))
-    if (!this.#reading.recovers || stream === undefined) return
+    const recorded = failures.get(String(item.remoteId))
+    const failure = recorded ?? (await observe(item, stream))
+    if (!recovers || stream === undefined) return
     if (recoveries.has(String(item.remoteId))) return
-    const row = known === undefined ? undefined : await this.#findRow(known, stream)
-    if (row && row.subscription === null) await this.#addObserved(item, failure, stream)
-    await this.#recover(item, failure, stream)
-    if (row?.content) await this.#destroyContent(row.content)
+    const row = recorded === undefined ? undefined : await findRow(recorded, stream)
+    if (row && row.subscription === null) await addObserved(item, failure, stream)
+    await recover(item, failure, stream)
+    if (row?.content) await destroyContent(row.content)
   }
 
-  async #observe(item: ListedFailure, stream = portalStream): Promise<string> {
-    const failure = this.#context.createId()
-    await this.#addObserved(item, failure, stream)
-    this.#addEntry('failure', item, failure)
+  async function observe(item: ListedFailure, stream = portalStream): Promise<string> {
+    const failure = createId()
+    await addObserved(item, failure, stream)
+    addEntry('failure', item, failure)
     return failure
   }
 
   /** Adds the failure's event. The content is a part of its own, and left out when it goes into the inbox. */
-  async #addObserved(item: ListedFailure, failure: string, stream: string): Promise<void> {
+  async function addObserved(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { remoteId, evento, record } = item
     const { conteudo = null, ...rest } = record as { conteudo?: Json } // As in failureContent.
-    const isForInbox = this.#reading.recovers && stream !== portalStream
+    const isForInbox = recovers && stream !== portalStream
     const parts = {
       failure: { owner: stream, value: rest },
       ...(conteudo !== null && !isForInbox && { content: { owner: stream, value: conteudo } }),
     }
-    const failedAt = item.failedAt ?? (await this.#earliestFailedAt(stream))
+    const failedAt = item.failedAt ?? (await earliestFailedAt(stream))
     const type = stream === portalStream ? 'portal.observeForeignFailure' : 'subscription.observeFailure'
     const message = { type, data: { failure, evento, failedAt, remoteId }, parts }
-    this.#targets.push({ stream, message })
+    targets.push({ stream, message })
   }
 
   /** The earliest time of a failure without a readable time: on the requested day, and since the registration. */
-  async #earliestFailedAt(stream: string): Promise<Instant | null> {
-    const { dayFrom } = this.#reading
-    const row = stream === portalStream ? undefined : await this.#context.rows.find('subscriptions', stream)
+  async function earliestFailedAt(stream: string): Promise<Instant | null> {
+    const row = stream === portalStream ? undefined : await rows.find('subscriptions', stream)
     const registeredAt = row?.registered_at ?? null
     if (registeredAt === null || dayFrom === null) return dayFrom
     const isThatDay = brasiliaDay(fromInstant(registeredAt)) === brasiliaDay(fromInstant(dayFrom))
@@ -288,48 +270,48 @@ class FailurePortion {
   }
 
   /** The row of a failure, from the subscription's stream, or from the portal's if it was read before we had one. */
-  async #findRow(failure: string, stream: string): Promise<FailureRow | undefined> {
-    const { rows } = this.#context
+  async function findRow(failure: string, stream: string): Promise<FailureRow | undefined> {
     return (await rows.find('failures', failure, stream)) ?? (await rows.find('failures', failure, portalStream))
   }
 
-  async #destroyContent(address: PartAddress): Promise<void> {
-    const { store } = this.#context
-    if ((await openUndamaged(store.open(address))) === undefined) return
+  async function destroyContent(address: PartAddress): Promise<void> {
+    if ((await unlessDamaged(store.open(address), undefined)) === undefined) return
     const [stream, fromVersion, name] = parsePartAddress(address)
     const [event] = await store.read({ stream, fromVersion, limit: 1 })
-    if (event) this.#destroyed.push({ position: event.position, name })
+    if (event) destroyed.push({ position: event.position, name })
   }
 
   /** Links the failure to its notification, recovered into the inbox if it is not there. */
-  async #recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
+  async function recover(item: ListedFailure, failure: string, stream: string): Promise<void> {
     const { evento, failedAt } = item
     const content = failureContent(item)
     if (content === undefined) {
-      this.counts.withoutContent += 1
+      counts.withoutContent += 1
       return
     }
-    const found = await this.#known.matcher.link({ evento, failedAt, content })
-    const notification = found ?? this.#context.createId()
+    const found = await matcher.link({ evento, failedAt, content })
+    const notification = found ?? createId()
     const how = found === undefined ? 'recovered' : 'stored'
     if (found === undefined) {
-      this.#known.matcher.add({ notification, evento, failedAt, content })
+      matcher.add({ notification, evento, failedAt, content })
       const body = Buffer.from(content)
       const data = { notification, evento, failedAt, bodyBytes: body.length }
       const parts = { body: { owner: stream, value: toSealedBody(body) } }
       const message = { type: 'notification.recover', data, parts }
-      this.#targets.push({ stream: streamOf('notification', notification), message, isNew: true })
+      targets.push({ stream: streamOf('notification', notification), message, isNew: true })
     }
     const data = { failure, evento, notification, how }
-    this.#targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
-    this.#addEntry('recovery', item, notification)
-    this.counts[how] += 1
+    targets.push({ stream, message: { type: 'subscription.recoverFailure', data } })
+    addEntry('recovery', item, notification)
+    counts[how] += 1
   }
 
   /** Indexes a record, so that two processes cannot both record it. */
-  #addEntry(kind: string, { remoteId }: ListedFailure, value: string): void {
-    this.#indexEntries.push({ kind, digest: this.#context.store.digest(kind, String(remoteId)), value })
+  function addEntry(kind: string, { remoteId }: ListedFailure, value: string): void {
+    indexEntries.push({ kind, digest: store.digest(kind, String(remoteId)), value })
   }
+
+  return { add, counts, toRequest }
 }
 
 /** Splits a list into portions that are quick to record. */

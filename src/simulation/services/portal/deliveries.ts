@@ -46,53 +46,42 @@ interface DeliveriesOptions {
 const redirectsMax = 5
 
 /** The deliveries of the simulated portal and their failure records (document 3, sections 6 and 7). */
-export class SimulatedDeliveries {
-  readonly #options: DeliveriesOptions
-  readonly #failures: { record: Falha; at: number; day: string; user: number }[]
-  readonly counts = { succeeded: 0, failed: 0 }
-
-  constructor(options: DeliveriesOptions) {
-    this.#options = options
-    this.#failures = options.memory.keep('failures', [])
-  }
+export function createDeliveries({ clock, timer, deliver, memory, nextId, policies }: DeliveriesOptions) {
+  const { success = '2xx', processingTime = 'exchange', tries = 1, redirects = 'fail' } = policies
+  const failures: { record: Falha; at: number; day: string; user: number }[] = memory.keep('failures', [])
+  const counts = { succeeded: 0, failed: 0 }
 
   /** The failure records of a user on a day in Brasilia, `yyyy-MM-dd`, within their retention. */
-  failuresOf(user: number | undefined, day: string): Falha[] {
-    const oldest = this.#options.clock.now() - limits.failureDays * dayMs
-    return this.#failures
-      .filter(each => each.user === user && each.at >= oldest && each.day === day)
-      .map(each => each.record)
+  function failuresOf(user: number | undefined, day: string): Falha[] {
+    const oldest = clock.now() - limits.failureDays * dayMs
+    return failures.filter(each => each.user === user && each.at >= oldest && each.day === day).map(each => each.record)
   }
 
   /** Delivers to one subscription. The result is the first successful try, or the last failure. */
-  async deliverTo(subscription: SimulatedSubscription, notice: PortalNotice): Promise<DeliveryResult> {
-    const { clock, nextId, policies } = this.#options
+  async function deliverTo(subscription: SimulatedSubscription, notice: PortalNotice): Promise<DeliveryResult> {
     const conteudo = JSON.stringify(notice.body ?? null)
-    const { tries = 1 } = policies
     let description: string
     let made = 0
-    do description = await this.#attempt(subscription, notice, conteudo)
+    do description = await attempt(subscription, notice, conteudo)
     while (++made < tries && description !== '')
     const at = clock.now()
     const isDelivered = description === ''
     const type = isDelivered ? 'delivered' : 'deliveryFailed'
     subscription.life = applyLifeInput(subscription.life, { type, at }, policies.silence)
-    this.counts[isDelivered ? 'succeeded' : 'failed'] += 1
+    counts[isDelivered ? 'succeeded' : 'failed'] += 1
     if (!isDelivered) {
       const { evento } = notice
       const record = { id: nextId(), data: formatBrasilia(at), descricao: description, evento, conteudo }
-      this.#failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
+      failures.push({ record, at, day: brasiliaDay(at), user: subscription.user })
     }
     return { subscription: subscription.id, isDelivered, description }
   }
 
   /** Tries once. Returns an empty text on success, or a description of the error. */
-  async #attempt(subscription: SimulatedSubscription, notice: PortalNotice, content: string): Promise<string> {
-    const { timer, policies } = this.#options
-    const { success = '2xx', processingTime = 'exchange' } = policies
+  async function attempt(subscription: SimulatedSubscription, notice: PortalNotice, content: string): Promise<string> {
     try {
       const response = await withinTime(timer, limits.processingMs, async limit => {
-        const answer = await this.#send(subscription, notice, content, limit)
+        const answer = await send(subscription, notice, content, limit)
         // The rest of the answer does not count.
         await (processingTime === 'exchange' ? drain(answer) : answer.body?.cancel())
         return answer
@@ -106,14 +95,12 @@ export class SimulatedDeliveries {
   }
 
   /** Sends the POST with the documented headers (section 6), and follows redirects if the policy says so. */
-  async #send(
+  async function send(
     { endpoint, chaveSecreta, chaveAutenticacao }: SimulatedSubscription,
     { destinatarioTipo, destinatarioId, evento }: PortalNotice,
     body: string,
     { signal, restart, countBy }: TimeLimit,
   ): Promise<Response> {
-    const { deliver, policies } = this.#options
-    const { redirects = 'fail', processingTime = 'exchange' } = policies
     const onConnected = () => {
       if (processingTime === 'processing') restart()
     }
@@ -136,6 +123,8 @@ export class SimulatedDeliveries {
       await answer.body?.cancel()
     }
   }
+
+  return { counts, deliverTo, failuresOf }
 }
 
 function redirectLocation(answer: Response, from: URL): URL | null {

@@ -12,7 +12,7 @@ import { AverbaError } from '../../../vocabulary/errors.ts'
 import type { Memory } from '../memory.ts'
 import { refuseOtherMethods } from '../other-methods.ts'
 import type { PortalPolicies, ServiceOptions } from '../policies.ts'
-import { type Deliver, type DeliveryResult, type PortalNotice, SimulatedDeliveries } from './deliveries.ts'
+import { createDeliveries, type Deliver, type DeliveryResult, type PortalNotice } from './deliveries.ts'
 import { createSession } from './session.ts'
 import {
   applyLifeInput,
@@ -47,7 +47,7 @@ export function simulatePortal(options: PortalServiceOptions) {
   const session = createSession(options, policies.olderTokens ?? 'accept')
   const users = [{ headers, represents }, ...otherUsers]
   const subscriptions = createSubscriptions(clock, memory, policies)
-  const deliveries = new SimulatedDeliveries({ clock, timer, memory, deliver, nextId: subscriptions.nextId, policies })
+  const deliveries = createDeliveries({ clock, timer, memory, deliver, nextId: subscriptions.nextId, policies })
   /** The number of the user who makes a call, or -1 for an unknown caller. */
   const findUser = ({ headers: given }: Request) => {
     if (authentication === 'none') return 0

@@ -2,10 +2,7 @@ import { type Assinatura, type AssinaturaListada, limits } from '../../../adapte
 import { formatBrasilia } from '../../../vocabulary/brasilia.ts'
 import { dayMs } from '../../../vocabulary/instant.ts'
 
-/**
- * The life of a subscription at the portal, from document 3, section 3. It shares no code with the client's machine, so
- * that tests can compare the two.
- */
+/** A subscription's life at the portal (document 3, section 3). Shares no code with our machine: tests compare both. */
 export interface SubscriptionLife {
   readonly state: 'active' | 'deleted'
   readonly registeredAt: number
