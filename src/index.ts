@@ -1,7 +1,4 @@
-/**
- * averba: consents, identity validations and customs webhooks of Brazilian government services, kept in an append-only
- * log.
- */
+/** averba: consents, identity validations and customs webhooks of Brazilian services, in an append-only log. */
 
 /** The contracts' tables, with the contracts' own field names. */
 export type {

@@ -47,7 +47,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/credentials/renewed-certificate.ts': 'the time limit of a vault is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/postgres-connection.ts': 'waits for a server in real time',
-      'store/database/postgres-wakes.ts': 'waits for other processes on a server in real time',
+      'store/database/pool-watch.ts': 'waits for other processes on a server in real time',
       'store/database/server-time.ts': 'counts the time of a server on',
       'store/ledger/lease.ts': 'only a host with the clock of its machine takes the time of a server for leases',
       'store/database/sqlite-connection.ts': 'waits for the lock of another process in real time',

@@ -7,10 +7,7 @@ import { refusePersonalId } from '../vocabulary/tax-numbers.ts'
 const idMax = 200
 const textMax = 500
 
-/**
- * Checks an id given by the host. It is stored in clear for ever, so it must be short, well-formed and impersonal.
- * Throws `INVALID_INPUT`, `PERSONAL_ID`.
- */
+/** Checks an id, which stays in clear: short, well-formed, impersonal. Throws `INVALID_INPUT`, `PERSONAL_ID`. */
 export function checkId(id: unknown, what: string): asserts id is string {
   checkClearText(id, what, idMax)
 }

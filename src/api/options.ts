@@ -117,10 +117,7 @@ class ServiceOptions {
 }
 
 class LimitedServiceOptions extends ServiceOptions {
-  /**
-   * Calls that begin per second, on average, of all processes of the log together; unlimited when absent. Up to this
-   * many may begin at once.
-   */
+  /** Calls that begin per second, and at most at once, of all processes together; unlimited when absent. */
   readonly requestsPerSecond? = optional(
     accepted<number>(perSecond => typeof perSecond === 'number' && perSecond > 0, 'it is not above 0'),
     '5',

@@ -12,10 +12,7 @@ export interface IndexRebuildResult {
   readonly hidden: readonly SubjectRef[]
 }
 
-/**
- * Rebuilds the index by which CPFs and service ids are found, from the log and its parts. Erased data is not found
- * again, except failure records, whose ids are in clear.
- */
+/** Rebuilds the index of CPFs and service ids from the log. Of erased data it finds failure records only. */
 export async function rebuildKeyedIndex(store: Store, modules: readonly Module[]): Promise<IndexRebuildResult> {
   const makeRows = (): Readonly<Record<string, IndexRows>> =>
     Object.assign({}, ...modules.map(each => each.indexRows?.()))

@@ -93,10 +93,7 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
       }),
     )
   }
-  /**
-   * Looks for work after each commit, but at most once in `everyMs`, and at the time that the look before gave. A
-   * signal may hasten the next look.
-   */
+  /** Looks for work after each commit, at most once in `everyMs`, and when the look before, or its signal, says so. */
   const repeat = async (what: string, everyMs: number, look: () => Promise<Look>) => {
     while (!signal.aborted) {
       const [{ count }, began] = [store.changes, clock.now()]

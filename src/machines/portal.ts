@@ -171,10 +171,7 @@ const recordDelayMs = 10_000
 /** The shortest interval between readings of one day, so that many failures cause one reading. */
 const readingIntervalMs = 10 * 60_000
 
-/**
- * Returns when to read a day's failures after a failure now; `undefined` when a later reading is already due. A due
- * time too far ahead came from a wrong clock and is replaced.
- */
+/** When to read a day's failures after one; `undefined` when a later reading is due by a time that can be right. */
 export function recoveryDueAt(lastDueAt: Instant | undefined, now: Instant): Instant | undefined {
   const soon = fromInstant(now) + recordDelayMs
   const last = lastDueAt === undefined ? Number.NEGATIVE_INFINITY : fromInstant(lastDueAt)

@@ -80,10 +80,7 @@ export async function resumeStore(
   return { ...facts, pending, lostErasures, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
 }
 
-/**
- * Records in a copy that the log continues from a backup, before the copy gets the store's name. The mark moves only
- * afterwards, in case the restore is repeated.
- */
+/** Lets a copy continue the log, before it gets the store's name. The mark moves last, in case it is repeated. */
 async function resumeFromCopy(options: OpenedWith, copy: string) {
   const mark = createFileMark(markPath(options.store))
   let moved: string | undefined

@@ -20,10 +20,7 @@ interface Page {
   readonly script?: { readonly source: string; readonly data: Html }
 }
 
-/**
- * Writes a page as one file that needs no other file. Its Content-Security-Policy allows exactly this style and this
- * script, and forbids to load or send anything.
- */
+/** Writes a page as one file. Its Content-Security-Policy allows only its style and script. */
 export function writeDocument(
   { language, title, lead, sender, facts, log, main, isWide, script }: Page,
   labels: Labels,

@@ -144,10 +144,7 @@ export interface ReportedErasure {
   readonly isKeyKept: boolean
   /** When the keys of all other people were renewed and the file was searched; null until then. */
   readonly completedAt: Instant | null
-  /**
-   * Until when a backup can still be opened with a backup of its keyring; null until the erasure is completed, and
-   * while the key is kept.
-   */
+  /** Until when a backup opens with one of its keyring; null until completed, and while the key is kept. */
   readonly copiesOpenUntil: Instant | null
   /** Since when no backup can open the erased data; null until then, and while the key is kept. */
   readonly epochsDestroyedAt: Instant | null

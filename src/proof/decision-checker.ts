@@ -36,10 +36,7 @@ export interface StreamState {
   states: PossibleStates | undefined
 }
 
-/**
- * Checks every decision against the transition tables in the log: a command or fact must be allowed to record its event
- * in the state that the earlier events led to.
- */
+/** Checks by the tables in the log that each message might record its event in the state that the former led to. */
 export class DecisionChecker {
   readonly #machines = new Map<string, Map<number, CompiledMachine>>()
 

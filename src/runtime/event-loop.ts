@@ -29,10 +29,7 @@ export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => afterTurn(resolve))
 }
 
-/**
- * Resolves when all remaining work waits for a clock or for I/O. After a turn of the event loop no promise callback is
- * left to run, and waits for a turn are counted.
- */
+/** Resolves when all work waits for a clock or I/O: after a turn no callback is left, and turns are counted. */
 export async function whenQuiet(): Promise<void> {
   do await new Promise<void>(resolve => nextTurn(resolve))
   while (turnsAwaited > 0)

@@ -36,10 +36,7 @@ export class WakeSignal {
     for (const wake of this.#resting) wake()
   }
 
-  /**
-   * Waits until a wake after the `count`-th, until a time, or until the signal, at most for ten minutes. Removes its
-   * listeners, since a process calls this forever.
-   */
+  /** Waits for a wake after the `count`-th, a time, the signal, or ten minutes. Leaves no listener. */
   async rest(count: number, until: number, over: AbortSignal, what: string): Promise<void> {
     const ms = Math.min(until - this.#clock.now(), restMaxMs)
     if (over.aborted || this.#count !== count || ms <= 0) return

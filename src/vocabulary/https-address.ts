@@ -1,10 +1,7 @@
 /** `https://`, a host, and only the characters that RFC 3986 allows. */
 const secureUrl = /^https:\/\/[\w[][\w.~:/?#[\]@!$&'()*+,;=%-]*$/i
 
-/**
- * Parses an https address; `undefined` for another text. `URL` alone reads blanks, line breaks, backslashes and a
- * missing `//` as another address than the text shows.
- */
+/** Parses an https address, or gives `undefined`. `URL` alone reads blanks, line breaks and backslashes otherwise. */
 export function parseHttpsAddress(text: string): URL | undefined {
   return secureUrl.test(text) && !/^[^/]*\/\/[^/?#]*@/.test(text) ? (URL.parse(text) ?? undefined) : undefined
 }

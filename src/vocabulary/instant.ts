@@ -52,10 +52,7 @@ export function fromInstant(at: Instant): number {
   return Date.parse(at)
 }
 
-/**
- * Our policy `near-now-1`: an instant from a host counts as now within this distance of our clock, since the clocks of
- * two machines differ and a call takes time.
- */
+/** Our policy `near-now-1`: a host's instant this near counts as now. Clocks differ, and a call takes time. */
 export const nearNowMs = 60_000
 
 /** A larger difference to another clock cannot come from a slow answer or the whole seconds of the `Date` header. */

@@ -63,10 +63,7 @@ export function valueOf<T>(outcome: Outcome<T>): T {
   throw new OutcomeError(outcome)
 }
 
-/**
- * Describes a problem by its status and code only: a service's own text may quote personal data or secrets. averba's
- * own title (status 0) is shown too.
- */
+/** Describes a problem by status and code: a text may quote personal data. Our own title (status 0) is shown. */
 export function describeProblem(problem: Problem): string {
   const { status, title } = problem
   return [status || undefined, storableCode(problem), status === 0 && title].filter(Boolean).join(' ')

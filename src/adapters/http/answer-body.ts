@@ -56,10 +56,7 @@ export interface Listing<T> {
 /** More records hold up the process for too long. */
 const defaultItemsMax = 10_000
 
-/**
- * Reads a list record by record: an unreadable or ambiguous one does not hide the others. `undefined` if no list.
- * Throws `OversizedError` for too many records.
- */
+/** Reads a list, whose unreadable records hide no other; `undefined` if it is none. Throws `OversizedError`. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,

@@ -3,10 +3,7 @@ import { parseJson } from '../../vocabulary/json.ts'
 import type { ServiceName } from '../../vocabulary/names.ts'
 import { errorLengthMax, isXmlFault } from './answer-body.ts'
 
-/**
- * The form of an answer's body: `problem` is RFC 9457, `fault` a gateway's fault in XML, and `json` another JSON object
- * or a list that begins with one.
- */
+/** The form of a body: `problem` is RFC 9457, `fault` a gateway's in XML, `json` another object or a list of some. */
 export type AnswerForm = 'problem' | 'json' | 'fault' | 'html' | 'empty' | 'other'
 
 /**

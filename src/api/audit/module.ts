@@ -24,10 +24,7 @@ import { checkRevealRequest, recordReveal } from '../subjects/reveals.ts'
 
 /** Proofs and reports about the log, which others can check without trusting its owner. */
 export interface Audit {
-  /**
-   * Signs the current state of the log, as a C2SP note. The note can later prove that the log still contains that
-   * state.
-   */
+  /** Signs the current state of the log, as a C2SP note: it proves later that the log still contains that state. */
   checkpoint(): Promise<string>
   /**
    * Proves that an event is in the log, as one C2SP tlog-proof with a checkpoint signed now.

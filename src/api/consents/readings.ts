@@ -34,10 +34,7 @@ export type SyncSelector = SubjectSelector & {
 /** The readings that the `consents` area shares. */
 export type ConsentReadings = ReturnType<typeof createConsentReadings>
 
-/**
- * Creates the readings that the `consents` area shares. The readings in full that a list requires do not delay the
- * callers that share it.
- */
+/** The readings that the `consents` area shares. Those in full that a list requires delay no caller. */
 export function createConsentReadings(context: ApiContext) {
   const { clock, commands, engine, store, subjects, views } = context
   const { readOnce, refresh } = createSubjectReadings(

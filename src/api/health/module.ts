@@ -23,10 +23,7 @@ export function createHealthModule(context: ApiContext, others: readonly Module[
 
 /** The state of averba. */
 export interface Health {
-  /**
-   * It can accept work: store, keyring and views are ok, and no certificate has expired or is missing. Another process
-   * would not help against any other problem.
-   */
+  /** Store, keyring and views are ok, and no certificate is missing or over. Nothing else would be better elsewhere. */
   readonly ready: boolean
   /** Why it is not ready. */
   readonly reasons: readonly string[]

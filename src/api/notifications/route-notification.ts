@@ -18,10 +18,7 @@ function normalizedRecipientId({ kind, id }: IncomingNotification['recipient']):
   return kind === 'CPF' || kind === 'CNPJ' ? id.replace(/[\s.\-/]/g, '').toUpperCase() : id
 }
 
-/**
- * Returns what to record for a notification. The same content for the same recipient within the window is a copy, since
- * the portal sends one per subscription.
- */
+/** What to record for a notification: of the same content for a recipient, the portal sends one per subscription. */
 export async function routeNotification(context: ApiContext, incoming: IncomingNotification): Promise<DecisionRequest> {
   const { store, clock } = context
   const { body } = incoming

@@ -89,10 +89,7 @@ const reasons: Readonly<Record<number | string, RefusalReason>> = {
   BODY_CONSUMED: { name: 'BODY_CONSUMED', advice: 'put the receiver before any body parser' },
 }
 
-/**
- * Counts the notifications of declared events that this process refused since the last one that it accepted. Anyone may
- * have sent them, so only the event and the reason are kept.
- */
+/** Refused notifications of a declared event since the last accepted one: event and reason, as anyone may send them. */
 function countRefusals(isDeclared: (evento: string) => boolean) {
   let counted: { readonly evento: string; readonly reason: RefusalReason; count: number }[] = []
   return {

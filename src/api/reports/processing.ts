@@ -161,10 +161,7 @@ const cachedEventsMin = 5_000
 /** The services that receive personal data: all but the token service. */
 const recipients: ReadonlySet<string> = new Set(serviceNames.filter(name => name !== 'tokenService'))
 
-/**
- * Finds, from events in order, the calls that sent personal data: those answered and those in doubt, each once. Pending
- * calls and calls that certainly did nothing sent none.
- */
+/** The calls that sent personal data: those answered and those in doubt, each once. The events are in order. */
 function createSentCalls(store: LogStore) {
   /** The requesting events of calls that have not ended, since the reading began. */
   const requests = new GenerationalCache<string, Recorded>(cachedEventsMin)

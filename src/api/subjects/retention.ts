@@ -99,10 +99,7 @@ export function createRetention(context: ApiContext) {
     }
   }
 
-  /**
-   * The instant before which parts may be destroyed. Copies of a notification and failure records of its delivery may
-   * still arrive, and are recognised by its content.
-   */
+  /** Parts from before may be destroyed: copies and failure records that still arrive are recognised by content. */
   async function settledBefore(kind: PartKind, pending: readonly PendingEffect[]): Promise<Instant> {
     if (kind !== 'notification.body') return endOfTime
     const now = clock.now()

@@ -17,10 +17,7 @@ export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAut
   return Buffer.from(context.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
 }
 
-/**
- * Routes the portal's list to the streams of our subscriptions, and returns the events whose subscription has our
- * current secrets. Secrets go no further than here.
- */
+/** Routes the portal's list to our streams. Returns the events with our current secrets, which go no further. */
 export async function routeSubscriptions(
   context: ApiContext,
   declarations: DeclaredSubscriptions,

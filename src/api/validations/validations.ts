@@ -65,10 +65,7 @@ export interface Validations {
    * @throws {AverbaError} `PART_DESTROYED` when its answer was destroyed
    */
   get(id: string): Promise<Validation | undefined>
-  /**
-   * The validation that an event is about, in its current state. Throws as `get`, and `INVALID_INPUT` for another
-   * event.
-   */
+  /** The validation of an event, as it is now. Throws as `get`, and `INVALID_INPUT` for another event. */
   of(event: Pick<RecordedEvent, 'stream'>): Promise<Validation>
   /**
    * Lists the validations in the order of their requests, `from` included, `until` excluded. An invoice may name those

@@ -33,10 +33,7 @@ export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime =
   })
 }
 
-/**
- * Calls a handler within its time. Returns why it failed, never with the message of its error: only `onError` gets the
- * error itself.
- */
+/** Calls a handler within its time. Returns why it failed; only `onError` gets the error itself. */
 export async function callInTime(
   clock: Clock,
   timeoutMs: number,

@@ -67,10 +67,7 @@ export class DueCalls {
     }
   }
 
-  /**
-   * Calls `onRoom`, once, when a call ends and half of the room is free. Only the last callback is kept: promises would
-   * keep every waiter of an idle service in memory.
-   */
+  /** Calls the last `onRoom`, once, when half of the room is free. Promises would keep all waiters in memory. */
   onceRoom(onRoom: () => void): void {
     this.#onRoom = onRoom
   }
@@ -110,10 +107,7 @@ export interface FindDueParts {
   readonly performers: Performers
 }
 
-/**
- * Finds due calls, oldest first. If there are too many, half of them are calls that are not routine: a postponed
- * revocation must not wait until every list has been read.
- */
+/** Finds due calls, oldest first. Of too many, half are not routine: a revocation must not wait for every list. */
 export async function findDue(
   { store, clock, performers }: FindDueParts,
   types: readonly string[],

@@ -135,10 +135,7 @@ export function isFromBeforeRestore(
 /** More calls than this are treated as never postponed here. */
 const rememberedMax = 10_000
 
-/**
- * Until when this process has postponed calls, by a monotonic clock. Otherwise two processes with clocks far apart
- * would ignore each other's due times and both try at every look.
- */
+/** The calls that this process postponed, by a monotonic clock: with clocks far apart, two would try at every look. */
 export class LocalBackoff {
   readonly #clock: Clock
   readonly #elapsedMs: () => number

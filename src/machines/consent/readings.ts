@@ -376,10 +376,7 @@ export function withdrawn(held: ConsentView, data: WithdrawnEnd): ConsentEvent {
   return { type: 'consent.endWithdrawn', data, ...(isRead && { effects: [readConsent(held)] }) }
 }
 
-/**
- * The event when a change is not sent any more. A reading shows whether one that was sent before was made; an end that
- * is still wanted is asked for again after it.
- */
+/** The event when a change is not sent any more. A wanted end is asked for again after the reading that it needs. */
 export function withheld(held: ConsentView, data: WithheldChange): ConsentEvent {
   const isAsked = held.isEndWanted || isMaybeMade(held, data)
   const isRead = isAsked && !held.isUnknown && !held.isReadingPending

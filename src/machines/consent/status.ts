@@ -52,10 +52,7 @@ export function contradiction({
   return status === 'ATIVO' ? lastOf(history).find(isEnd)?.status : undefined
 }
 
-/**
- * Returns the status at an instant before the history was read: a status or `unknown`; null before its first entry;
- * `undefined` when the history does not show it.
- */
+/** The status before the history was read, or `unknown`; null before it; `undefined` when the history does not say. */
 export function statusBy(
   { history, historyStatus }: History,
   at: Instant,

@@ -26,10 +26,7 @@ const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
-/**
- * Creates an authority for ten years, or goes on with one that was `saved`. The certificates that it issues are valid
- * from a day before `now` to a year after it.
- */
+/** An authority for ten years, new or `saved`. Its certificates are valid from a day before `now` for a year. */
 export async function createAuthority(
   now: number,
   authorityName = 'averba simulated authority',

@@ -95,10 +95,7 @@ const portalPolicies = z.strictObject({
   success: z.enum(['2xx', '200']).optional(),
   /** A subscription without any delivery for thirty days. */
   silence: z.enum(['keep', 'delete']).optional(),
-  /**
-   * What the 3500 ms include: connecting, the request and the whole answer; the same up to the answer's headers; or
-   * that without connecting.
-   */
+  /** What the 3500 ms include: all, up to the headers of the answer, or all but connecting. */
   processingTime: z.enum(['exchange', 'answer', 'processing']).optional(),
   /** How often a delivery is tried, without pause, before it counts as failed: 1 by default. */
   tries: z.int().min(1).max(100).optional(),

@@ -116,10 +116,7 @@ export function findSignerFault(signer: Signer, mark: string): string | undefine
   return isSignedBy(signer, mark) ? undefined : 'its high-water mark is that of another log'
 }
 
-/**
- * Makes the first event of a restored log, which records that it continues. Pending effects become due, so that they
- * are handled before new ones.
- */
+/** Makes the event with which a restored log continues. Pending effects become due, to be handled before new ones. */
 export function* resumeLog(
   headers: HeaderReader,
   keyring: Pick<Keyring, 'signer' | 'erased'>,
@@ -154,10 +151,7 @@ export function* readLastResume(headers: HeaderReader): Steps<{ position: number
   return found && { position: found.position, resumed: headers.parse(found).data }
 }
 
-/**
- * Reports whether a signer has signed a checkpoint. Signs again and compares: synchronous, so that opening a log does
- * not depend on the timing of other threads.
- */
+/** Whether a signer has signed a checkpoint: signs again and compares, so that no other thread delays the opening. */
 export function isSignedBy(signer: Signer, checkpoint: string): boolean {
   const note = parseNote(checkpoint)
   const { origin = '' } = parseCheckpoint(checkpoint) ?? {}

@@ -103,10 +103,7 @@ async function checkEndOfLog(reading: Reading, faults: Faults): Promise<number> 
   return await reading.read(endOfLog)
 }
 
-/**
- * Runs one check, so that damage found by it does not stop the others. After other faults, an unexpected error is
- * reported as more of the same damage.
- */
+/** Runs one check: what it finds stops no other. After other faults, an unexpected error is more of the same damage. */
 export async function runCheck<T>(faults: Faults, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()

@@ -56,10 +56,7 @@ export interface Connection {
   readonly schema?: string
   /** Lists the tables of the database, as rows with a `name`. */
   readonly listTables: Statement
-  /**
-   * Gives a value that changes when another process has written. Run inside a write transaction. Absent where only the
-   * head of the log can tell.
-   */
+  /** Changes when another process has written; run in a write transaction. Absent where only the head can tell. */
   readonly foreignWrites?: Statement
   /** The time of the server, in milliseconds since 1970, never ahead of it. Absent where a file is on one machine. */
   readonly serverTime?: () => number
@@ -171,10 +168,7 @@ export async function* readPages<R>(
   }
 }
 
-/**
- * Measures each committed write transaction from its first statement, so that waiting for another process's lock does
- * not count. Also reports the errors of failed ones.
- */
+/** Measures each committed write transaction, without the wait for its lock, and reports the errors of failed ones. */
 export function timeTransactions(
   connection: Connection,
   elapsedMs: () => number,

@@ -1,10 +1,14 @@
 import { cancelReason, systemClock } from '../../runtime/clock.ts'
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import { PostgresSession } from './postgres-session.ts'
 
 /** How often the heads of all logs are looked at, and how long to wait after a lost connection. */
 const lookEveryMs = 1_000
 /** A host's pool with fewer connections has none to spare for listening. */
 const connectionsMin = 3
+
+/** How often others are told at most, however many commits there are. */
+const tellEveryMs = 50
 
 /** A log of a pool, and who is woken when another process writes to it. */
 export interface WatchedLog {
@@ -70,9 +74,10 @@ export class PoolWatch {
   /** Wakes those whose head has changed since the last look, and new ones: of what came before nobody told. */
   async #compare(): Promise<void> {
     const logs = [...this.#logs.keys()]
-    const client = await this.#pool.connect()
+    const session = new PostgresSession(await this.#pool.connect())
     const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${schema}.head`)
-    const { rows } = await client.query({ text: marks.join(' union all ') }).finally(() => client.release())
+    const looking = session.send({ text: marks.join(' union all ') })
+    const { rows } = await looking.finally(() => session.end(session.failure !== undefined))
     for (const { i, mark } of rows as { i: number; mark: string }[]) {
       const log = logs[i]
       if (!log || !this.#logs.has(log)) continue
@@ -127,3 +132,32 @@ function listen({ channel }: WatchedLog): string {
 
 /** What changes when anything is written that others act on. */
 const mark = "concat_ws(' ', tag, fence, views, epoch)"
+
+/**
+ * Makes a function that tells the other processes on a log of a commit by NOTIFY: at once, or with those that follow
+ * within a moment. It is no part of a commit, where it would take a lock of the whole server, and may fail.
+ */
+export function createTeller(
+  pool: Pick<PostgresPool, 'connect'>,
+  { channel, writer }: Pick<WatchedLog, 'channel' | 'writer'>,
+): () => void {
+  let hasNews = false
+  let isTelling = false
+  const notify = async () => {
+    const session = new PostgresSession(await pool.connect())
+    const telling = session.send({ text: 'select pg_notify($1, $2)', values: [channel, writer] })
+    await telling.finally(() => session.end(session.failure !== undefined))
+  }
+  const tellAll = async () => {
+    isTelling = true
+    for (; hasNews; await systemClock.sleep(tellEveryMs)) {
+      hasNews = false
+      await notify().catch(() => undefined)
+    }
+    isTelling = false
+  }
+  return () => {
+    hasNews = true
+    if (!isTelling) void tellAll()
+  }
+}

@@ -12,11 +12,10 @@ import {
   type SearchProgress,
   type Steps,
 } from './connection.ts'
-import { PoolWatch } from './pool-watch.ts'
+import { createTeller, PoolWatch } from './pool-watch.ts'
 import { toAverbaError } from './postgres-errors.ts'
 import type { PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
-import { PostgresWakes } from './postgres-wakes.ts'
 import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
@@ -62,8 +61,8 @@ export class PostgresConnection implements Connection {
   readonly #time = new ServerTime()
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
-  readonly #wakes: PostgresWakes
   readonly #channel: string
+  readonly #tell: () => void
   #stopWatching: (() => void) | undefined
   #marks = 0
   #isClosed = false
@@ -74,7 +73,7 @@ export class PostgresConnection implements Connection {
     this.#closePool = closePool
     this.schema = schema
     this.#channel = `averba_${schema}`.slice(0, identifierMax)
-    this.#wakes = new PostgresWakes(pool, this.#channel, this.#writer)
+    this.#tell = createTeller(pool, { channel: this.#channel, writer: this.#writer })
     this.#name = `the schema "${schema}" in PostgreSQL`
   }
 
@@ -100,7 +99,7 @@ export class PostgresConnection implements Connection {
       await begun
       if (command !== 'COMMIT') throw session.failure
       session.end(false)
-      this.#wakes.tell()
+      this.#tell()
       return result
     } catch (cause) {
       throw await this.#abandon(session, cause)
@@ -122,7 +121,7 @@ export class PostgresConnection implements Connection {
       throw toMoved(this.#name, await this.#abandon(session, cause))
     }
     await this.#commit(session, mark, begun)
-    this.#wakes.tell()
+    this.#tell()
     if (!this.#hasHead) this.#hasHead = (await this.read(() => findHead())) !== undefined
     return result
   }
@@ -232,7 +231,6 @@ export class PostgresConnection implements Connection {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#wakes.close()
     this.#stopWatching?.()
     await this.#closePool()
   }

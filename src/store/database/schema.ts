@@ -34,10 +34,7 @@ export interface Schema {
   projection: { view: string; version: number; position: number; reason: string }
   /** Streams by number: integer keys keep the indexes small. `tag` shows that `version` is the last one. */
   stream: { key: number; name: string; version: number; tag: string }
-  /**
-   * The log. `header` is the exact text that is hashed, `leaf` its hash, and `tag` shows that it was written with the
-   * keys. The other columns only index it.
-   */
+  /** The log. `leaf` is the hash of the exact text `header`, `tag` shows that it was written with the keys. */
   event: {
     position: number
     stream: number
@@ -113,10 +110,7 @@ export interface Schema {
   secret: { name: string; generation: number; epoch: number; sealed: Uint8Array }
   /** Leases for work that one process at a time may do, such as a login. Rows may be deleted at any time. */
   lease: { name: string; owner: string; until: string }
-  /**
-   * What of its time the calls to a service have used up, in microseconds since 1970, and until when the service wants
-   * none. Rows may be deleted at any time.
-   */
+  /** How much of its time (in µs since 1970) the calls of a service have used, and until when it wants none. */
   rate: { service: string; spent_until: number; closed_until: string }
   /** How far the rebuild of a view has come, in a table beside the served one: see `SideTable`. */
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
@@ -169,10 +163,7 @@ create table rebuild (view text primary key, version integer not null, position 
 insert into head (id, schema, views, epoch, epoch_since, position, at, stream, owner, frontier, tag, fence)
   values (1, 1, '', 1, 0, 0, '', 0, 0, x'', '', 0)`
 
-/**
- * Lists the statements that create the tables of version 1. The writer assigns positions, not the database, so that
- * they have no gaps in either dialect.
- */
+/** The statements that create the tables of version 1. The writer assigns positions, so that they have no gaps. */
 export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
   const statements = tables.slice(1).replaceAll('\n  ', ' ').split('\n')
   return dialect === 'sqlite'
@@ -180,10 +171,7 @@ export function createTables(dialect: 'sqlite' | 'postgres'): string[] {
     : [...statements, ...serverTables].map(toPostgres)
 }
 
-/**
- * What only a server needs: what each process wrote last, so that it can find out whether that was committed, and what
- * hosts have done in their own transactions.
- */
+/** Only on servers: what each process wrote last, whose commit may be in doubt, and what hosts have done. */
 const serverTables = [
   'create table writer (name text primary key, mark text not null) strict',
   'create table done_item (name text not null, item text not null, at text not null, primary key (name, item)) strict',

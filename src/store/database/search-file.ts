@@ -59,10 +59,7 @@ const stride = pieceBytes - numberBytes + 1
 const slotsPerNumber = 64
 const noDistances: ReadonlySet<number> = new Set()
 
-/**
- * Prepares a search for many pieces. The returned function adds the pieces that it finds in some bytes, in hexadecimal,
- * to a set. It reads only every `stride`-th number.
- */
+/** Prepares a search for pieces. The returned function adds those that it finds in bytes to a set, in hexadecimal. */
 export function createPieceFinder(pieces: readonly Uint8Array[]): (bytes: Buffer, found: Set<string>) => void {
   if (pieces.some(piece => piece.length !== pieceBytes)) throw new TypeError(`A piece must have ${pieceBytes} bytes`)
   if (pieces.length === 0) return () => undefined

@@ -92,10 +92,7 @@ function checkNotCutOff(database: Database, path: string): void {
   })
 }
 
-/**
- * Reports whether a file ends within a page: SQLite would read zeros for the missing rest. A file with a write-ahead
- * log passes, because that log may hold the rest.
- */
+/** Whether a file ends within a page: SQLite would read zeros. Its write-ahead log may hold the rest. */
 export function isCutOff(path: string, pageBytes: number): boolean {
   const { size } = statSync(path)
   const wal = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0

@@ -12,10 +12,7 @@ export function eventsOf(stream: string) {
 /** The columns that a `HeaderReader` needs. */
 export const headerColumns = ['event.position', 'event.header', 'event.tag'] as const
 
-/**
- * Finds the position of the last event recorded before an instant; 0 without such an event. Uses a binary search,
- * because times never decrease along the log.
- */
+/** The position of the last event before an instant, or 0. Times never decrease along the log: a binary search. */
 export function* positionBefore(headers: HeaderReader, instant: Instant): Steps<number> {
   let [low, high] = [0, yield* endOfLog()]
   while (low < high) {

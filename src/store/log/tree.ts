@@ -7,10 +7,7 @@ import { endOfLog } from './read.ts'
 /** How many subtrees of one level a subtree of the next covers. */
 export const fanOut = 256
 
-/**
- * A full subtree: `256 ** level` leaves, with the hash over them. `number` counts those of its level from 0. Leaves are
- * level 0, and are stored with their events.
- */
+/** A full subtree of `256 ** level` leaves, counted from 0. Leaves are level 0, and stored with their events. */
 export interface Subtree {
   readonly level: number
   readonly number: number

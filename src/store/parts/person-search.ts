@@ -7,10 +7,7 @@ import { type PositionWindow, searchLog } from '../log/read.ts'
 /** Positions per statement of a search for a person: headers have no index, and are longer than types. */
 export const personWindow = { positions: 5_000 }
 
-/**
- * Finds the streams with an event whose header contains a person's ref, in order of the first such event. `until` is
- * the end of the log at that moment.
- */
+/** Finds the streams with an event whose header contains a person's ref, up to the end of the log `until`. */
 export async function findStreamsNaming(
   reader: Pick<Connection, 'read'>,
   subject: string,
@@ -27,10 +24,7 @@ interface OwnedHeader {
   readonly parts?: readonly PartMark[]
 }
 
-/**
- * Reports whether an event belongs to a person. Headers of other people's events may contain the ref too: as the actor,
- * or in a reason or an id from the host.
- */
+/** Whether an event is a person's: those of others may name the ref too, as the actor, in a reason or an id. */
 export function isEventOfPerson(subject: string, { stream, data, parts = [] }: OwnedHeader): boolean {
   const owner = streamOf('subject', subject)
   if (isStreamOf('subject', stream)) return stream === owner

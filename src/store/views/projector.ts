@@ -248,10 +248,7 @@ export function* readRunningViews(): Steps<ReadonlySet<string>> {
   )
 }
 
-/**
- * Adds a view to the running ones, and makes other writers forget its rows. `onJoined` drops what this one keeps before
- * the commit: an append may follow at once.
- */
+/** Adds a view to the running ones, and makes writers forget its rows: `onJoined` this one, before the commit. */
 export function* joinHead(view: View, onJoined?: () => void): Steps<void> {
   const running = new Set(yield* readRunningViews()).add(viewVersionName(view))
   const views = [...running].join(' ')

@@ -35,10 +35,7 @@ type Finder = TaggedLog & {
   readonly isTrusting: boolean
 }
 
-/**
- * Reads what the appends of a transaction need, side by side, before the first of them is checked. Streams and owners
- * are read into the writer's cache.
- */
+/** Reads what the appends of a transaction need, side by side: streams and owners into the cache. */
 export function* findAll(finder: Finder, inputs: readonly Append[]): Steps<readonly Finding[]> {
   if (inputs.some(({ recent }) => recent)) yield* finder.recents.catchUp()
   const findings: Finding[] = inputs.map(input => ({ input, found: nothing }))

@@ -248,10 +248,7 @@ export function createRecoveryJob({ options, store, clock, engine, entropy }: Ap
   const recoveryOf = (day: string) => fromInstant(parseIso(`${day}T${recoveryAt}`) ?? '') + ownSpreadMs
   return {
     name: 'recovery',
-    /**
-     * Requests the failures of every day since the last event: there may have been no receiver since then. Of several
-     * starting processes only the first requests them.
-     */
+    /** Requests the failures of every day since the last event, if nobody received then: the first process does. */
     async begin() {
       const last = await store.readLast()
       // A new log has missed nothing.

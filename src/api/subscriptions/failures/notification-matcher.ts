@@ -9,10 +9,7 @@ import { type ApiContext, readEvents } from '../../api-context.ts'
 import { openAs, type Recorded, unlessDamaged } from '../../events.ts'
 import { bodyAddress, copyWindowMs } from '../../notifications/notification.ts'
 
-/**
- * How long after a delivery, with all its tries, the portal may record its failure. A failure within this time is of
- * that delivery. A later one is of a copy, or the clocks differ.
- */
+/** How long after a delivery a failure is its own. A later one is of a copy, or the clocks differ. */
 export const failureDelayMaxMs = 15_000
 /** After how many opened contents the matcher yields to the event loop: very many may have one length. */
 const openedPerTurn = 50

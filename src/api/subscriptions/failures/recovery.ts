@@ -155,10 +155,7 @@ async function readVersions(store: LogStore, subscriptions: Iterable<string>): P
   return versions
 }
 
-/**
- * The linked failures just before and just after the day, by our ids. Usually the portal lists them with another day;
- * their notifications can match fewer failures of this one.
- */
+/** The failures just before and after the day, by our ids: their notifications match fewer failures of this one. */
 async function readLinkedNearby({ context, recovers, dayFrom }: FailureReading): Promise<Map<string, LinkedFailure>> {
   const found = new Map<string, LinkedFailure>()
   if (!recovers || dayFrom === null) return found

@@ -70,10 +70,7 @@ export function createSecretHistory(
     })
   }
 
-  /**
-   * Whether a notification carries former secrets of its event, until an hour after the portal has the new ones, or
-   * newer ones that only another process has read.
-   */
+  /** Whether a notification has former secrets, for an hour after a change, or newer ones that another process has. */
   async function matches(evento: string, { secret, authorization }: SecretHeaders): Promise<boolean> {
     const kept = await readCached(evento)
     if (!kept) return false
