@@ -196,13 +196,14 @@ export function createHandlerWorker(
     }
     const opened = await openNotification(context, clear).catch(openFailure)
     const isOpen = typeof opened === 'object'
-    const unkeyed = isOpen ? assignKey(one, opened) : opened
-    if (!isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const destroyed = isOpen && isBodyMissing(opened) ? bodyMissing : undefined
+    const unkeyed = isOpen && destroyed === undefined ? assignKey(one, opened) : undefined
+    if (!isDue(one) || (one.key !== undefined && blockedKeys.has(one.key))) return false
     const onError = (error: unknown) =>
       context.engine.emit('handlerFailed', { handler: name, evento, notification: idOfStream(stream), error })
     const call = (found: Notification) => followers.scope.within(() => callHandler(clock, registered, found, onError))
-    const reason = destroyed ?? unkeyed ?? (isOpen ? await call(opened) : opened)
+    if (unkeyed) onError(unkeyed.error)
+    const reason = destroyed ?? (unkeyed ? errorName(unkeyed.error) : isOpen ? await call(opened) : opened)
     const called = { version, key: one.key }
     if (reason === undefined) return recordResult(stream, { ...called, message: { type: 'host.handled', data: {} } })
     const attempts = (before?.attempts ?? 0) + 1
@@ -251,13 +252,13 @@ export function createHandlerWorker(
     return false
   }
 
-  /** Sets the notification's key, or returns why the key function failed. */
-  function assignKey(one: PendingNotification, notification: Notification): string | undefined {
+  /** Sets the notification's key, or returns what the key function threw. */
+  function assignKey(one: PendingNotification, notification: Notification): { error: unknown } | undefined {
     try {
       if (keyOf && one.key === undefined) one.key = keyOf(notification)
       return undefined
     } catch (error) {
-      return errorName(error)
+      return { error }
     }
   }
 

@@ -143,16 +143,22 @@ test('the host gets the error of a handler, and the log does not', async () => {
   const error = new RangeError('12ABC34501DE35')
   averba.notifications.handle(evento, 'crm', async () => Promise.reject(error))
   averba.notifications.handle(evento, 'strict', async () => undefined, { schema: z.object({ n: z.string() }) })
+  averba.notifications.handle(evento, 'keyed', async () => undefined, {
+    key: () => {
+      throw error
+    },
+  })
   averba.log.follow('copy', ['notification.received'], async () => Promise.reject(error))
   await notify(averba, { n: 1 })
   await averba.settle()
   const [{ id: notification } = { id: '' }] = await inboxOf(averba)
   const [{ position } = { position: 0 }] = await Array.fromAsync(averba.log.read({ types: ['notification.received'] }))
-  expect(failed).toHaveLength(3)
+  expect(failed).toHaveLength(4)
   expect(failed).toEqual(
     expect.arrayContaining([
       { handler: 'crm', evento, notification, error },
       { handler: 'strict', evento, notification, error: expect.any(z.ZodError) },
+      { handler: 'keyed', evento, notification, error },
       { handler: 'copy', position, error },
     ]),
   )
