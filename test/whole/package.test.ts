@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
@@ -61,6 +62,16 @@ test('the installed package runs its commands and the code of the README, and it
   expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ views: 'equal', tokenRequests: 2 })
   expect(steps.stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
+
+  // What npx started ends when npx is stopped: its output would stay open otherwise.
+  writeFileSync(join(folder, 'run.config.mjs'), "export default { store: 'npx.sqlite', run: { port: 0 } }")
+  for (const args of [['run', '--config', 'run.config.mjs'], ['simulate']]) {
+    const npx = spawn('npx', ['averba', ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(npx.stdout, 'data')
+    npx.kill('SIGTERM')
+    npx.stdout.resume()
+    await once(npx.stdout, 'close')
+  }
 
   // The types compile with a strict compiler that checks every declaration.
   const ofPages = writeCodeOfPages(folder)
