@@ -242,7 +242,16 @@ export class Engine {
       // Outcomes at one service may make calls due at another.
       made = all.reduce((sum, each) => sum + each, waited.length)
     }
+    counts.deferred += await this.#countUnwanted()
     if (bugs.length > 0) throw bugs[0]
+  }
+
+  /** How many due calls are left for later, since their services ask for a pause. */
+  async #countUnwanted(): Promise<number> {
+    const { store, clock } = this.#parts
+    const types = Object.keys(this.#performers)
+    const count = async (withUnwanted: boolean) => (await store.dueEffects(clock.now(), { types, withUnwanted })).length
+    return (await count(true)) - (await count(false))
   }
 
   callsOf(service: string, signal: AbortSignal, onFailed: (error: unknown) => void): DueCalls {
@@ -271,7 +280,7 @@ export class Engine {
   async listLeftToOthers(): Promise<string[]> {
     const { store, clock } = this.#parts
     const types = Object.keys(this.#performers).filter(type => this.#performers[type]?.takes)
-    const due = await store.dueEffects(clock.now(), { types, limit: leftSearchMax })
+    const due = await store.dueEffects(clock.now(), { types, limit: leftSearchMax, withUnwanted: true })
     const areLeft = await Promise.all(due.map(id => this.#effectRunner.claimer.isLeftToOthers(id)))
     return due.filter((_, n) => areLeft[n])
   }

@@ -1,9 +1,11 @@
+import { systemClock } from '../runtime/clock.ts'
 import { systemEntropy } from '../runtime/entropy.ts'
 import { createFileMark, readLastResume } from '../store/checkpoints/high-water-mark.ts'
 import { type CheckOptions, checkStore, throwOnFaults } from '../store/checks/check-store.ts'
 import { keyringOf, openReading } from '../store/database/log-place.ts'
 import { openSqlite } from '../store/database/sqlite.ts'
 import { type BackupOptions, type BackupResult, makeBackup } from '../store/files/backup.ts'
+import { checkIdle } from '../store/files/copy-log.ts'
 import { type RestoreOptions, type RestoreResult, restoreBackup } from '../store/files/restore.ts'
 import { countPending } from '../store/ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../store/log/facts.ts'
@@ -12,6 +14,7 @@ import { findLostErasures } from '../store/owners/keyring-faults.ts'
 import type { HighWaterMark, StoreOptions } from '../store/store-options.ts'
 import { inspectKeyring } from '../vault/keyring.ts'
 import { views } from '../views/views.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import { markPath } from '../vocabulary/names.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
@@ -60,24 +63,32 @@ export type ResumeResult = StoreFacts &
  * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
  * first; then as after `restoreStore` with `acceptRollback`. Stop every process on it before.
  *
- * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
+ * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
+ * with it; and as `openAverba`
  */
 export async function resumeStore(
   options: OpenedWith & { readonly highWaterMark?: HighWaterMark } & Pick<CheckOptions, 'onProgress'>,
 ): Promise<ResumeResult> {
-  const { entropy = systemEntropy, highWaterMark, onProgress } = options
-  await using reading = await openReading(options)
-  const { erased } = await inspectKeyring(keyringOf(options, entropy), entropy)
-  const { faults } = await checkStore(reading, { indexKinds, ...(onProgress && { onProgress }) })
-  throwOnFaults('Cannot continue this log', faults)
-  const facts = await reading.read(readFacts)
-  const pending = await reading.read(countPending)
-  const lostErasures = await reading.read(() => findLostErasures(untaggedHeaders, erased))
+  const { highWaterMark } = options
+  const checked = await checkPutBack(options)
   const how = { acceptRollback: true, ...(highWaterMark && { highWaterMark }) }
   const found = await withStore(options, store => store.reader.read(() => readLastResume(store.headers)), how)
   if (!found) throw new TypeError('A restore was accepted but not recorded')
   const { origin, size, lost } = found.resumed
-  return { ...facts, pending, lostErasures, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+  return { ...checked, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
+}
+
+/** Checks a log that was put back, and closes it: opening it may replace tables of views. */
+async function checkPutBack(options: OpenedWith & Pick<CheckOptions, 'onProgress'>) {
+  const { clock = systemClock, entropy = systemEntropy, onProgress } = options
+  await using reading = await openReading(options)
+  await reading.read(() => checkIdle(toInstant(clock.now())))
+  const { erased } = await inspectKeyring(keyringOf(options, entropy), entropy)
+  const { faults } = await checkStore(reading, { indexKinds, ...(onProgress && { onProgress }) })
+  throwOnFaults('Cannot continue this log', faults)
+  const pending = await reading.read(countPending)
+  const lostErasures = await reading.read(() => findLostErasures(untaggedHeaders, erased))
+  return { ...(await reading.read(readFacts)), pending, lostErasures }
 }
 
 /** Lets a copy continue the log, before it gets the store's name. The mark moves last, in case it is repeated. */

@@ -8,7 +8,13 @@ import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import { checkTail, checkWhole } from './checkpoints/check-tail.ts'
 import { Checkpointer, type StoredCheckpoint } from './checkpoints/checkpoints.ts'
-import { checkAgainstMark, readLastResume, resolveMark, resumeLog } from './checkpoints/high-water-mark.ts'
+import {
+  checkAgainstMark,
+  makeEffectsDue,
+  readLastResume,
+  resolveMark,
+  resumeLog,
+} from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
 import { checkSchema } from './checks/check-schema.ts'
 import { type Connection, first, timeTransactions } from './database/connection.ts'
@@ -196,8 +202,13 @@ export class Store<E extends EventMap = EventMap> {
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.newest = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
     if (acceptRollback) {
+      // The record first: without it, a log that is opened again would make the pending calls once more.
+      const { at, ...resumed } = await this.#connection.read(() =>
+        resumeLog(this.headers, keyring, this.#options, newest),
+      )
+      await this.append({ at, ...resumed })
+      await this.#connection.transact(() => makeEffectsDue(at))
       await keyring.rememberSize(this.#writer.newest.position)
-      await this.append(await this.#connection.transact(() => resumeLog(this.headers, keyring, this.#options, newest)))
     }
     await this.#checkpointer.start(acceptRollback)
     this.#restoredAt = (await this.#connection.read(() => readLastResume(this.headers)))?.position ?? 0
@@ -291,6 +302,15 @@ export class Store<E extends EventMap = EventMap> {
 
   receipt(commandId: string): Promise<Receipt | undefined> {
     return this.#connection.read(() => findReceipt(commandId))
+  }
+
+  /**
+   * Checks that the log has what this process knows of it.
+   *
+   * @throws {AverbaError} `ROLLED_BACK`
+   */
+  checkKnown(): Promise<void> {
+    return this.#connection.read(() => this.#writer.checkKnown())
   }
 
   /** Whether other processes may write to the store. */

@@ -339,7 +339,9 @@ test('a log that its server put back is refused by its mark, and continues with 
   const place = { ...options, highWaterMark }
   const { pool, schema, closePool } = await locatePostgres(options.store)
   const client = await pool.connect()
-  const { rows } = await client.query({ text: `select tablename as name from pg_tables where schemaname = '${schema}'` })
+  const { rows } = await client.query({
+    text: `select tablename as name from pg_tables where schemaname = '${schema}'`,
+  })
   const tables = (rows as { name: string }[]).map(({ name }) => name)
   const run = (write: (table: string) => string) => client.query({ text: tables.map(write).join('; ') })
   await run(table => `create table public.${schema}_${table} as table ${schema}.${table}`)

@@ -46,6 +46,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
     },
     async writing() {
+      await store.checkKnown()
       await store.secrets.leases.tryWriting()
       return { ok: true, detail: 'it can be written' }
     },

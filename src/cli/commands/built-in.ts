@@ -43,8 +43,8 @@ export const grantsCommand = defineCommand({
     '--json': 'print one JSON object',
   },
   notes:
-    'The owner of the tables runs them, after averba migrations --dialect postgres or the first opening. The role\n' +
-    'adds events, and can neither change nor remove one.',
+    'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after\n' +
+    'averba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.',
   run(terminal, { reader, schema, json }, role) {
     const readers = reader !== undefined && { reader }
     return printStatements(terminal, grantsFor({ process: role, schema, ...readers }), json)

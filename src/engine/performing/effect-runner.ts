@@ -56,6 +56,8 @@ export interface EffectRegistry {
   readonly chunkRecorders: Readonly<Record<string, ChunkRecorder>>
 }
 
+type DeferredOutcome = Extract<AttemptOutcome, { status: 'deferred' }>
+
 /** For how long a service that asks for a pause gets no due calls. A revocation must not wait as long as a list may. */
 const closedMaxMs = 60_000
 
@@ -115,7 +117,10 @@ export class EffectRunner {
     if (isFromBeforeRestore(this.#parts.store, claimed))
       return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
     const outcome = await this.#perform(pending, performer)
-    if (outcome.status === 'deferred') return this.#postpone(claimed, outcome)
+    if (outcome.status === 'deferred') {
+      await this.#postpone(claimed, outcome)
+      return this.#closeService(pending, outcome)
+    }
     try {
       return await settle(outcome.fact, outcome.status, outcome.reason ?? '', outcome.unread)
     } catch (error) {
@@ -168,7 +173,7 @@ export class EffectRunner {
   /** Certainly not done: postpones it as its policy says, or parks it. */
   async #postpone(
     claimed: ClaimedEffect,
-    { reason, afterMs, isServiceBusy, ends, isAnswered, unread }: Extract<AttemptOutcome, { status: 'deferred' }>,
+    { reason, afterMs, ends, isAnswered, unread }: DeferredOutcome,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { pending, performer } = claimed
@@ -176,7 +181,6 @@ export class EffectRunner {
     const event = await store.readAt(pending.position)
     const policy = retryPolicyOf(pending, effectClass, event?.type)
     const { id: effect, type, attempts } = pending
-    if (isServiceBusy && afterMs !== undefined) await store.rates.close(serviceOf(type), Math.min(afterMs, closedMaxMs))
     const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
     const seen = unread && { unread: { httpStatus: unread.httpStatus, form: unread.form } }
@@ -197,6 +201,13 @@ export class EffectRunner {
     if (effectClass === 'read' && !isFirst) return store.deferEffect(pending, dueAt, reason)
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
     await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred, ...parts })
+  }
+
+  /** Lets no due call leave to a service that asks for a pause. What came of this one is recorded already. */
+  async #closeService({ type }: PendingEffect, { isServiceBusy, afterMs = 0 }: DeferredOutcome): Promise<void> {
+    if (!isServiceBusy) return
+    const onFailed = (error: unknown) => this.#parts.onTrouble('the pause of a service could not be shared', error)
+    await this.#parts.store.rates.close(serviceOf(type), Math.min(afterMs, closedMaxMs)).catch(onFailed)
   }
 
   /** Whether one of the last attempts got an answer that was not understood: of several, the first is kept. */

@@ -50,8 +50,8 @@ export class Throttle {
   }
 
   async #waitForTurn(signal: AbortSignal): Promise<boolean> {
-    const { requestsPerSecond } = this.#parts.limits
-    if (requestsPerSecond === undefined) return !signal.aborted
+    const { requestsPerSecond = Number.POSITIVE_INFINITY } = this.#parts.limits
+    if (requestsPerSecond === Number.POSITIVE_INFINITY) return !signal.aborted
     this.#waiting += 1
     const turn = this.#queue.run(['turn'], () => this.#takeTurn(requestsPerSecond, signal))
     return turn.finally(() => {
@@ -63,15 +63,15 @@ export class Throttle {
   async #takeTurn(perSecond: number, signal: AbortSignal): Promise<boolean> {
     const { clock, rates, service } = this.#parts
     while (!signal.aborted) {
-      if (Math.abs(clock.now() - this.#grantedAt) > turnKeptMs) this.#turns = 0
+      if (Math.abs(clock.now() - this.#grantedAt) > Math.max(turnKeptMs, 1_000 / perSecond)) this.#turns = 0
       if (this.#turns > 0) {
         this.#turns -= 1
         return true
       }
-      const granted = await rates.take(service, this.#waiting, perSecond)
-      this.#turns = granted.turns
+      const { turns, waitMs } = await rates.take(service, this.#waiting, perSecond)
+      if (waitMs > 0) await clock.sleep(waitMs, signal, 'the turn of a call')
+      this.#turns += turns
       this.#grantedAt = clock.now()
-      if ('waitMs' in granted) await clock.sleep(granted.waitMs, signal, 'the turn of a call')
     }
     return false
   }

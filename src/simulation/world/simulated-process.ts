@@ -120,6 +120,8 @@ export class SimulatedProcess implements StoreMedium {
       return isCrashed(life) ? never() : done
     }
     return withChanges(database, {
+      // It would wake the engine at a real time.
+      watch: () => undefined,
       transact: (steps, locks) =>
         alive(async () => {
           if (this.#isFatal('beforeWrite')) return never()

@@ -140,7 +140,6 @@ export function* resumeLog(
     ...(since !== undefined && { lostErasures: { count: erasures.length, since } }),
   }
   const at = toInstant(clock.now())
-  yield* makeEffectsDue(at)
   return { at, streams: [{ stream: logStream, expect: 'exists' }], events: [logEvent(resumedType, 'log.resume', data)] }
 }
 
@@ -173,7 +172,7 @@ export function* findMarkContradiction(headers: HeaderReader, mark: string): Ste
 }
 
 /** Effects on keys keep their due times, which depend on the age of backups. */
-function* makeEffectsDue(at: Instant): Steps<void> {
+export function* makeEffectsDue(at: Instant): Steps<void> {
   const later = db
     .updateTable('effect')
     .set({ due_at: at })

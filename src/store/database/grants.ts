@@ -37,8 +37,8 @@ export interface Grantees {
 
 /**
  * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
- * can neither change nor remove one. Its owner runs them once the tables exist; the process makes the tables of the
- * views, and owns these.
+ * can neither change nor remove one. The owner of the tables runs them, as a superuser or a member of both roles; the
+ * process makes the tables of the views, and owns these.
  *
  * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
  */
@@ -47,10 +47,10 @@ export function grantsFor({ schema = 'averba', process, reader }: Grantees): str
   const app = quoteRole(process)
   const tables = Object.entries(rights).map(([table, verbs]) => `grant ${verbs} on ${schema}.${table} to ${app}`)
   const names = Object.keys(rights).map(table => `'${table}'`)
-  const takeViews = `do $$ declare name text; begin
+  const takeViews = `do $averba$ declare name text; begin
   for name in select tablename from pg_tables where schemaname = '${schema}' and tablename not in (${names.join(', ')})
   loop execute format('alter table ${schema}.%I owner to %I', name, ${quoteText(process)}); end loop;
-end $$`
+end $averba$`
   const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
   if (reader === undefined) return forProcess
   const role = quoteRole(reader)
@@ -64,7 +64,7 @@ end $$`
 }
 
 function quoteRole(role: unknown): string {
-  if (typeof role === 'string' && /^[^\0]{1,63}$/.test(role)) return `"${role.replaceAll('"', '""')}"`
+  if (typeof role === 'string' && /^[^\0$]{1,63}$/.test(role)) return `"${role.replaceAll('"', '""')}"`
   throw new AverbaError('INVALID_INPUT', 'Cannot print the grants: a role has no name', {
     hint: 'Give the name of a role of the server: averba grants app',
   })

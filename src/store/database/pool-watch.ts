@@ -66,17 +66,21 @@ export class PoolWatch {
     for (;;) {
       await systemClock.sleep(lookEveryMs, signal)
       if (signal.aborted) return
-      // A log that cannot be read must not hide the others: each looks for itself.
-      await this.#compare().catch(() => this.#wakeAll())
+      const logs = [...this.#logs.keys()]
+      // A log that is gone or locked must not hide the others.
+      await this.#compare(logs).catch(async () => {
+        for (const log of logs) await this.#compare([log]).catch(() => undefined)
+      })
     }
   }
 
   /** Wakes those whose head has changed since the last look, and new ones: of what came before nobody told. */
-  async #compare(): Promise<void> {
-    const logs = [...this.#logs.keys()]
+  async #compare(logs: readonly WatchedLog[]): Promise<void> {
     const session = new PostgresSession(await this.#pool.connect())
     const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${schema}.head`)
+    session.tell({ text: `begin read only; set local statement_timeout = ${lookEveryMs}` })
     const looking = session.send({ text: marks.join(' union all ') })
+    session.tell({ text: 'commit' })
     const { rows } = await looking.finally(() => session.end(session.failure !== undefined))
     for (const { i, mark } of rows as { i: number; mark: string }[]) {
       const log = logs[i]
@@ -115,7 +119,7 @@ export class PoolWatch {
       await client.query({ text: [...this.#logs.keys()].map(listen).join('; ') })
       await lost.promise
     } finally {
-      this.#listening = undefined
+      if (this.#listening === client) this.#listening = undefined
       signal.removeEventListener('abort', end)
       client.off('notification', hear)
       client.off('end', end)

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
-import { KeyedLock } from '../../runtime/locks.ts'
+import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import {
   type CheckTables,
@@ -20,6 +20,7 @@ import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
 const readingAtOnceMax = 4
+const changingAtOnceMax = 3
 const gatherMs = 50
 
 /** A reading that waits for its turn. */
@@ -58,6 +59,8 @@ export class PostgresConnection implements Connection {
   /** Names this process in its marks. Not of the host's entropy: two processes with one seed must not share them. */
   readonly #writer = randomUUID()
   readonly #writing = new KeyedLock()
+  /** Appends need connections too. */
+  readonly #changing = new Semaphore(changingAtOnceMax)
   readonly #time = new ServerTime()
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
@@ -81,12 +84,14 @@ export class PostgresConnection implements Connection {
 
   watch(onWake: () => void): void {
     const log = { schema: this.schema, channel: this.#channel, writer: this.#writer, onWake }
-    this.#stopWatching ??= PoolWatch.of(this.#pool).add(log)
+    if (!this.#isClosed) this.#stopWatching ??= PoolWatch.of(this.#pool).add(log)
   }
 
   /** The transactions of a process wait for each other here, and for those of others at the lock. */
   transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T> {
-    return locks ? this.#change(steps) : this.#writing.run(['write'], () => this.#transact(steps))
+    return locks
+      ? this.#changing.within(() => this.#change(steps))
+      : this.#writing.run(['write'], () => this.#transact(steps))
   }
 
   async #change<T>(steps: () => Steps<T>): Promise<T> {

@@ -50,6 +50,8 @@ export interface TaggedLog {
 
 /** Which due effects to list. */
 export interface DueFilter {
+  /** Also those of services that want no calls now. */
+  readonly withUnwanted?: boolean
   readonly types?: readonly string[]
   readonly limit?: number
 }
@@ -59,12 +61,16 @@ export interface DueFilter {
  * effects whose time or lease was set by a clock that was ahead come last. They have their own index. A service that
  * wants no calls has none.
  */
-export function* dueEffects({ at, now, latest }: Lease, { types, limit }: DueFilter = {}): Steps<string[]> {
+export function* dueEffects(
+  { at, now, latest }: Lease,
+  { types, limit, withUnwanted = false }: DueFilter = {},
+): Steps<string[]> {
+  const wanted = withUnwanted ? 'true or' : ''
   const ofTypes = types ? `and ${oneOf('effect.type', types)}` : ''
   const upTo = limit === undefined ? '' : 'limit ?'
   const find = (condition: string, ...times: Instant[]) =>
     rows<EffectIdParts>({
-      sql: `${selectOpenIds} ${ofTypes} and ${isWanted} and ${condition}, effect.position, effect.n ${upTo}`,
+      sql: `${selectOpenIds} ${ofTypes} and (${wanted} ${isWanted}) and ${condition}, effect.position, effect.n ${upTo}`,
       parameters: [...(types ?? []), now, latest, ...times, ...(limit === undefined ? [] : [limit])],
     })
   const due = yield* find(isDueNow, at, now)

@@ -3,8 +3,11 @@ import { type Connection, first, rows, type Steps } from '../database/connection
 import { db } from '../database/schema.ts'
 import type { Lease, Leasing } from './lease.ts'
 
-/** What was granted of a rate: some turns, or how long to wait for the next one. */
-export type Granted = { readonly turns: number } | { readonly turns: 0; readonly waitMs: number }
+/** Turns of a rate. They may be used once the wait is over. */
+export interface Granted {
+  readonly turns: number
+  readonly waitMs: number
+}
 
 /** How fast calls to each service begin, and until when none may: one budget for all processes of the log. */
 export class Rates {
@@ -32,7 +35,10 @@ export class Rates {
   }
 }
 
-/** In microseconds: what the turns taken so far have used up of the time. It never lies more than a second back. */
+/**
+ * Takes what the time since the last turns allows, or else reserves the next turn: so processes come in the order in
+ * which they ask, whichever of them is behind the server's time. In microseconds.
+ */
 function* takeTurns(
   service: string,
   { wanted, perSecond }: { wanted: number; perSecond: number },
@@ -44,11 +50,14 @@ function* takeTurns(
   const { spent_until = 0 } = (yield* first(locked)) ?? {}
   const now = fromInstant(lease.now) * 1_000
   const turn = 1_000_000 / perSecond
-  // A clock that was ahead has taken nothing of the time to come.
-  const spent = Math.min(now, Math.max(spent_until, now - Math.max(1, perSecond) * turn))
-  const turns = Math.min(wanted, Math.floor((now - spent) / turn))
-  if (turns === 0) return { turns, waitMs: Math.ceil((spent + turn - now) / 1_000) }
-  const update = db.updateTable('rate').set({ spent_until: Math.round(spent + turns * turn) })
+  const since = Math.min(now - spent_until, Math.max(1, perSecond) * turn)
+  // So many turns are reserved by no fleet: a clock was ahead.
+  const left = since < -reservedMax * turn - 1_000_000 ? 0 : since
+  const turns = Math.min(wanted, Math.max(1, Math.floor(left / turn + roundingError)))
+  const update = db.updateTable('rate').set({ spent_until: Math.round(now - left + turns * turn) })
   yield* rows(update.where('service', '=', service))
-  return { turns }
+  return { turns, waitMs: Math.max(0, Math.ceil((turn - left) / 1_000 - roundingError)) }
 }
+
+const reservedMax = 64
+const roundingError = 1e-6

@@ -283,11 +283,19 @@ export class Writer {
 
   /** Checks what another process has written, and that all is there that this process knows of. */
   *#checkForeign({ position, leaf }: Newest): Steps<void> {
-    const known = this.newest
-    const stored = position === known.position ? leaf : yield* readLeaf(known.position)
-    if (known.leaf !== null && (!stored || !Buffer.from(known.leaf).equals(stored)))
-      throw rolledBackError(known.position)
-    yield* this.#parts.checkForeign(position, known.position)
+    yield* this.checkKnown(position === this.newest.position ? leaf : undefined)
+    yield* this.#parts.checkForeign(position, this.newest.position)
+  }
+
+  /**
+   * Checks that the log has the newest event that this process has written or looked at.
+   *
+   * @throws {AverbaError} `ROLLED_BACK`
+   */
+  *checkKnown(found?: Uint8Array | null): Steps<void> {
+    const { position, leaf } = this.newest
+    const stored = found ?? (yield* readLeaf(position))
+    if (leaf !== null && (!stored || !Buffer.from(leaf).equals(stored))) throw rolledBackError(position)
   }
 
   #remember({ position, leaf }: Newest): void {
