@@ -14,7 +14,8 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export function diagnoseStore(
-  options: LogPlace & Pick<DiagnoseOptions, 'rootKey' | 'isDeep' | 'isOpening' | 'onProgress' | 'signal'>,
+  options: LogPlace &
+    Pick<DiagnoseOptions, 'rootKey' | 'highWaterMark' | 'isDeep' | 'isOpening' | 'onProgress' | 'signal'>,
 ): Promise<Diagnosis> {
   return diagnose({ ...options, views, indexKinds, entropy: systemEntropy })
 }

@@ -20,7 +20,7 @@ import {
   verifyLog,
 } from '../../src/index.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
-import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
+import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
@@ -358,12 +358,33 @@ test('a log that its server put back is refused by its mark, and continues with 
     hint: expect.stringContaining('averba resume'),
   })
   const { keyring = '', store } = options
+  const { problems } = await diagnoseStore({ store, keyring, highWaterMark })
+  expect(problems).toEqual([expect.stringMatching(/^mark: the log cannot be opened with it/)])
   const resumed = await resumeStore({ store, keyring, highWaterMark })
   expect(resumed).toMatchObject({ resumedAs: expect.stringMatching(/^log_/), lostEvents: 1 })
   const averba = await openAverba(place)
   const records = await Array.fromAsync(averba.log.read({ types: ['log.resumed'] }))
   expect(records).toMatchObject([{ data: { lost: {} } }])
   await averba.close()
+})
+
+test('a simulated world on a server crashes, restarts, and is the same again', async () => {
+  const live = async () => {
+    const keyring = join(temporaryFolder(), 'averba.keys')
+    const fatal = new Set<string>()
+    const crashAt = ({ at }: CrashPoint) => fatal.delete(at)
+    const world = await simulate({ store: postgres.newAddress(), averba: { keyring }, crashAt })
+    for (const at of ['beforeWrite', 'afterWrite', 'beforeRequest', 'afterRequest']) {
+      fatal.add(at)
+      const subject = world.averba.consents.enrol({ cpf: samples.cpf })
+      void subject.then(id => world.averba.consents.sync({ subject: id }))
+      await world.clock.runUntil(() => world.isDown)
+      await world.restart()
+    }
+    await world.clock.finish(world.averba.settle())
+    return world.digest().finally(() => world.close())
+  }
+  expect(await live()).toBe(await live())
 })
 
 test('many logs share a small pool: one connection listens, and one look a second reads all heads', async () => {
@@ -381,7 +402,7 @@ test('many logs share a small pool: one connection listens, and one look a secon
       release: isBroken => client.release(isBroken),
     }
   }
-  const shared = { connect, options: { max: 4 } }
+  const shared = { connect, options: { max: 4, pipeline: true } }
   const addresses = Array.from({ length: 8 }, () => postgres.newAddress())
   const places = addresses.map(address => new Place(async () => openPostgres(await locatePostgres(address, shared))))
   const stores = await Promise.all(places.map(place => place.open()))
@@ -398,7 +419,10 @@ test('many logs share a small pool: one connection listens, and one look a secon
   expect(pool.totalCount).toBeLessThanOrEqual(4)
   // One that is gone does not hide the others.
   await pool.query(`drop schema ${schema} cascade`)
-  await expect.poll(() => counts()[0], { timeout: 10_000 }).toBeGreaterThan(before[0] ?? 0)
+  const { schema: another } = await locatePostgres(addresses[0] ?? '', shared)
+  await pool.query(`update ${another}.head set fence = fence + 1`)
+  await expect.poll(() => counts()[0], { timeout: 10_000 }).toBe((before[0] ?? 0) + 1)
+  expect(counts().slice(1, 7)).toEqual(before.slice(1, 7))
   for (const store of stores) await store.close()
   await pool.end()
 })
@@ -483,6 +507,12 @@ test('a schema that a statement outside of its transaction would find is refused
   const refused = { code: 'MISCONFIGURED', message: expect.stringContaining('is in the search path of this user') }
   await expect(openPostgres(await locatePostgres(own))).rejects.toMatchObject(refused)
   await expect(openPostgres(await locatePostgres(`${postgres.url}&schema=public`))).rejects.toMatchObject(refused)
+})
+
+test('a pool whose connections take one request at a time is refused', async () => {
+  const pool = new pg.Pool({ connectionString: postgres.url })
+  await expect(locatePostgres('postgres:?schema=s', pool)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await pool.end()
 })
 
 test('an append whose transaction did not begin is not acknowledged', async () => {
@@ -571,6 +601,7 @@ test('a process records nothing more once the server was replaced by one that la
   await query(`delete from event where position > (select position from before_head); delete from head;
     insert into head select * from before_head; delete from stream; insert into stream select * from before_stream`)
   const rolledBack = { code: 'ROLLED_BACK', message: expect.stringContaining('lacks event 5') }
+  await expect(one.checkKnown()).rejects.toMatchObject(rolledBack)
   // Also what has nothing to do with the lost event, and when others have gone on from the replica.
   await expect(one.append(appendOf('z', 'none'))).rejects.toMatchObject(rolledBack)
   await other.append(appendOf('y', 'none'))

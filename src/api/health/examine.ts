@@ -67,9 +67,11 @@ export async function examine(
   if (!configuration?.ok) return { ok: false, checks: [configuration].filter(each => each !== undefined) }
   const diagnosis =
     isOnPostgres(store) || existsSync(store)
-      ? await diagnoseStore({ ...placeIn(options), isDeep, isOpening: true, ...(keys && { rootKey: keys }) }).catch(
-          (error: unknown) => (isMissing(error) ? undefined : describeError(error)),
-        )
+      ? await diagnoseStore({
+          ...placeIn(options),
+          ...{ isDeep, isOpening: true, highWaterMark: options.highWaterMark },
+          ...(keys && { rootKey: keys }),
+        }).catch((error: unknown) => (isMissing(error) ? undefined : describeError(error)))
       : undefined
   const services = await reachServices(options, clock)
   const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined

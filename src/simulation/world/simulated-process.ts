@@ -112,11 +112,12 @@ export class SimulatedProcess implements StoreMedium {
     await this.#limitPages()
     const life = this.#life
     if (!life) throw closedError()
+    // A server answers in its own time, and simulated time must not pass meanwhile.
+    const held = <T>(answer: Promise<T>) => (database.dialect === 'sqlite' ? answer : clock.hold(answer))
     const alive = async <T>(work: () => Promise<T>): Promise<T> => {
       if (life.state === 'closed') throw closedError()
       if (life.state === 'crashed') return never()
-      // A server answers in its own time, and simulated time must not pass meanwhile.
-      const done = await (database.dialect === 'sqlite' ? work() : clock.hold(work()))
+      const done = await work()
       return isCrashed(life) ? never() : done
     }
     return withChanges(database, {
@@ -125,11 +126,11 @@ export class SimulatedProcess implements StoreMedium {
       transact: (steps, locks) =>
         alive(async () => {
           if (this.#isFatal('beforeWrite')) return never()
-          const done = await database.transact(steps, locks)
+          const done = await held(database.transact(steps, locks))
           return this.#isFatal('afterWrite') ? never() : done
         }),
-      read: steps => alive(() => database.read(steps)),
-      readOnly: (query, check) => alive(() => database.readOnly(query, check)),
+      read: steps => alive(() => held(database.read(steps))),
+      readOnly: (query, check) => alive(() => held(database.readOnly(query, check))),
       emptyJournal: () => alive(() => database.emptyJournal()),
       rewrite: () => alive(() => database.rewrite()),
       searchFile: pieces => alive(() => database.searchFile(pieces)),

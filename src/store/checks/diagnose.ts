@@ -5,12 +5,12 @@ import { findLeftoverCopies, KeyringFile } from '../../vault/keyring-file.ts'
 import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { RememberedErasures } from '../../vault/stored-keys.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { checkWhole } from '../checkpoints/check-tail.ts'
-import { findMarkContradiction, findSignerFault, readMark } from '../checkpoints/high-water-mark.ts'
+import { findMarkContradiction, findSignerFault, resolveMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
 import { keyringOf, type LogPlace, openReading } from '../database/log-place.ts'
 import { findOff } from '../database/postgres.ts'
@@ -21,6 +21,7 @@ import { untaggedHeaders } from '../log/header.ts'
 import { positionBefore, timeAt } from '../log/read.ts'
 import { Tags } from '../log/tags.ts'
 import { describeLostErasures, findLengthFault, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
+import type { HighWaterMark } from '../store-options.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
 import { findEndFault } from './check-end.ts'
 import { findSchemaFaults, schemaAdvice } from './check-schema.ts'
@@ -69,6 +70,8 @@ export interface DiagnoseOptions extends CheckOptions, LogPlace {
   /** Who holds the root key of the log. Without it, a deep diagnosis of a log whose keyring lacks it is incomplete. */
   readonly rootKey?: Keys
   readonly isDeep?: boolean
+  /** The mark of the host, if it is not beside the file. */
+  readonly highWaterMark?: HighWaterMark | undefined
   /** Whether the log is about to be opened with this root key: then one that does not open it is a problem. */
   readonly isOpening?: boolean
 }
@@ -83,7 +86,7 @@ const monthsMax = 12
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
   // Read before the log: a later mark may be ahead of the reading.
-  const mark = findMark(store)
+  const mark = await findMark(options)
   await using reading = await openReading(options)
   // A cut-off last page may read as anything, so the quick checks would be misleading.
   if (!isDeep) throwOnCutOff(`Cannot diagnose "${store}"`, reading)
@@ -163,20 +166,17 @@ async function findQuickFaults(
   ]
 }
 
-/** The mark beside a store, if any, or why it cannot be read. */
+/** The mark of a store, if it has one, or why it cannot be read. */
 interface FoundMark {
   readonly text?: string | undefined
   readonly fault?: string
 }
 
-/** By default a log on PostgreSQL has no mark. */
-function findMark(store: string): FoundMark {
-  if (isOnPostgres(store)) return {}
+async function findMark({ store: path, highWaterMark }: DiagnoseOptions): Promise<FoundMark> {
   try {
-    return { text: readMark(markPath(store)) }
+    return { text: await resolveMark({ path, ...(highWaterMark && { highWaterMark }) })?.read() }
   } catch (error) {
-    if (!(error instanceof AverbaError)) throw error
-    return { fault: error.message }
+    return { fault: describeError(error) }
   }
 }
 

@@ -52,14 +52,16 @@ export function grantsFor({ schema = 'averba', process, reader }: Grantees): str
   loop execute format('alter table ${schema}.%I owner to %I', name, ${quoteText(process)}); end loop;
 end $averba$`
   const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
-  if (reader === undefined) return forProcess
+  if (reader === undefined) return ['begin', ...forProcess, 'commit']
   const role = quoteRole(reader)
   return [
+    'begin',
     ...forProcess,
     `grant usage on schema ${schema} to ${role}`,
     `grant select on all tables in schema ${schema} to ${role}`,
     // A view that is made or rebuilt later has another table.
     `alter default privileges for role ${app} in schema ${schema} grant select on tables to ${role}`,
+    'commit',
   ]
 }
 

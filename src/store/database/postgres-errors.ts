@@ -35,7 +35,8 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
     return cannot('STORE_BUSY', why, 'Look at the address and the server, and try again: the cause says more')
   }
   // Also while a log is open, when a password or a right is changed: what waits to be recorded is kept until then.
-  if (refusedCodes.test(code)) return cannot('STORE_UNSAFE', `the server refuses it (${code})`, refusedHint)
+  if (refusedCodes.test(code))
+    return cannot('STORE_UNSAFE', `the server refuses it (${describeCode(cause)})`, refusedHint)
   if (code === lockCode) return new TableInUseError(name, cause)
   if (passingCodes.test(code))
     return cannot('STORE_BUSY', 'it is locked or overloaded', 'Another session holds the log. Try again')
@@ -52,13 +53,19 @@ export function toSetupError(name: string, cause: unknown): AverbaError {
   const code = codeOf(cause)
   const error = refusedCodes.test(code) ? undefined : toAverbaError(name, cause)
   // What the driver itself refuses, such as a missing password, has no code.
-  const why = code === '' ? 'the driver' : `the server (${code})`
+  const why = code === '' ? 'the driver' : `the server (${describeCode(cause)})`
   return (
     error ?? new AverbaError('MISCONFIGURED', `Cannot open ${name}: ${why} refuses it`, { cause, hint: refusedHint })
   )
 }
 
 const refusedHint = 'Look at the user, the password, the database and the rights on the schema: the cause says more'
+
+/** With what a missing right is on: that text names a table or a schema only. */
+function describeCode(cause: unknown): string {
+  const code = codeOf(cause)
+  return code === '42501' && cause instanceof Error ? `${code}: ${cause.message}` : code
+}
 
 function codeOf(cause: unknown): string {
   return cause instanceof Error && 'code' in cause ? String(cause.code) : ''

@@ -38,7 +38,7 @@ export interface Listen {
 /** Connections to one PostgreSQL server: a `Pool` of node-postgres, the package `pg`. */
 export interface PostgresPool {
   /** At most `max` connections are open at the same time. */
-  readonly options?: { readonly max?: number | undefined }
+  readonly options?: { readonly max?: number | undefined; readonly pipeline?: boolean | undefined }
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: (error: Error) => void): unknown
   end(): Promise<void>

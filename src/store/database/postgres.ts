@@ -31,6 +31,12 @@ export async function locatePostgres(
   const schema = url.searchParams.get('schema') ?? 'averba'
   url.searchParams.delete('schema')
   if (given) {
+    if (given.options && given.options.pipeline !== true) {
+      const hint = 'Make it with new pg.Pool({ pipeline: true, … })'
+      throw new AverbaError('MISCONFIGURED', 'Cannot use this pool: its connections take one request at a time', {
+        hint,
+      })
+    }
     ignoreIdleErrors(given)
     return { pool: given, schema, closePool: async () => undefined }
   }

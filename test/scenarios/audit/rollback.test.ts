@@ -3,14 +3,12 @@ import { basename, dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import {
   type Averba,
-  type AverbaError,
   backupStore,
   diagnoseStore,
   examine,
   exportBundle,
   proveRecorded,
   restoreStore,
-  resumeStore,
   valueOf,
   verifyLog,
 } from '../../../src/index.ts'
@@ -21,7 +19,6 @@ import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { parseVerifierKey, verifyTlogProof } from '../../../src/verify.ts'
 import { views } from '../../../src/views/views.ts'
 import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
-import { markPath } from '../../../src/vocabulary/names.ts'
 import { averba, failedWith } from '../../support/command-line.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -86,41 +83,6 @@ test('a log that was put back where it is continues with a record of it, and sen
   expect((await world.averba.validations.get('paid-2'))?.state).toBe('inconclusive')
   expect(world.sent.filter(each => each.startsWith('POST validacao'))).toEqual([])
   expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
-})
-
-test('a resume that is interrupted anywhere is recorded, or the log stays refused', async () => {
-  const { store, backup } = await backedUp()
-  copyFileSync(backup, store)
-  rmSync(markPath(store))
-  const erasing = await openEngine({ store })
-  const [{ subject } = { subject: '' }] = await erasing.views.selectFrom('subjects').select('subject').execute()
-  await erasing.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
-  await erasing.close()
-  const keys = readFileSync(`${store}.keys`)
-  const outcomes = new Set<string>()
-  for (let step = 0; !outcomes.has('resumed'); step++) {
-    for (const path of [`${store}-wal`, `${store}-shm`, markPath(store)]) rmSync(path, { force: true })
-    copyFileSync(backup, store)
-    writeFileSync(`${store}.keys`, keys)
-    const dying = new VirtualClock('2026-12-01T00:00:00.000Z')
-    const { now } = dying
-    let steps = 0
-    dying.now = () => {
-      if (steps++ === step) throw new RangeError('the process ends here')
-      return now.call(dying)
-    }
-    const isResumed = await resumeStore({ store, clock: dying }).then(
-      () => true,
-      () => false,
-    )
-    const opened = await openEngine({ store }).catch((error: AverbaError) => error.code)
-    const isRecorded =
-      typeof opened === 'object' && (await Array.fromAsync(opened.log.read({ types: ['log.resumed'] }))).length > 0
-    expect(opened === 'ROLLED_BACK' || isRecorded, `step ${step}: ${opened}`).toBe(true)
-    outcomes.add(isResumed ? 'resumed' : isRecorded ? 'recorded' : 'refused')
-    if (typeof opened === 'object') await opened.close()
-  }
-  expect([...outcomes]).toContain('refused')
 })
 
 test('an interrupted restore leaves no store and can be repeated', async () => {

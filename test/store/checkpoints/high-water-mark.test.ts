@@ -1,14 +1,18 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { type Averba, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
+import { type Averba, type AverbaError, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
+import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import type { StoreOptions } from '../../../src/store/store-options.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
+import { withHooks } from '../watched.ts'
 
 let sample = ''
 beforeAll(async () => {
@@ -225,4 +229,43 @@ test('a mark that is missing, or older than a crash leaves it, is told when the 
   expect(await openAgain()).toEqual([expect.stringMatching(/^the high-water mark is older than the log: /)])
   rmSync(mark)
   expect(await openAgain()).toEqual([expect.stringMatching(/^the high-water mark is missing: /)])
+})
+
+test('an accepted rollback that is interrupted at any write is recorded, or the log stays refused', async () => {
+  const path = temporaryStore()
+  const first = await openStore({ path })
+  await first.vault.keyring.rememberSize(50)
+  await first.close()
+  rmSync(`${path}.mark`)
+  const keys = readFileSync(`${path}.keys`)
+  const seen = new Set<string>()
+  for (let dies = 1; !seen.has('accepted'); dies++) {
+    const copy = temporaryStore()
+    copyFileSync(path, copy)
+    writeFileSync(`${copy}.keys`, keys)
+    let writes = 0
+    const medium: StoreOptions['medium'] = {
+      open: async () =>
+        withHooks(await openSqlite(copy), {
+          async transact(steps, run) {
+            writes += 1
+            if (writes >= dies) throw new RangeError('the process died')
+            return run(steps)
+          },
+        }),
+      keyring: create => create(),
+    }
+    const accepting = openStore({ path: copy, medium, acceptRollback: true })
+    const isAccepted = await accepting.then(
+      store => store.close().then(() => true),
+      () => false,
+    )
+    rmSync(`${copy}.mark`, { force: true })
+    const opened = await openStore({ path: copy }).catch(({ code }: AverbaError) => code)
+    const isRecorded = typeof opened === 'object' && (await opened.readLast({ types: ['log.resumed'] })) !== undefined
+    expect(opened === 'ROLLED_BACK' || isRecorded, `dies at write ${dies}`).toBe(true)
+    seen.add(isAccepted ? 'accepted' : isRecorded ? 'recorded' : 'refused')
+    if (typeof opened === 'object') await opened.close()
+  }
+  expect(seen).toContain('refused')
 })
