@@ -87,10 +87,7 @@ export interface Figures {
   /** How many events each view is behind the log. */
   readonly views: readonly { readonly view: string; readonly behind: number; readonly isRunning: boolean }[]
   readonly followers: { readonly count: number; readonly parked: number; readonly behindMax: number }
-  /**
-   * Notifications for which a handler failed: those to be retried, and those that wait for a person. Null while their
-   * view is stopped.
-   */
+  /** Notifications whose handler failed: to be retried, or for a person. Null while their view is stopped. */
   readonly notifications: HandlerTroubles | null
   /** When the portal last delivered to an active subscription of ours, as it was last listed. */
   readonly deliveries: { readonly lastSuccessAt: Instant | null }

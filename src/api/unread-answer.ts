@@ -8,10 +8,7 @@ export interface UnreadAnswer {
   readonly httpStatus: number
   /** `problem`, `json`, `fault`, `html`, `empty` or `other`. */
   readonly form: string
-  /**
-   * The first 2,000 characters of it, or of the first of several in a row, with long numbers masked. Absent once its
-   * data subject was erased, and for a validation in doubt, whose answer is with the validation.
-   */
+  /** Its first 2,000 characters, long numbers masked; absent once erased, and where a validation has it. */
   readonly text?: string
 }
 

@@ -8,10 +8,7 @@ export interface Terminal {
   readonly stderr: Writable & { readonly isTTY?: boolean }
   /** Whether standard input is a pipe: it ends when the process that started this one ends. */
   readonly isInputPipe: boolean
-  /**
-   * Aborts at the first SIGINT or SIGTERM, with its name as the reason. A second one ends the process at once. Without
-   * a call, the first one does.
-   */
+  /** Aborts at the first SIGINT or SIGTERM, its reason; a second one ends the process, as the first does uncalled. */
   stopSignal(): AbortSignal
 }
 

@@ -213,10 +213,7 @@ export class Engine {
     return [...new Set(Object.keys(this.#performers).map(serviceOf))]
   }
 
-  /**
-   * Performs everything that is due or becomes due, until the signal; services run in parallel. Effects already begun
-   * are waited for as well. Each call is made once, and a failure stops no other call.
-   */
+  /** Performs all that is due or becomes due, until the signal, each call once. A failure stops no other call. */
   async settle(counts: AttemptCounts, signal: AbortSignal): Promise<void> {
     const over = AbortSignal.any([this.#closing.signal, signal])
     const bugs: unknown[] = []

@@ -4,11 +4,7 @@ import type { Labels } from './labels.ts'
 /** The members of a document that the script needs. */
 type PageDocument = Pick<Document, 'getElementById' | 'querySelectorAll' | 'createElement'>
 
-/**
- * Checks the proof of its page, compares the shown texts with it, and shows the result.
- *
- * Its source text is put into pages, so it refers to nothing but its arguments.
- */
+/** Checks and shows the proof of its page. Its source is put into pages: it refers to its arguments only. */
 async function showPageCheck(
   page: PageDocument,
   subtle: SubtleCrypto | undefined,

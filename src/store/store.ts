@@ -304,11 +304,7 @@ export class Store<E extends EventMap = EventMap> {
     return this.#connection.read(() => findReceipt(commandId))
   }
 
-  /**
-   * Checks that the log has what this process knows of it.
-   *
-   * @throws {AverbaError} `ROLLED_BACK`
-   */
+  /** Throws `ROLLED_BACK` when the log lacks what this process knows of it. */
   checkKnown(): Promise<void> {
     return this.#connection.read(() => this.#writer.checkKnown())
   }

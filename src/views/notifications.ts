@@ -15,10 +15,7 @@ const columns = {
   recipient_kind: text<string | null>(),
   origin: text<'delivered' | 'recovered'>(),
   state: text<HandlingState>(),
-  /**
-   * Whether a handler is failing, or parked for a reason that can be fixed; else null, so that the index has few rows.
-   * A handler that is parked because the body was destroyed does not count.
-   */
+  /** Whether a handler is failing, or parked for what can be fixed; else null, so that the index has few rows. */
   trouble: text<'failing' | 'parked' | null>(),
   /** How often the same content was delivered, including the first time. */
   copies: integer(),

@@ -1,7 +1,4 @@
-/**
- * Characters that are invisible, or that move or turn the text around them: control and format characters, line and
- * paragraph separators, lone surrogates, and ignorable characters.
- */
+/** Characters that are invisible or move the text around them: control, format, separators, lone surrogates. */
 const invisibleCharacters = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]/gu
 
 /** Escapes invisible characters, so that foreign text is one harmless line on a terminal. JSON stays valid JSON. */

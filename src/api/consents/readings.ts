@@ -196,10 +196,7 @@ export function createSubjectReadings<T>(
     return ended
   }
 
-  /**
-   * Reads unless the last reading of a controller's records, by default of those that are always read, is fresh enough.
-   * Returns when the last one of a controller's was.
-   */
+  /** Reads unless the last reading of a controller's records is fresh enough. Returns when the last one was. */
   async function refresh(
     subject: SubjectRef,
     ageMaxMs: number | undefined,

@@ -26,10 +26,7 @@ interface RecoveredOrigin {
 interface StoredNotification<B> {
   readonly id: string
   readonly evento: string
-  /**
-   * The body as JSON of any shape, or as text when it is not JSON or is nested over 100 deep; null when it was
-   * destroyed or is damaged.
-   */
+  /** The body as JSON, or as text when that is none or over 100 deep; null when destroyed or damaged. */
   readonly body: B
   /** The body exists but cannot be opened: it or its key has changed. */
   readonly isDamaged?: true

@@ -66,10 +66,7 @@ export function createErasures(context: ApiContext): Erasures {
   const { commands, engine, store, subjects } = context
   const receipt = (subject: SubjectRef) => readReceipt(store, subject)
 
-  /**
-   * Finds the subject, also one with kept parts. A CPF that is not enrolled finds the subject that was erased under the
-   * same command id; whoever enrols with it later is another subject.
-   */
+  /** Finds the subject, also one with kept parts, or erased under this command id: its CPF is another's by now. */
   async function findErasable(selector: SubjectSelector, commandId: string | undefined): Promise<SubjectRef> {
     if ('cpf' in selector) {
       const isEnrolled = (await store.lookUp('cpf', parseCpf(selector.cpf))) !== undefined

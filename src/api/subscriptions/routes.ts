@@ -144,10 +144,7 @@ function createListMessages(
     return { type: 'subscription.observe', data: await toReading(row, listed), ...parts }
   }
 
-  /**
-   * Finds a registration whose answer was lost, by event and endpoint, or reports that it is missing. Its secrets may
-   * differ, if the host has changed them meanwhile; that counts as drift.
-   */
+  /** Finds a registration whose answer was lost, by event and endpoint, if it is there. Other secrets are drift. */
   async function adopt(
     row: SubscriptionRow,
     list: readonly ListedSubscription[],

@@ -194,10 +194,7 @@ export class Tokens implements TokenSource {
     return this.#request('changed')
   }
 
-  /**
-   * Requests a token, unless our credentials were refused before, also when other ones were accepted since. If another
-   * process was faster, the next step reads what it recorded.
-   */
+  /** Requests a token, unless our credentials were refused before. The next step reads what others recorded. */
   async #request(need: TokenNeed): Promise<TokenUnavailable | undefined> {
     const holder = await this.#holder()
     // Also those of the credentials of other processes, and of former secrets.

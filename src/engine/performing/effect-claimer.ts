@@ -52,10 +52,7 @@ export class EffectClaimer {
     return found ? this.#isForOthers(found) : false
   }
 
-  /**
-   * Claims an effect. If the attempt may change something or cost money, an event in the same transaction says so, and
-   * the log shows what may have been sent. Readings are recorded in the ledger only.
-   */
+  /** Claims an effect. What may change something or cost money gets an event in the same transaction. */
   async claim(found: ClaimableEffect): Promise<ClaimedEffect | undefined> {
     const { store, clock } = this.#parts
     // The call may have been postponed while it waited for the throttle.

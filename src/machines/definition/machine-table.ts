@@ -8,10 +8,7 @@ export interface MachineTable {
   readonly version: number
   /** The path of each region's state before the first event. */
   readonly start: readonly string[]
-  /**
-   * The transitions, by state and event type. The first possible one is taken; a state without one leaves the event to
-   * its parent state. Every region that names the type of an event must take it.
-   */
+  /** By state and event type, the first possible one. A state without one leaves the event to its parent. */
   readonly moves: Readonly<Record<string, Readonly<Record<string, readonly TableMove[]>>>>
   /** The events that may be recorded, by command or fact. */
   readonly makes: Readonly<Record<string, readonly TableEvent[]>>

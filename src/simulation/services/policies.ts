@@ -24,10 +24,7 @@ const consentPolicies = z.strictObject({
   expiry: z.enum(['atExpiry', 'never']).optional(),
   /** The format of date-times: UTC, or Brasilia time without a zone. */
   dates: z.enum(['utc', 'zoneless']).optional(),
-  /**
-   * The clients that may use operations 1 to 5, by the name in their certificate: one list for all five, or one list
-   * per operation number. Without a list every client may.
-   */
+  /** The clients of operations 1 to 5, by the name in their certificate: one list, or one per operation; else all. */
   authorizedClients: z.union([clients, z.partialRecord(z.enum(['1', '2', '3', '4', '5']), clients)]).optional(),
 })
 

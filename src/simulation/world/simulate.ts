@@ -41,10 +41,7 @@ export interface World extends Simulators {
 export interface WorldOptions {
   /** The seed of all randomness: 1 by default. */
   readonly seed?: number
-  /**
-   * The path of a SQLite file, or the address of a schema on PostgreSQL, with `averba.keyring`; by default a database
-   * in memory, which also outlives a crash of the engine.
-   */
+  /** A file, or a schema on PostgreSQL with `averba.keyring`; by default in memory, which outlives a crash too. */
   readonly store?: string
   /** Options of the engine; they replace those that the world sets. */
   readonly averba?: Partial<AverbaOptions>

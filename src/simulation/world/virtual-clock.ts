@@ -105,10 +105,7 @@ export class VirtualClock implements Clock {
     })
   }
 
-  /**
-   * Resolves when all is quiet, for one caller at a time: each arrives after all effects of the one before. So the
-   * order of events depends neither on the runtime nor on how long its promises take.
-   */
+  /** Resolves when all is quiet, for one caller at a time: the order of events does not depend on the runtime. */
   arrive(): Promise<void> {
     return new Promise(resolve => {
       this.#arrivals.push(resolve)
@@ -218,10 +215,7 @@ export class VirtualClock implements Clock {
     throw invalidInput(`${operation} by ${given}`, 'Use a number of milliseconds that stays within the years 0 to 9999')
   }
 
-  /**
-   * Repeats the step, each time when all is quiet, until it returns false. Of several movers only the newest steps, and
-   * not past the end of another: otherwise two movers would wake two sleepers at once.
-   */
+  /** Repeats the step whenever all is quiet. Of several movers only the newest steps: two would wake two at once. */
   async #move(step: () => boolean, end = Number.POSITIVE_INFINITY, isOver: Predicate = () => false): Promise<void> {
     const mover: ClockMover = { end, isAsking: false }
     this.#movers.push(mover)

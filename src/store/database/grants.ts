@@ -1,6 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Schema } from './schema.ts'
-import { checkSchemaName } from './schema-name.ts'
+import { checkSchemaName, type Schema } from './schema.ts'
 
 /** What a process does with the rows of each table. The last two exist on servers only. */
 const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = {
@@ -51,18 +50,16 @@ export function grantsFor({ schema = 'averba', process, reader }: Grantees): str
   for name in select tablename from pg_tables where schemaname = '${schema}' and tablename not in (${names.join(', ')})
   loop execute format('alter table ${schema}.%I owner to %I', name, ${quoteText(process)}); end loop;
 end $averba$`
-  const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
-  if (reader === undefined) return ['begin', ...forProcess, 'commit']
-  const role = quoteRole(reader)
-  return [
-    'begin',
-    ...forProcess,
+  const role = reader === undefined ? undefined : quoteRole(reader)
+  // A view that is made or rebuilt later has another table.
+  const byDefault = `alter default privileges for role ${app} in schema ${schema} grant select on tables to ${role}`
+  const forReader = [
     `grant usage on schema ${schema} to ${role}`,
     `grant select on all tables in schema ${schema} to ${role}`,
-    // A view that is made or rebuilt later has another table.
-    `alter default privileges for role ${app} in schema ${schema} grant select on tables to ${role}`,
-    'commit',
+    byDefault,
   ]
+  const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
+  return ['begin', ...forProcess, ...(role === undefined ? [] : forReader), 'commit']
 }
 
 function quoteRole(role: unknown): string {

@@ -1,7 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, first, rows, type Steps, together } from './connection.ts'
-import { createTables, db } from './schema.ts'
-import { checkSchemaName } from './schema-name.ts'
+import { checkSchemaName, createTables, db } from './schema.ts'
 
 /** The `application_id` of a log of averba: "aver" in ASCII. */
 export const applicationId = 0x61766572

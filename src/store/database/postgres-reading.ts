@@ -5,7 +5,7 @@ import { durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
 import { PostgresSession } from './postgres-session.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
-import { checkSchemaName } from './schema-name.ts'
+import { checkSchemaName } from './schema.ts'
 
 /** How long a reader may stand still: the server keeps what others delete or change for as long. */
 const idleMaxMs = 300_000

@@ -2,7 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
 import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
-import { checkSchemaName } from './schema-name.ts'
+import { checkSchemaName } from './schema.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {

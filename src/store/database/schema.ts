@@ -7,6 +7,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely'
+import { AverbaError } from '../../vocabulary/errors.ts'
 import type { EffectState } from '../../vocabulary/message.ts'
 
 /** The tables of the log and its ledger. Views have further tables. */
@@ -116,10 +117,7 @@ export interface Schema {
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
-/**
- * The tables of version 1, in SQLite's types. A table that ends with `without rowid` is stored in its primary key: one
- * B-tree instead of two. Growing keys are `integer primary key`, which is the row id itself.
- */
+/** The tables of version 1, for SQLite. With `without rowid` a table is stored in its key: one B-tree for two. */
 const tables = `
 create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
   epoch_since integer not null, position integer not null, at text not null, stream integer not null,
@@ -177,10 +175,7 @@ const serverTables = [
   'create table done_item (name text not null, item text not null, at text not null, primary key (name, item)) strict',
 ]
 
-/**
- * Texts are compared by bytes, whatever the locale of the database. References are not checked there: a check for each
- * row costs as much as the row, and deep checks compare the tables with the log.
- */
+/** Compares texts by bytes, and checks no references: that costs as much as a row, and deep checks do it. */
 function toPostgres(statement: string): string {
   return statement
     .replaceAll(/ references \w+ \(\w+\)/g, '')
@@ -227,3 +222,15 @@ export const db = new Kysely<Schema>({
   },
   plugins: [emptyLists],
 })
+
+/**
+ * Checks the name of a schema on PostgreSQL, which stands in statements as it is.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`
+ */
+export function checkSchemaName(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return
+  throw new AverbaError('MISCONFIGURED', 'Cannot use this schema for a log: its name is not allowed', {
+    hint: 'Use small letters, digits and _, and begin with a letter',
+  })
+}

@@ -117,10 +117,7 @@ function setPragmas(database: Database, path: string): void {
   }
 }
 
-/**
- * Marks a new file as a log of averba. For a marked file this only tests whether it is writable, and rolls back: the
- * file may still be refused because of its keyring, and must not change then.
- */
+/** Marks a new file. For a marked one it only tests whether it is writable: it may still be refused. */
 function markAsLog(database: Database): void {
   const isMarked = database.pragma('application_id', { simple: true }) === applicationId
   database.exec('begin immediate')

@@ -10,10 +10,7 @@ import { parseHeader } from '../log/header.ts'
 import { rootAt } from '../log/tree.ts'
 import { type Append, logEvent } from '../writing/append.ts'
 
-/**
- * The tables that a copy has, with their keys, in an order in which every reference exists. Views are built anew, and
- * leases belong to processes. The head comes last: without it a copy is not complete.
- */
+/** The tables of a copy, in the order of their references. The head, which completes it, is last. */
 const tables: Readonly<Record<string, readonly string[]>> = {
   stream: ['key'],
   event: ['position'],

@@ -35,10 +35,7 @@ export class Rates {
   }
 }
 
-/**
- * Takes what the time since the last turns allows, or else reserves the next turn: so processes come in the order in
- * which they ask, whichever of them is behind the server's time. In microseconds.
- */
+/** Takes what the time since the last turns allows, or else reserves the next one: processes come in order. */
 function* takeTurns(
   service: string,
   { wanted, perSecond }: { wanted: number; perSecond: number },

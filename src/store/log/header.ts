@@ -69,10 +69,7 @@ export class HeaderReader {
     return event
   }
 
-  /**
-   * Reads a header and upcasts its event. Unknown members are kept. Here an event gets its type: only the machines of
-   * this log wrote it, and the upcasters bring its data up to date.
-   */
+  /** Reads a header and upcasts its event, which gets its type here: only the machines of this log wrote it. */
   read<R extends RecordedEvent = RecordedEvent>(stored: StoredHeader): R {
     const { format: _, schema: __, ...event } = this.readWithSchema(stored)
     return event as R // The caller selected the types.

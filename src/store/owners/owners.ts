@@ -215,10 +215,7 @@ function* rewrapPage(vault: Vault, after: number): Steps<readonly { key: number 
   return page
 }
 
-/**
- * Checks that no key is wrapped under some epochs, and lists the persons whose erasures the log has lost. No key will
- * be: every process wraps new ones under the epoch that the log names, or a later one.
- */
+/** Checks that epochs wrap no key, nor will: writers use a later one. Lists the persons whose erasures were lost. */
 function* releaseEpochs(
   headers: HeaderReader,
   keyring: Keyring,

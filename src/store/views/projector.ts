@@ -80,10 +80,7 @@ export class Projector {
     }
   }
 
-  /**
-   * Folds new events into the running views. One that fails is rolled back and stopped, in the same transaction; with
-   * `isTrusting` a row that cannot be written fails the transaction.
-   */
+  /** Folds new events into the views, and stops one that fails; with `isTrusting` it fails the transaction. */
   *project(events: readonly RecordedEvent[], known: WriterCache, isTrusting: boolean): Steps<void> {
     const before = known.views
     const running = parseRunningViews(before)

@@ -251,10 +251,7 @@ export class Writer {
     return this.#cache
   }
 
-  /**
-   * Reads and follows what another process has written since, in one request. Loads all again if it is much. The tag of
-   * the head says that it was written with the keys of the log, for all events at once.
-   */
+  /** Follows in one request what others have written: the tag of the head shows its keys. Reads all if it is much. */
   *#follow(before: WriterCache): Steps<WriterCache> {
     const { tags, onForeign } = this.#parts
     let [head, tail]: [Head | undefined, readonly ForeignEvent[]] = [undefined, []]
@@ -287,11 +284,7 @@ export class Writer {
     yield* this.#parts.checkForeign(position, this.newest.position)
   }
 
-  /**
-   * Checks that the log has the newest event that this process has written or looked at.
-   *
-   * @throws {AverbaError} `ROLLED_BACK`
-   */
+  /** Throws `ROLLED_BACK` when the log lacks the newest event that this process has written or looked at. */
   *checkKnown(found?: Uint8Array | null): Steps<void> {
     const { position, leaf } = this.newest
     const stored = found ?? (yield* readLeaf(position))

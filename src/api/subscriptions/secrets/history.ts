@@ -36,10 +36,7 @@ export function createSecretHistory(
   /** A digest of the values that this process has read, by event. */
   const ownSources = new Map<string, string>()
 
-  /**
-   * Notes the values read from an event's sources, and the secrets made from them. Secrets that a call sends replace
-   * the former ones once it is confirmed: `requestedAt` is the position of its request.
-   */
+  /** Notes an event's values and their secrets. Those that a call sends count once it is confirmed. */
   async function noteSources(
     evento: string,
     values: SecretValues,

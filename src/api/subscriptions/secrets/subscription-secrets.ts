@@ -35,10 +35,7 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
   const readTimes = new Map<string, number>()
   const errors = new Map<string, { readonly error: unknown; readonly at: number }>()
 
-  /**
-   * The secrets of an event's subscription, read from their sources now; empty when the event is not declared. For a
-   * call, `requestedAt` is the position of the event that requested it.
-   */
+  /** The secrets of an event, read now; empty when it is not declared. `requestedAt`: of the call that sends them. */
   async function secretsOf(evento: string, held: HeldEndpoint, requestedAt?: number): Promise<Secrets> {
     return createSecrets(evento, await readSources(evento, requestedAt), held)
   }
@@ -65,10 +62,7 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
     return (await Promise.all(candidates)).flat()
   }
 
-  /**
-   * Checks unknown secrets of a notification again: they may be newer or former ones. Throws the last error of their
-   * source: while it fails, they cannot be called wrong.
-   */
+  /** Checks unknown secrets again. Throws the last error of their source: while it fails, they may be right. */
   async function recheck(head: ReceivedHead): Promise<boolean> {
     const { evento } = head
     for (const each of eventosFor(evento)) if (await history.matches(each, head)) return true
