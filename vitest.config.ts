@@ -60,7 +60,7 @@ export default defineConfig({
       {
         test: {
           ...{ name: 'postgres', include: onPostgres, env: { AVERBA_WORLDS: 'postgres' } },
-          ...{ testTimeout: 120_000, hookTimeout: 120_000 },
+          ...{ testTimeout: 120_000, hookTimeout: 120_000, globalSetup: 'test/support/postgres-run.ts' },
         },
       },
       {
