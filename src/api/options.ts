@@ -117,7 +117,7 @@ class ServiceOptions {
 }
 
 class LimitedServiceOptions extends ServiceOptions {
-  /** Calls that begin per second, and at most at once, of all processes together; unlimited when absent. */
+  /** How many calls of all processes begin per second; as many may begin at once. Unlimited when absent. */
   readonly requestsPerSecond? = optional(
     accepted<number>(perSecond => typeof perSecond === 'number' && perSecond > 0, 'it is not above 0'),
     '5',

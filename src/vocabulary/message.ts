@@ -165,18 +165,21 @@ export interface PendingEffect<T extends string = string, D = unknown> extends E
  */
 export type AttemptOutcome<F extends Fact = Fact> =
   | { readonly status: Settlement; readonly fact: F; readonly reason?: string; readonly unread?: UnreadAnswer }
-  | {
-      readonly status: 'deferred'
-      readonly afterMs?: number
-      /** The service asks for this wait: no other call to it may begin meanwhile. */
-      readonly isServiceBusy?: true
-      readonly reason: string
-      /** Waiting does not help: the number of attempts after which to give up, and why. */
-      readonly ends?: { readonly attemptsMax: number; readonly why: string }
-      /** The service answered, so it received the call's data, but did nothing. */
-      readonly isAnswered?: true
-      readonly unread?: UnreadAnswer
-    }
+  | DeferredOutcome
+
+/** An attempt that certainly had no effect, and when it may be repeated. */
+export interface DeferredOutcome {
+  readonly status: 'deferred'
+  readonly afterMs?: number
+  /** The service asks for this wait: no due call to it begins meanwhile. */
+  readonly isServiceBusy?: true
+  readonly reason: string
+  /** Waiting does not help: the number of attempts after which to give up, and why. */
+  readonly ends?: { readonly attemptsMax: number; readonly why: string }
+  /** The service answered, so it received the call's data, but did nothing. */
+  readonly isAnswered?: true
+  readonly unread?: UnreadAnswer
+}
 
 /** Why a service did not do what it was asked to, without personal data. */
 export interface Problem {

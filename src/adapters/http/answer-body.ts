@@ -56,7 +56,7 @@ export interface Listing<T> {
 /** More records hold up the process for too long. */
 const defaultItemsMax = 10_000
 
-/** Reads a list, whose unreadable records hide no other; `undefined` if it is none. Throws `OversizedError`. */
+/** Reads a list: an unreadable record hides no other. `undefined` for another text. Throws `OversizedError`. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,

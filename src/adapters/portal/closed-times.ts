@@ -3,12 +3,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import { brasiliaDay, parseIso } from '../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, hourMs, isWaitOver } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
-import type { AttemptOutcome } from '../../vocabulary/message.ts'
+import type { DeferredOutcome } from '../../vocabulary/message.ts'
 import { readProblem } from '../http/answer-body.ts'
 import type { HttpAnswer } from '../http/exchange.ts'
 import type { SharedText } from './shared-text.ts'
-
-type DeferredOutcome = Extract<AttemptOutcome, { status: 'deferred' }>
 
 const windowSchema = z.object({ until: z.number(), reason: z.string() })
 

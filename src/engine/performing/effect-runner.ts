@@ -5,7 +5,15 @@ import { AverbaError, isDamage, recordableMessage } from '../../vocabulary/error
 import { foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectMap, EndedBy, FactIn, PendingIn } from '../../vocabulary/log-types.ts'
-import type { AttemptOutcome, Fact, Json, PendingEffect, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
+import type {
+  AttemptOutcome,
+  DeferredOutcome,
+  Fact,
+  Json,
+  PendingEffect,
+  RecordedEvent,
+  Settlement,
+} from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
 import { effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
@@ -55,8 +63,6 @@ export interface EffectRegistry {
   /** Called before the router, by the type of the fact. */
   readonly chunkRecorders: Readonly<Record<string, ChunkRecorder>>
 }
-
-type DeferredOutcome = Extract<AttemptOutcome, { status: 'deferred' }>
 
 /** For how long a service that asks for a pause gets no due calls. A revocation must not wait as long as a list may. */
 const closedMaxMs = 60_000

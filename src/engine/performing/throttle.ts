@@ -4,7 +4,7 @@ import type { Rates } from '../../store/ledger/rates.ts'
 
 /** How much of a service may be used. */
 export interface ServiceLimits {
-  /** Calls that begin per second, and at most at once, of all processes together; unlimited when absent. */
+  /** How many calls of all processes begin per second; as many may begin at once. Unlimited when absent. */
   readonly requestsPerSecond?: number
   /** Calls of one process in progress at the same time. */
   readonly requestsAtOnceMax?: number

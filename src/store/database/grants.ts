@@ -64,7 +64,7 @@ end $averba$`
 
 function quoteRole(role: unknown): string {
   if (typeof role === 'string' && /^[^\0$]{1,63}$/.test(role)) return `"${role.replaceAll('"', '""')}"`
-  throw new AverbaError('INVALID_INPUT', 'Cannot print the grants: a role has no name', {
+  throw new AverbaError('INVALID_INPUT', 'Cannot print the grants: a role has no name, or one with $', {
     hint: 'Give the name of a role of the server: averba grants app',
   })
 }

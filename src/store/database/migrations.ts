@@ -8,7 +8,7 @@ export const applicationId = 0x61766572
 /** Writes the statements that lead from one version of the tables to the next. */
 export type Migration = (dialect: Connection['dialect']) => readonly string[]
 
-/** The migrations, the oldest first, which creates the tables. Forward only: a released one is never edited. */
+/** The migrations, the oldest first: it creates the tables. Forward only: a released one is never edited. */
 export const migrations: readonly Migration[] = [createTables]
 
 /** Lists the statements that migrate tables from a version to the newest one. Version 0 is an empty database. */

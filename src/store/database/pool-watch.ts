@@ -44,7 +44,7 @@ export class PoolWatch {
   /** Watches a log until the returned function is called. */
   add(log: WatchedLog): () => void {
     this.#logs.set(log, undefined)
-    if (this.#ending) this.#listening?.query({ text: listen(log) }).catch(() => undefined)
+    if (this.#ending) this.#listening?.query({ text: `listen ${log.channel}` }).catch(() => undefined)
     else {
       this.#ending = new AbortController()
       void this.#listen(this.#ending.signal)
@@ -56,10 +56,6 @@ export class PoolWatch {
       this.#ending?.abort(cancelReason)
       this.#ending = undefined
     }
-  }
-
-  #wakeAll(): void {
-    for (const { onWake } of this.#logs.keys()) onWake()
   }
 
   async #look(signal: AbortSignal): Promise<void> {
@@ -74,14 +70,18 @@ export class PoolWatch {
     }
   }
 
-  /** Wakes those whose head has changed since the last look, and new ones: of what came before nobody told. */
+  /** Wakes those whose head has changed since the last look, and new ones: they may have missed something. */
   async #compare(logs: readonly WatchedLog[]): Promise<void> {
     const session = new PostgresSession(await this.#pool.connect())
     const marks = logs.map(({ schema }, i) => `select ${i} as i, ${mark} as mark from ${schema}.head`)
     session.tell({ text: `begin read only; set local statement_timeout = ${lookEveryMs}` })
     const looking = session.send({ text: marks.join(' union all ') })
-    session.tell({ text: 'commit' })
-    const { rows } = await looking.finally(() => session.end(session.failure !== undefined))
+    // After a look that failed, too, the connection is well.
+    await session.send({ text: 'commit' }).then(
+      () => session.end(false),
+      () => session.end(true),
+    )
+    const { rows } = await looking
     for (const { i, mark } of rows as { i: number; mark: string }[]) {
       const log = logs[i]
       if (!log || !this.#logs.has(log)) continue
@@ -96,7 +96,7 @@ export class PoolWatch {
       const client = await this.#pool.connect().catch(() => undefined)
       if (client) await this.#hear(client, signal).catch(() => undefined)
       // What was missed meanwhile.
-      if (client && !signal.aborted) this.#wakeAll()
+      if (client && !signal.aborted) for (const { onWake } of this.#logs.keys()) onWake()
       await systemClock.sleep(lookEveryMs, signal)
     }
   }
@@ -116,7 +116,7 @@ export class PoolWatch {
     try {
       if (signal.aborted) return
       this.#listening = client
-      await client.query({ text: [...this.#logs.keys()].map(listen).join('; ') })
+      await client.query({ text: [...this.#logs.keys()].map(({ channel }) => `listen ${channel}`).join('; ') })
       await lost.promise
     } finally {
       if (this.#listening === client) this.#listening = undefined
@@ -128,10 +128,6 @@ export class PoolWatch {
       client.release(true)
     }
   }
-}
-
-function listen({ channel }: WatchedLog): string {
-  return `listen ${channel}`
 }
 
 /** What changes when anything is written that others act on. */

@@ -66,7 +66,7 @@ export function* checkIdle(now: Instant): Steps<void> {
   for (const table of ['effect', 'follower'] as const) {
     const held = db.selectFrom(table).select('lease_until').where('lease_until', '>', now).limit(1)
     if (yield* first(held)) {
-      throw new AverbaError('STORE_BUSY', 'Cannot do this with the log: a process works with it', {
+      throw new AverbaError('STORE_BUSY', 'Cannot move or resume the log: a process works with it', {
         hint: 'Close every engine on it first. After one that died, wait for a minute',
       })
     }

@@ -48,7 +48,7 @@ function* takeTurns(
   const now = fromInstant(lease.now) * 1_000
   const turn = 1_000_000 / perSecond
   const since = Math.min(now - spent_until, Math.max(1, perSecond) * turn)
-  // So many turns are reserved by no fleet: a clock was ahead.
+  // No fleet reserves so many turns: a clock was ahead.
   const left = since < -reservedMax * turn - 1_000_000 ? 0 : since
   const turns = Math.min(wanted, Math.max(1, Math.floor(left / turn + roundingError)))
   const update = db.updateTable('rate').set({ spent_until: Math.round(now - left + turns * turn) })

@@ -55,6 +55,16 @@ test('no more calls begin per second than the limit allows', async () => {
   expect((at.at(-1) ?? 0) - began).toBeLessThanOrEqual(10_000)
 })
 
+test('what a pause of the service leaves for later counts as deferred, and few calls leave before it is known', async () => {
+  let sent = 0
+  const world = await givenOwedReadings(40, {}, async () => {
+    sent += 1
+    return Response.json({}, { status: 429, headers: { 'retry-after': '30' } })
+  })
+  expect(await world.clock.finish(world.averba.settle())).toEqual({ settled: 0, deferred: 40, unknown: 0 })
+  expect(sent).toBeLessThanOrEqual(16)
+})
+
 test('a hanging service blocks no other', async () => {
   const hang = () => new Promise<Response>(() => undefined)
   const world = await givenOwedReadings(40, {}, (_, request, forward) =>

@@ -3,15 +3,16 @@ import { VirtualClock } from '../../../src/simulation/index.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { openStore } from '../../support/store.ts'
 
-/** Takes turns as a process with too much to do does, for so many seconds. Returns how many it used. */
-async function use(clock: VirtualClock, perSecond: number, seconds: number, lagMs = 0): Promise<number> {
+/** Takes turns for so many seconds, at most every `everyMs`, as a process with too much to do. Returns how many. */
+async function use(perSecond: number, seconds: number, everyMs: number): Promise<number> {
+  const clock = new VirtualClock()
   const store = closeAtEnd(await openStore({ clock }))
   const end = clock.now() + seconds * 1_000
   let used = 0
   for (;;) {
     const { turns, waitMs } = await store.rates.take('portal', 8, perSecond)
     expect(turns).toBeGreaterThan(0)
-    clock.jump(waitMs + lagMs)
+    clock.jump(waitMs + everyMs)
     if (clock.now() > end) return used
     used += turns
   }
@@ -21,7 +22,7 @@ test.each([0.01, 0.1, 0.3, 1 / 3, 0.6, 0.9, 0.99, 1, 3, 7, 49, 1_000, 1e6])(
   'of %d a second, a process gets as many as it may',
   async perSecond => {
     const seconds = Math.max(10, 10 / perSecond)
-    const used = await use(new VirtualClock(), perSecond, seconds, perSecond < 100 ? 0 : 1)
+    const used = await use(perSecond, seconds, perSecond < 100 ? 0 : 1)
     const may = seconds * perSecond + Math.max(1, perSecond)
     expect(used).toBeLessThanOrEqual(may + 1)
     // A process that is told to wait for milliseconds cannot use all of very many.
