@@ -37,7 +37,7 @@ export type { Events, Recorded } from './api/events.ts'
 export { type Examination, examine } from './api/health/examine.ts'
 export type { Health, HealthOptions } from './api/health/module.ts'
 export type { HealthCheck } from './api/health-check.ts'
-export type { CallDetail, Effects } from './api/log/effects.ts'
+export type { Call, CallDetail, Effects } from './api/log/effects.ts'
 export type { Log } from './api/log/log.ts'
 export type { DueItem, Figures, PendingFigure } from './api/module.ts'
 export type { Notification } from './api/notifications/notification.ts'
@@ -117,6 +117,7 @@ export type {
   Json,
   PendingEffect,
   Problem,
+  Waiting,
 } from './vocabulary/message.ts'
 export { type CommandOptions, type Outcome, OutcomeError, valueOf } from './vocabulary/outcome.ts'
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'

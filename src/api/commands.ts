@@ -4,7 +4,14 @@ import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { RequestContext } from '../engine/recording/recorder.ts'
 import { type CommandResult, erasedCommandError } from '../engine/recording/repeated-command.ts'
 import { type Clock, cancelReason } from '../runtime/clock.ts'
-import type { Actor, Basis, Json, PendingEffect, Problem } from '../vocabulary/message.ts'
+import {
+  type Actor,
+  type Basis,
+  type Json,
+  type PendingEffect,
+  type Problem,
+  withdrawnProblem,
+} from '../vocabulary/message.ts'
 import { checkKnownNames } from '../vocabulary/names.ts'
 import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
 import type { Attributes, Tracing } from '../vocabulary/tracing.ts'
@@ -19,13 +26,6 @@ const erasedProblem: Problem = {
   status: 0,
   code: 'SUBJECT_ERASED',
   title: 'The data subject was erased before it was sent',
-}
-
-/** The outcome of a call that another command replaced before it was sent. */
-const withdrawnProblem: Problem = {
-  status: 0,
-  code: 'WITHDRAWN',
-  title: 'Another command replaced it before it was sent',
 }
 
 const commandOptionNames = ['commandId', 'actor', 'basis', 'correlationId', 'waitMs', 'signal'] as const

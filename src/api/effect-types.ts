@@ -26,7 +26,7 @@ export type KeyFact =
 /** The fact of a change of a consent that was withheld. */
 export type WithheldChange = Fact<
   'consent.withholdChange',
-  { readonly asked: string; readonly sentBefore?: true; readonly isDone?: true }
+  { readonly asked: string; readonly sentBefore?: true; readonly isDone?: true; readonly isGivenUp?: true }
 >
 
 /** The fact of a validation that was withheld. */

@@ -4,7 +4,7 @@ import { canonicalJson } from '../proof/canonical-json.ts'
 import { monotonicClock } from '../runtime/clock.ts'
 import { WorkInProgress } from '../runtime/work-in-progress.ts'
 import { AverbaError, closedError } from '../vocabulary/errors.ts'
-import type { EffectState, Json, RecordedEvent } from '../vocabulary/message.ts'
+import type { EffectState, Fact, Json, PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import { serviceOf } from '../vocabulary/names.ts'
 import type { EffectClass, Performer } from '../vocabulary/performer.ts'
 import type { EngineEvents } from './diagnostics.ts'
@@ -302,6 +302,11 @@ export class Engine {
   /** The class of an effect type; `undefined` when this process cannot perform it. */
   classOf(type: string): EffectClass | undefined {
     return this.#performers[type]?.effectClass
+  }
+
+  /** The fact with which a call ends that a person gives up; `undefined` for one that cannot be given up here. */
+  withdrawnFact(pending: PendingEffect, sentBefore: boolean): Fact | undefined {
+    return this.#performers[pending.type]?.withdrawnFact?.(pending, sentBefore)
   }
 
   /** Adds a listener, whose failures are reported. The returned function removes it. */

@@ -19,13 +19,21 @@ interface RequestedValidation {
   readonly consent?: string
 }
 
-/** Why the consent was not effective, when, and up to which position of the log this was decided. */
-interface WithheldValidation {
+/** A person gave it up; or why the consent was not effective, when, and up to which position this was decided. */
+type WithheldValidation = (GivenUp | WithoutConsent) & {
+  /** An earlier request was answered, so the service received the person's data, but did not process it. */
+  readonly sentBefore?: true
+}
+
+interface GivenUp {
+  readonly by: 'operator'
+}
+
+interface WithoutConsent {
+  readonly by?: never
   readonly reason: Exclude<StandingReason, 'active'>
   readonly at: Instant
   readonly position: number
-  /** An earlier request was answered, so the service received the person's data, but did not process it. */
-  readonly sentBefore?: true
 }
 
 /** A validation that reuses the answer of an earlier one; `from` is that one's host id. */
@@ -52,7 +60,7 @@ export type ValidationEvent =
   /** Its part `result` holds which fields matched. */
   | Event<'validation.answered', AnsweredValidation>
   | Event<'validation.declined', { httpStatus: number; code: string | null }>
-  /** It was not sent, or not sent again: its consent is no longer effective. */
+  /** It was not sent, or not sent again: its consent is no longer effective, or a person gave it up. */
   | Event<'validation.withheld', WithheldValidation>
   /** Perhaps done and charged: a person decides. Its part `unreadable` holds the service's answer, if there was one. */
   | Event<'validation.inconclusive', unknown>

@@ -99,10 +99,8 @@ export const englishEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validation answered: ${evaluated} ${evaluated === 1 ? 'field' : 'fields'} evaluated`,
   'validation.declined': ({ httpStatus }) => `The service declined the validation (HTTP ${httpStatus})`,
-  'validation.withheld': ({ sentBefore }) =>
-    sentBefore
-      ? 'The validation was not sent again after an attempt that was not processed: the consent that it names was no longer valid'
-      : 'The validation was not sent: the consent that it names was no longer valid',
+  'validation.withheld': ({ sentBefore, by }) =>
+    `The validation was not sent${sentBefore ? ' again after an attempt that was not processed' : ''}: ${by ? 'it was given up' : 'the consent that it names was no longer valid'}`,
   'validation.inconclusive': () => 'The answer to the validation was lost: it may have been made',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'
@@ -138,7 +136,7 @@ export const englishEvents: EventWords = {
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Call put on hold by an operator' : 'Call put on hold after many attempts',
   'effect.misunderstood': ({ unread }) => `The answer ${unread.httpStatus} to a call was not understood`,
-  'effect.withdrawn': () => 'Call withdrawn: another call replaces it',
+  'effect.withdrawn': () => 'Call withdrawn: it was given up, or another call replaces it',
   'effect.resumed': () => 'Call released by an operator',
   unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',
 }

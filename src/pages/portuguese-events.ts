@@ -92,10 +92,8 @@ export const portugueseEvents: EventWords = {
   'validation.answered': ({ evaluated }) =>
     `Validação respondida: ${evaluated} ${evaluated === 1 ? 'campo avaliado' : 'campos avaliados'}`,
   'validation.declined': ({ httpStatus }) => `O serviço recusou a validação (HTTP ${httpStatus})`,
-  'validation.withheld': ({ sentBefore }) =>
-    sentBefore
-      ? 'Validação não repetida depois de uma tentativa não processada: o consentimento em que se baseava deixou de valer'
-      : 'Validação não enviada: o consentimento em que se baseava deixou de valer',
+  'validation.withheld': ({ sentBefore, by }) =>
+    `Validação não ${sentBefore ? 'repetida depois de uma tentativa não processada' : 'enviada'}: ${by ? 'desistiu-se dela' : 'o consentimento em que se baseava deixou de valer'}`,
   'validation.inconclusive': () => 'A resposta da validação se perdeu: talvez tenha sido feita',
   'validation.resolved': ({ charged, by }) =>
     by === 'attempt'
@@ -133,7 +131,7 @@ export const portugueseEvents: EventWords = {
   'effect.parked': ({ by }) =>
     by === 'operator' ? 'Chamada suspensa por um operador' : 'Chamada suspensa depois de muitas tentativas',
   'effect.misunderstood': ({ unread }) => `A resposta ${unread.httpStatus} a uma chamada não foi compreendida`,
-  'effect.withdrawn': () => 'Chamada retirada: outra toma o seu lugar',
+  'effect.withdrawn': () => 'Chamada retirada: desistiu-se dela, ou outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
   unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',
 }

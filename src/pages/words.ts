@@ -123,7 +123,10 @@ const callEndings = {
   'subject.syncRequested': replaced,
   'subject.awarenessRequested': replaced,
   'subject.loginRequested': replaced,
-  'effect.withdrawn': ['retirada: outra chamada toma o seu lugar', 'withdrawn: another call replaces it'],
+  'effect.withdrawn': [
+    'retirada: desistiu-se dela, ou outra chamada toma o seu lugar',
+    'withdrawn: it was given up, or another call replaces it',
+  ],
   'validation.withheld': [
     'não enviada: o consentimento indicado já não valia',
     'not sent: the consent that it names was no longer valid',

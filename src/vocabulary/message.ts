@@ -159,6 +159,24 @@ export interface PendingEffect<T extends string = string, D = unknown> extends E
   readonly isDamaged?: true
 }
 
+/** Why a call has not ended, until when that is known, and what a person can do about it. */
+export interface Waiting {
+  /**
+   * - `process`: it is due, and a process that runs performs it.
+   * - `otherProcess`: only a process that is configured for its service and address can continue it.
+   * - `time`: it is due later.
+   * - `answer`: an attempt is under way.
+   * - `release`: it is parked.
+   * - `reading`: it may have been done, and a reading will show it.
+   * - `person`: it may have been done, and only a person can find out.
+   * - `repair`: the event that requests it is damaged.
+   */
+  readonly for: 'process' | 'otherProcess' | 'time' | 'answer' | 'release' | 'reading' | 'person' | 'repair'
+  readonly until: Instant | null
+  /** `resolve` is `validations.resolve`; the others are those of `effects`. */
+  readonly actions: readonly ('retry' | 'park' | 'withdraw' | 'resolve')[]
+}
+
 /**
  * How one attempt at an effect ended. Adapters return this and do not throw for what the outside world does. `deferred`
  * means certainly not done, with the time of the next attempt if the service gave one. `unknown` means perhaps done.
@@ -179,6 +197,13 @@ export interface DeferredOutcome {
   /** The service answered, so it received the call's data, but did nothing. */
   readonly isAnswered?: true
   readonly unread?: UnreadAnswer
+}
+
+/** Why a call that a person gave up ended: nothing was done, and nothing will be. */
+export const withdrawnProblem: Problem = {
+  status: 0,
+  code: 'WITHDRAWN',
+  title: 'It was given up, or replaced by another command, before it was done',
 }
 
 /** Why a service did not do what it was asked to, without personal data. */

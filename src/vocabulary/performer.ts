@@ -46,6 +46,11 @@ export interface Performer<D = unknown, F extends Fact = Fact> {
   lostFact(pending: PendingEffect<string, D>): F
   /** The fact to record when it is given up and parked, if its stream waits for the answer. */
   givenUpFact?(pending: PendingEffect<string, D>): F
+  /**
+   * The fact to record when a person gives it up before it was done; `sentBefore` when the service answered an attempt.
+   * Without one, it cannot be given up.
+   */
+  withdrawnFact?(pending: PendingEffect<string, D>, sentBefore: boolean): F | undefined
   /** The fact to record when an attempt of unknown outcome turns out to have done nothing; for `once` only. */
   undoneFact?(pending: PendingEffect<string, D>): F
 }

@@ -1,6 +1,6 @@
 import { foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import type { Fact, Instant, PendingEffect } from '../../vocabulary/message.ts'
+import { type Fact, type Instant, type PendingEffect, withdrawnProblem } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
 import { type Listing, readProblem } from '../http/answer-body.ts'
@@ -179,6 +179,9 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
     effectClass,
     ...(isFailureList && { isRoutine: true }),
     lostFact: lost,
+    ...(effectClass !== 'read' && {
+      withdrawnFact: pending => givenUpFact(verb, pending, operation.undone?.(pending.data)),
+    }),
     async perform(pending, _, maySend) {
       const closed = await closedTimes.findClosed(verb)
       if (closed) return closed
@@ -218,6 +221,11 @@ function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffec
   const problem = readProblem(answer.status, answer.redacted())
   const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...undone }
   return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...problem } } } }
+}
+
+function givenUpFact(verb: string, { stream }: PendingEffect, undone?: object): Undone {
+  const data = { operation: verb, httpStatus: 0, code: withdrawnProblem.code ?? null, ...undone }
+  return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...withdrawnProblem } } } }
 }
 
 function portalFact<T extends string, R extends object>(name: T, data: R): Fact<`portal.${T}`, R> {

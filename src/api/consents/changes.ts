@@ -5,7 +5,7 @@ import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts
 import { endFrom } from '../../machines/consent/readings.ts'
 import { isOpen } from '../../machines/consent/status.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import type { Json } from '../../vocabulary/message.ts'
+import { type Json, withdrawnProblem } from '../../vocabulary/message.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { EffectTypes, PendingOf, WithheldChange } from '../effect-types.ts'
@@ -60,8 +60,20 @@ export function guardChanges(
   performers: PerformersOf<ConsentEffects>,
 ): PerformersOf<Pick<EffectTypes, keyof ConsentEffects>> {
   const { [changeStatus]: change } = performers
-  const guarded = guardEffect(store, change, pending => endIfObsolete(store, pending))
+  const guarded = guardEffect(store, change, pending => endIfObsolete(store, pending), endApproval)
   return { ...performers, [changeStatus]: guarded }
+}
+
+/** How an approval ends that a person gives up. A denial or revocation is given up by `consents.withdrawEnd` only. */
+function endApproval(
+  pending: Pick<PendingOf<typeof changeStatus>, 'data' | 'stream' | 'opens'>,
+  sentBefore: boolean,
+): WithheldChange | undefined {
+  const { status } = pending.data
+  if (status !== 'ATIVO') return undefined
+  const parts = { problem: { owner: effectOwner(pending), value: { ...withdrawnProblem } } }
+  const data = { asked: status, isGivenUp: true, ...(sentBefore && { sentBefore }) } as const
+  return { type: 'consent.withholdChange', data, parts }
 }
 
 async function endIfObsolete(

@@ -1,9 +1,10 @@
+import { readTrace } from '../../engine/performing/attempt-trace.ts'
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
 import { refusalError } from '../../engine/recording/recorder.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { toInstant } from '../../vocabulary/instant.ts'
-import { type EffectState, effectStates, type PendingEffect } from '../../vocabulary/message.ts'
+import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import { type EffectState, effectStates, type PendingEffect, type Waiting } from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
@@ -16,11 +17,11 @@ export interface Effects {
   /** Gets one call by the id in an outcome, with the last answer to it that was not understood. */
   get(id: string): Promise<CallDetail | undefined>
   /**
-   * Lists the calls, oldest first, optionally of one state.
+   * Lists the calls, oldest first: all, those of one state, or those that have not ended (`open`).
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state
    */
-  list(filter?: { state?: EffectState }): AsyncList<PendingEffect>
+  list(filter?: { state?: EffectState | 'open' }): AsyncList<Call>
   /**
    * Releases a parked or deferred call: it is due at once, with its attempts counted from 0. Recorded with its actor.
    *
@@ -35,13 +36,32 @@ export interface Effects {
    * done
    */
   park(id: string, commandOptions?: CommandOptions): Promise<void>
+  /**
+   * Gives up a call that was not done: an approval, a validation, or a change of a subscription. It is never sent, and
+   * ends as `declined`, `WITHDRAWN`. Recorded with its actor.
+   *
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or may have been done, for a reading,
+   * for a denial or revocation (see `consents.withdrawEnd`), and where its service is not configured
+   */
+  withdraw(id: string, commandOptions?: CommandOptions): Promise<void>
+}
+
+/** A call in the ledger. */
+export interface Call extends PendingEffect {
+  /** Only of a call that has not ended. */
+  readonly waiting?: Waiting
 }
 
 /** A call, and what is known of the last answer to it that was not understood. */
-export interface CallDetail extends PendingEffect {
+export interface CallDetail extends Call {
   readonly unread?: UnreadAnswer
 }
 
+/** The only call whose outcome nothing but a person can find out. */
+const paidCall = 'validationService.validatePerson'
+
+const notWithdrawnReason =
+  'a reading is never given up, a denial or revocation only by consents.withdrawEnd, and other calls only where their service is configured'
 const heldByOperator = 'parked by an operator'
 
 /** Why an operator cannot change the state of a call. */
@@ -57,11 +77,69 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
 }
 const probedReason = 'it may have been done: a pending reading will show it'
 
+const openStates = ['pending', 'started', 'deferred', 'parked', 'unknown'] as const
+const unsentStates: readonly EffectState[] = ['pending', 'deferred', 'parked']
+
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
+  /** Describes what calls wait for. Looks once which due calls are left to other processes. */
+  function describeWaiting(): (pending: PendingEffect) => Promise<Call> {
+    let left: Promise<readonly string[]> | undefined
+    const isLeft = async ({ id, type }: PendingEffect) => {
+      left ??= engine.listLeftToOthers()
+      return engine.classOf(type) === undefined || (await left).includes(id)
+    }
+    return async pending => {
+      const reason = await findReason(pending, isLeft)
+      if (reason === undefined) return pending
+      const until = reason === 'time' ? pending.dueAt : null
+      return { ...pending, waiting: { for: reason, until, actions: actionsFor(pending) } }
+    }
+  }
+
+  async function findReason(
+    pending: PendingEffect,
+    isLeft: (pending: PendingEffect) => Promise<boolean>,
+  ): Promise<Waiting['for'] | undefined> {
+    const { state, type, dueAt, isDamaged } = pending
+    if (state === 'settled' || state === 'declined' || state === 'cancelled') return undefined
+    if (isDamaged) return 'repair'
+    if (state === 'started') return 'answer'
+    if (state === 'parked') return 'release'
+    if (state === 'unknown' && type === paidCall) return 'person'
+    if (state !== 'unknown' && fromInstant(dueAt) > engine.now()) return 'time'
+    if (await isLeft(pending)) return 'otherProcess'
+    return state === 'unknown' ? 'reading' : 'process'
+  }
+
+  function actionsFor(pending: PendingEffect): Waiting['actions'] {
+    const { state, type, isDamaged } = pending
+    if (isDamaged) return []
+    if (state === 'unknown') return type === paidCall ? ['resolve'] : []
+    if (!unsentStates.includes(state)) return []
+    const held = state === 'parked' ? (['retry'] as const) : (['park'] as const)
+    return [
+      ...(state === 'deferred' ? (['retry'] as const) : []),
+      ...held,
+      ...(engine.withdrawnFact(pending, false) ? (['withdraw'] as const) : []),
+    ]
+  }
+
   function readUnread(pending: PendingEffect): Promise<UnreadAnswer | undefined> {
     const last = { stream: effectStream(pending), types: misunderstood, backward: true }
     return findUnreadAnswer(readEvents(store, last), address => openAs(store, 'answer', address))
+  }
+
+  async function find(id: string, verb: 'retry' | 'park' | 'withdraw'): Promise<PendingEffect> {
+    const pending = await store.effect(id)
+    if (pending) return pending
+    const hint = 'Give an id of effects.list, or the effect of an outcome'
+    throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: no call has this id`, { hint })
+  }
+
+  function refuseState({ state, type }: PendingEffect): AverbaError {
+    const isProbed = state === 'unknown' && engine.classOf(type) === 'probed'
+    return refusalError(isProbed ? probedReason : refusalReasons[state])
   }
 
   /** Changes the state of an effect and records it; `from` lists the allowed states. */
@@ -72,15 +150,8 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     commandOptions: CommandOptions = {},
   ): Promise<void> {
     const createRequest = async (): Promise<DecisionRequest> => {
-      const pending = await store.effect(id)
-      if (!pending) {
-        const hint = 'Give an id of effects.list, or the effect of an outcome'
-        throw new AverbaError('NOT_FOUND', `Cannot ${verb} the call: no call has this id`, { hint })
-      }
-      if (!from.includes(pending.state)) {
-        const isProbed = pending.state === 'unknown' && engine.classOf(pending.type) === 'probed'
-        throw refusalError(isProbed ? probedReason : refusalReasons[pending.state])
-      }
+      const pending = await find(id, verb)
+      if (!from.includes(pending.state)) throw refuseState(pending)
       const { type, attempts } = pending
       const isParking = verb === 'park'
       const data = {
@@ -104,17 +175,40 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     await commands.record({ method: `effects.${verb}`, id }, createRequest, commandOptions)
   }
 
+  async function withdraw(id: string, commandOptions: CommandOptions = {}): Promise<void> {
+    const createRequest = async (): Promise<DecisionRequest> => {
+      const pending = await find(id, 'withdraw')
+      const { state, type, stream } = pending
+      // The end of the call is in the same append, which fails if an attempt begins meanwhile.
+      if (!unsentStates.includes(state)) throw refuseState(pending)
+      const { wasAnswered } = await readTrace(store, pending)
+      const fact = engine.withdrawnFact(pending, wasAnswered)
+      if (fact === undefined) throw refusalError(notWithdrawnReason)
+      const ref = { effect: id, type }
+      return {
+        targets: [
+          { stream: effectStream(pending), message: { type: 'effect.withdraw', data: ref } },
+          { stream, message: fact },
+        ],
+      }
+    }
+    await commands.record({ method: 'effects.withdraw', id }, createRequest, commandOptions)
+  }
+
   return {
     async get(id) {
       const found = await store.effect(id)
       const unread = found && (await readUnread(found))
-      return found && { ...found, ...(unread && { unread }) }
+      return found && { ...(await describeWaiting()(found)), ...(unread && { unread }) }
     },
     list: ({ state } = {}) =>
       lazyList(async function* () {
-        if (state !== undefined) checkOneOf(state, effectStates, 'state of a call')
-        yield* effectPages(store, state && [state])
+        if (state !== undefined) checkOneOf(state, [...effectStates, 'open'], 'state of a call')
+        const describe = describeWaiting()
+        const states = state === 'open' ? openStates : state && [state]
+        for await (const page of effectPages(store, states)) yield Promise.all(page.map(describe))
       }),
+    withdraw,
     retry: (id, commandOptions) => changeState(id, 'retry', ['parked', 'deferred'], commandOptions),
     park: (id, commandOptions) => changeState(id, 'park', ['pending', 'deferred'], commandOptions),
   }

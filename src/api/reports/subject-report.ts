@@ -380,6 +380,7 @@ function describeValidationOutcome(
 ): string {
   const ended = events.findLast(({ stream, type }) => stream === validation && endTypes.has(type))
   if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
+  if (ended.data.by === 'operator') return callEndings['effect.withdrawn']
   return callEndings[ended.data.sentBefore ? `${withheld}, sent before` : withheld]
 }
 

@@ -3,7 +3,7 @@ import { type EndWithheldCall, guardEffect } from '../../engine/performing/guard
 import { canonicalJson } from '../../proof/canonical-json.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Basis } from '../../vocabulary/message.ts'
+import { type Basis, withdrawnProblem } from '../../vocabulary/message.ts'
 import { idOfStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
@@ -108,7 +108,18 @@ export function guardByNamedConsents(
   context: Pick<ApiContext, 'store' | 'clock'>,
   { [validatePerson]: performer }: PerformersOf<ValidationEffects>,
 ): PerformersOf<Pick<EffectTypes, typeof validatePerson>> {
-  return { [validatePerson]: guardEffect(context.store, performer, pending => withholdCall(context, pending)) }
+  return {
+    [validatePerson]: guardEffect(context.store, performer, pending => withholdCall(context, pending), endGivenUp),
+  }
+}
+
+/** How a validation ends that a person gives up. */
+function endGivenUp(
+  pending: Pick<PendingOf<typeof validatePerson>, 'stream' | 'opens'>,
+  sentBefore: boolean,
+): WithheldValidation {
+  const parts = { problem: { owner: effectOwner(pending), value: { ...withdrawnProblem } } }
+  return { type: 'validation.withhold', data: { by: 'operator', ...(sentBefore && { sentBefore }) }, parts }
 }
 
 const validatePerson = 'validationService.validatePerson'

@@ -86,6 +86,10 @@ export const chart = setup({
       ...{ asked: status, askedAt, lostAt: null, refusedEnd: null, repeats: repeats + 1 },
     })),
     keepRefusal: assign({ refusedEnd: ({ context }) => context.asked, asked: null, askedAt: null, lostAt: null }),
+    // Readings ask again for an approval until then.
+    noteGivenUp: keep('consent.changeWithheld', ({ data }, { askedUntil }) => ({
+      askedUntil: data.isGivenUp ? null : askedUntil,
+    })),
     wantEnd: keep('consent.changeRequested', ({ data: { askedAt = null } }) => ({ endWantedAt: askedAt })),
     forgetEnd: assign({ endWantedAt: null }),
     keepLoss: keep(['consent.changeLost', 'consent.changeContradicted'], ({ data }) => ({
@@ -202,7 +206,7 @@ export const chart = setup({
       initial: 'none',
       on: {
         'consent.changeWithheld': [
-          { guard: 'isMaybeMade', target: '.contrary' },
+          { guard: 'isMaybeMade', target: '.contrary', actions: 'noteGivenUp' },
           { guard: 'isStillAsked', target: '.none', actions: 'forgetChange' },
           {},
         ],

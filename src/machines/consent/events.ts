@@ -116,9 +116,13 @@ export type StatusEvent = Extract<
   { type: 'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired' | 'consent.conflicted' }
 >
 
-/** `sentBefore`: the service received the person's data before. `isDone`: a reading had shown the status. */
+/**
+ * `sentBefore`: the service received the person's data before. `isDone`: a reading had shown the status. `isGivenUp`: a
+ * person gave up this approval, and it is not asked for again.
+ */
 export interface WithheldChange {
   readonly asked: RequestableStatus
+  readonly isGivenUp?: true
   readonly sentBefore?: true
   readonly isDone?: true
 }

@@ -1,0 +1,118 @@
+import { expect, test } from 'vitest'
+import type { Averba } from '../../../src/index.ts'
+import type { WorldOptions } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { isToken, validate } from '../../support/open-validating.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { openWorld } from '../../support/world.ts'
+
+const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
+
+/** A world whose services postpone every call by an hour while they are down. */
+async function givenServicesThatGoDown(options: WorldOptions = {}) {
+  let isDown = false
+  const world = await openWorld({
+    ...options,
+    intercept: async (request, forward) =>
+      isDown && !isToken(request)
+        ? Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
+        : forward(request),
+  })
+  const set = (down: boolean) => {
+    isDown = down
+  }
+  return { world, goDown: () => set(true), recover: () => set(false) }
+}
+
+const waitingOf = async ({ effects }: Averba, id: string) => (await effects.get(id))?.waiting
+
+test('a validation that was not sent can be given up: it is never sent, and its id stays declined', async () => {
+  const { world, goDown, recover } = await givenServicesThatGoDown()
+  const { averba, requests } = world
+  goDown()
+  const { effect } = await validate(averba, 'p-1')
+  expect(await waitingOf(averba, effect)).toMatchObject({ for: 'time', actions: ['retry', 'park', 'withdraw'] })
+  const sent = () => requests.filter(({ method, path }) => method === 'POST' && path.includes('/validate/pf')).length
+  const before = sent()
+  await averba.effects.withdraw(effect, operator)
+  recover()
+  await passTime(world, hourMs, 3)
+  expect(sent()).toBe(before)
+  const declined = { status: 'declined', problem: { status: 0, code: 'WITHDRAWN' }, replayed: true }
+  expect(await validate(averba, 'p-1')).toMatchObject(declined)
+  expect(await averba.validations.get('p-1')).toMatchObject({ state: 'declined' })
+  expect(await waitingOf(averba, effect)).toBeUndefined()
+  expect(await eventsOf(world, 'effect.withdrawn', 'validation.withheld')).toMatchObject([
+    { type: 'effect.withdrawn', cancels: [effect], ...operator },
+    { type: 'validation.withheld', data: { by: 'operator', sentBefore: true }, ...operator },
+  ])
+  for (const act of ['withdraw', 'retry', 'park'] as const)
+    await expect(averba.effects[act](effect), act).rejects.toMatchObject({ code: 'REFUSED' })
+})
+
+test('an approval can be given up and asked for again; a revocation only by withdrawEnd, a reading never', async () => {
+  const { world, goDown, recover } = await givenServicesThatGoDown()
+  const { averba } = world
+  const { consents, effects } = averba
+  const pending = await readConsent(world, 'PENDENTE')
+  const active = await readConsent(world, 'ATIVO')
+  goDown()
+  const approval = await consents.approve(pending.which)
+  const revocation = await consents.revoke(active.which)
+  const reading = await consents.sync({ subject: pending.subject })
+  await effects.park(approval.effect)
+  expect(await waitingOf(averba, approval.effect)).toEqual({
+    for: 'release',
+    until: null,
+    actions: ['retry', 'withdraw'],
+  })
+  await effects.withdraw(approval.effect)
+  for (const { effect } of [revocation, reading]) {
+    expect((await waitingOf(averba, effect))?.actions).toEqual(['retry', 'park'])
+    await expect(effects.withdraw(effect)).rejects.toMatchObject({ code: 'REFUSED' })
+  }
+  await expect(effects.withdraw('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  recover()
+  await passTime(world, hourMs, 2)
+  expect(await consents.get(pending.which)).toMatchObject({ status: 'PENDENTE', knowledge: 'known' })
+  expect(await consents.get(active.which)).toMatchObject({ status: 'REVOGADO' })
+  expect(await consents.approve(pending.which)).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
+})
+
+test('a new subscription can be given up, and the next plan has it again', async () => {
+  const declared = [{ evento: 'dimp-situacao-import', chaveSecreta: 'chave-secreta-um' }]
+  let isOpen = false
+  const world = await openWorld({
+    averba: { subscriptions: declared },
+    intercept: async (request, forward) =>
+      isOpen || request.method === 'GET'
+        ? forward(request)
+        : Response.json({}, { status: 429, headers: { 'retry-after': '3600' } }),
+  })
+  const { subscriptions, effects } = world.averba
+  const plan = await subscriptions.plan()
+  const [applied] = await subscriptions.apply(plan)
+  expect(applied).toMatchObject({ status: 'deferred' })
+  await effects.withdraw(applied?.effect ?? '', operator)
+  isOpen = true
+  await passTime(world, hourMs, 3)
+  expect(await subscriptions.list()).toMatchObject([{ state: 'declared' }])
+  const next = await subscriptions.plan()
+  expect(next.changes).toMatchObject([{ action: 'create', evento: 'dimp-situacao-import' }])
+  expect(await subscriptions.apply(next)).toMatchObject([{ status: 'settled', value: { state: 'active' } }])
+})
+
+test('what a call waits for is said of each one that has not ended, and nothing of those that have', async () => {
+  const { world, goDown } = await givenServicesThatGoDown()
+  const { averba } = world
+  const subject = await averba.consents.enrol({ cpf: world.samples.cpf })
+  await averba.consents.sync({ subject })
+  goDown()
+  const { effect } = await averba.consents.sync({ subject })
+  const open = await averba.effects.list({ state: 'open' })
+  expect(open).toMatchObject([{ id: effect, waiting: { for: 'time', actions: ['retry', 'park'] } }])
+  await averba.effects.retry(effect)
+  expect(await waitingOf(averba, effect)).toEqual({ for: 'process', until: null, actions: ['park'] })
+  for (const each of await averba.effects.list({ state: 'settled' })) expect(each).not.toHaveProperty('waiting')
+})
