@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander'
-import { printResult } from './output.ts'
+import type { Say } from './language.ts'
+import { type Line, printResult } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The exit codes of every command: 1 for an error that the message explains, 70 for a bug. */
-export const exitCodes = { done: 0, error: 1, bug: 70 } as const
+/** The exit codes of every command: 1 an error that the message explains, 2 something to act on, 70 a bug. */
+export const exitCodes = { done: 0, error: 1, attention: 2, bug: 70 } as const
 
 /** Runs the work of a command, and keeps its exit code for the end of the program. */
 export type StartWork = (
@@ -11,8 +12,8 @@ export type StartWork = (
   continuesWithoutOutput: boolean,
 ) => Promise<void>
 
-/** Creates the command of the command line. */
-export type CreateCommand = (start: StartWork) => Command
+/** Creates the command of the command line, with its help in the language of its reader. */
+export type CreateCommand = (start: StartWork, say: Say) => Command
 
 /** An option: its help, or what else holds of it. Its flags are its name. */
 type OptionDefinition =
@@ -20,6 +21,8 @@ type OptionDefinition =
   | {
       readonly text: string
       readonly isRequired?: true
+      /** The environment variable that is used in its place. */
+      readonly variable?: string
       readonly fallback?: unknown
       /** Reads a value; `before` is the value so far, or the fallback. */
       readonly read?: (text: string, before: never) => unknown
@@ -49,7 +52,11 @@ type OptionValue<Flags, D> = Flags extends `${string} <${infer Parameter}>`
 
 type OptionValues<O> = { readonly [Flags in keyof O as OptionName<Flags>]: OptionValue<Flags, O[Flags]> }
 
-type ArgumentValue<A> = A extends `[${string}...]` ? string[] : A extends `[${string}` ? string | undefined : string
+type ArgumentValue<A> = A extends `[${string}...]` | `<${string}...>`
+  ? string[]
+  : A extends `[${string}`
+    ? string | undefined
+    : string
 
 type ArgumentValues<U extends string> = U extends `${string} ${infer A} ${infer More}`
   ? [ArgumentValue<A>, ...ArgumentValues<`- ${More}`>]
@@ -60,7 +67,7 @@ type ArgumentValues<U extends string> = U extends `${string} ${infer A} ${infer 
 /** How a command ends: its exit code, and what it prints, which is one JSON object with `--json`, and lines without. */
 export type CommandEnd =
   | number
-  | { readonly result: object; readonly lines: Iterable<string>; readonly code?: number | undefined }
+  | { readonly result: object; readonly lines: Iterable<string | Line>; readonly code?: number | undefined }
 
 /** What the help says of a command, and its work. */
 interface CommandDefinition<U extends string, O> {
@@ -70,6 +77,8 @@ interface CommandDefinition<U extends string, O> {
   /** The help of the arguments, in their order. */
   readonly arguments?: readonly string[]
   readonly options: O
+  /** A whole command line. */
+  readonly example: string
   /** The text after the options. */
   readonly notes?: string
   /** Whether it goes on when its output fails. */
@@ -81,13 +90,22 @@ interface CommandDefinition<U extends string, O> {
 export function defineCommand<const U extends string, const O extends OptionDefinitions>(
   definition: CommandDefinition<U, O>,
 ): CreateCommand {
-  const { usage, description, arguments: texts = [], options, notes, continuesWithoutOutput = false } = definition
+  const {
+    usage,
+    description,
+    arguments: texts = [],
+    options,
+    example,
+    notes,
+    continuesWithoutOutput = false,
+  } = definition
   const [name = '', ...placeholders] = usage.split(' ')
-  return start => {
-    const command = new Command(name).description(description)
-    for (const [i, each] of placeholders.entries()) command.argument(each, texts[i])
-    for (const [flags, each] of Object.entries(options)) command.addOption(createOption(flags, each))
-    if (notes !== undefined) command.addHelpText('after', `\n${notes}`)
+  return (start, say) => {
+    const command = new Command(name).description(say.text(description))
+    for (const [i, each] of placeholders.entries()) command.argument(each, texts[i] && say.text(texts[i]))
+    for (const [flags, each] of Object.entries(options)) command.addOption(createOption(flags, each, say))
+    command.addHelpText('after', `\n${say.text('Example:')} ${example}`)
+    if (notes !== undefined) command.addHelpText('after', say.text(notes))
     const off = command.options.filter(each => each.isBoolean()).map(each => [each.attributeName(), false])
     return command.action(() =>
       start(async terminal => {
@@ -103,10 +121,20 @@ export function defineCommand<const U extends string, const O extends OptionDefi
   }
 }
 
-function createOption(flags: string, definition: OptionDefinition): Option {
-  if (typeof definition === 'string') return new Option(flags, definition)
-  const { text, isRequired = false, fallback, read } = definition
-  const option = new Option(flags, text).default(fallback).makeOptionMandatory(isRequired)
+/** Defines a command with subcommands, such as `effects list`. */
+export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {
+  return (start, say) => {
+    const group = new Command(name).description(say.text(description))
+    for (const create of commands) group.addCommand(create(start, say))
+    return group
+  }
+}
+
+function createOption(flags: string, definition: OptionDefinition, say: Say): Option {
+  if (typeof definition === 'string') return new Option(flags, say.text(definition))
+  const { text, isRequired = false, fallback, variable, read } = definition
+  const option = new Option(flags, say.text(text)).default(fallback).makeOptionMandatory(isRequired)
+  if (variable !== undefined) option.env(variable)
   // It gets what it returned before.
   return read ? option.argParser(read as (text: string, before: unknown) => unknown) : option
 }

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
 import { isOnPostgres } from '../vocabulary/names.ts'
-import type { LogOptions } from './options.ts'
+import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './options.ts'
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -95,6 +95,40 @@ export async function withConfigured<T>(
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
   return withOpen({ ...options, logger: line => printError(terminal, JSON.stringify(line)) }, work)
+}
+
+/** The options of every command that works on one log, by its configuration or alone. */
+export const sourceOptions = {
+  '--config <file>': `the configuration: ${defaultConfig} by default`,
+  '--store <log>': 'open only this log, a file or the address of its schema on PostgreSQL, without a configuration',
+  ...logOptions,
+} as const
+
+/** The values of these options. */
+export interface SourceValues {
+  readonly config: string | undefined
+  readonly store: string | undefined
+  readonly keys: string | undefined
+  readonly rootKeyFrom: Keys | undefined
+}
+
+/**
+ * Opens the log that the options name: it must exist, and may be in use. Without a configuration no service is known.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for options that exclude each other; as `withConfigured` and `withStore` do
+ */
+export async function withLog<T>(
+  terminal: Terminal,
+  { config, store, keys, rootKeyFrom }: SourceValues,
+  work: (averba: Averba) => Promise<T>,
+): Promise<T> {
+  const unused = store === undefined ? { '--keys': keys, '--root-key-from': rootKeyFrom } : { '--config': config }
+  rejectOptions(unused, option => ({
+    cannot: store === undefined ? `Cannot use ${option} without --store` : `Cannot use ${option} with --store`,
+    hint: 'Give the configuration, or the log with its keyring',
+  }))
+  if (store === undefined) return withConfigured(terminal, config ?? defaultConfig, work, { mustExist: true })
+  return withStore(readLogOptions(store, { keys, rootKeyFrom }), work)
 }
 
 /**

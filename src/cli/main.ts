@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { fstatSync } from 'node:fs'
 import { oldNode } from '../vocabulary/node-version.ts'
-import type { Terminal } from './terminal.ts'
+import type { HostTerminal } from './terminal.ts'
 
 /** The entry of the command line: all that touches the process. It checks Node before it loads the program. */
 const problem = oldNode(process.versions.node)
@@ -11,10 +11,11 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 const parentCheckMs = 250
 
-const terminal: Terminal = {
+const terminal: HostTerminal = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
+  env: process.env,
   get isInputPipe() {
     const input = fstatSync(0)
     return input.isFIFO() || input.isSocket()

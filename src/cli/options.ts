@@ -1,5 +1,7 @@
 import {
+  type Actor,
   AverbaError,
+  type CommandOptions,
   environmentKeys,
   type Keys,
   type OpenedWith,
@@ -57,6 +59,59 @@ export function readRootKey(variable: string): Keys {
   throw new AverbaError('INVALID_INPUT', 'Cannot read the root key: the name of an environment variable is needed', {
     hint: 'Set a variable to the key, and give its name: a key on the command line is seen by others',
   })
+}
+
+/** The option of every command that lists. */
+export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
+
+function readLimit(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --limit: give a number from 1 to 999999')
+}
+
+/** The option of every command that a person decides on: the log keeps who. */
+export const actorOption = {
+  '--actor <ref>': {
+    text: 'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR',
+    isRequired: true,
+    variable: 'AVERBA_ACTOR',
+  },
+} as const
+
+/** The options of every command that shows personal data: the log keeps who saw it, and why. */
+export const revealOptions = {
+  '--data': 'show the personal data itself, with --actor and --purpose: the log keeps who saw it',
+  '--actor <ref>': 'who sees it, such as the number of an agent: kept in clear',
+  '--purpose <text>': 'the purpose, such as the number of a request: kept in clear',
+} as const
+
+/**
+ * Reads who sees personal data, and why; `undefined` when it is not asked for.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for a part of the question without the others
+ */
+export function readReveal({
+  data,
+  actor: ref,
+  purpose,
+}: {
+  readonly data: boolean
+  readonly actor: string | undefined
+  readonly purpose: string | undefined
+}): { readonly actor: Actor; readonly purpose: string } | undefined {
+  const hint = 'Give --data, --actor and --purpose together: the log keeps who saw the data'
+  if (!data) {
+    rejectOptions({ '--actor': ref, '--purpose': purpose }, option => ({ cannot: `Cannot use ${option}`, hint }))
+    return undefined
+  }
+  if (ref !== undefined && purpose !== undefined) return { actor: { kind: 'person', ref }, purpose }
+  const missing = ref === undefined ? '--actor' : '--purpose'
+  throw new AverbaError('INVALID_INPUT', `Cannot show the data: ${missing} is missing`, { hint })
+}
+
+/** The person who decides. */
+export function readActor(ref: string): Pick<CommandOptions, 'actor'> {
+  return { actor: { kind: 'person', ref } }
 }
 
 /** The option of every command that is about a data subject. */

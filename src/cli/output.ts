@@ -1,16 +1,33 @@
 import { writeSync } from 'node:fs'
-import type { Diagnosis } from '../index.ts'
+import { styleText } from 'node:util'
+import { type Diagnosis, systemClock } from '../index.ts'
 import { printable } from '../vocabulary/printable.ts'
-import type { Terminal } from './terminal.ts'
+import type { Say } from './language.ts'
+import type { HostTerminal, Terminal } from './terminal.ts'
 
 /** Prints one line that may hold text from a service or another log. Terminal control characters become codes. */
 export function printLine({ stdout }: Pick<Terminal, 'stdout'>, line: string): void {
   stdout.write(`${printable(line)}\n`)
 }
 
+/** A line with a style, which is shown only on a terminal with colours. */
+export interface Line {
+  readonly text: string
+  readonly style?: 'bold' | 'dim' | 'green' | 'yellow' | 'red'
+}
+
 /** Prints a result: as one JSON object, or as lines. */
-export function printResult(terminal: Terminal, json: boolean, result: object, lines: Iterable<string>): void {
-  for (const line of json ? [JSON.stringify(result)] : lines) printLine(terminal, line)
+export function printResult(terminal: Terminal, json: boolean, result: object, lines: Iterable<string | Line>): void {
+  for (const line of json ? [JSON.stringify(result)] : lines) {
+    if (typeof line === 'string') printLine(terminal, line)
+    else printStyled(terminal, line)
+  }
+}
+
+/** Prints a line in its style, if the output is a terminal and `NO_COLOR` is not set. */
+export function printStyled({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>, { text, style }: Line): void {
+  const isColoured = style !== undefined && stdout.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb'
+  stdout.write(`${isColoured ? styleText(style, printable(text), { validateStream: false }) : printable(text)}\n`)
 }
 
 /** Prints a line for the operator to standard error, as `printLine` does. */
@@ -35,12 +52,12 @@ export class WatchedOutput {
   isOptional = false
   /** Whether output that the command needs was not written. */
   hasFailed = false
-  readonly #stdout: Terminal['stdout']
+  readonly #stdout: HostTerminal['stdout']
   readonly #pipe = Promise.withResolvers<void>()
   /** Resolves when the reader of the output has closed the pipe: nothing remains to be done. */
   readonly closed = this.#pipe.promise
 
-  constructor({ stdout, stderr }: Terminal) {
+  constructor({ stdout, stderr }: HostTerminal) {
     this.#stdout = stdout
     let isReported = false
     stderr.on('error', () => undefined)
@@ -78,4 +95,28 @@ export function formatBytes(bytes: number): string {
   const units = ['bytes', 'KB', 'MB', 'GB', 'TB']
   const power = bytes < 1_000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1)
   return `${power === 0 ? bytes : (bytes / 1_000 ** power).toFixed(1)} ${units[power]}`
+}
+
+/** Formats a value with its name before it. */
+export function formatPair(name: string, value: string): string {
+  return `${name.padEnd(16)} ${value}`
+}
+
+/** Formats an instant as people and other commands read it, such as `2026-11-20T12:00:00Z`. */
+export function formatInstant(at: string): string {
+  return at.replace(/\.000Z$/, 'Z')
+}
+
+const timeUnits = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+  ['second', 1_000],
+] as const
+
+/** Formats an instant, and how far away it is, such as `2026-11-20T12:00:00Z (in 2 hours)`. */
+export function formatUntil({ language }: Pick<Say, 'language'>, at: string): string {
+  const ms = Date.parse(at) - systemClock.now()
+  const [unit, unitMs] = timeUnits.find(([, each]) => Math.abs(ms) >= each) ?? ['second', 1_000]
+  return `${formatInstant(at)} (${new Intl.RelativeTimeFormat(language).format(Math.round(ms / unitMs), unit)})`
 }

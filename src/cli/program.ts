@@ -1,66 +1,133 @@
 import { readFileSync } from 'node:fs'
 import { format } from 'node:util'
 import { Command, CommanderError } from 'commander'
-import { AverbaError } from '../index.ts'
+import { AverbaError, type Language } from '../index.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
-import { exitCodes, type StartWork } from './command.ts'
+import { type CreateCommand, exitCodes, type StartWork } from './command.ts'
 import { backupCommand, restoreCommand, resumeCommand } from './commands/backups.ts'
 import { chartsCommand, grantsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
+import { consentsCommands } from './commands/consents.ts'
 import { copyCommand } from './commands/copy.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand, triggerCommand } from './commands/dev.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { effectsCommands } from './commands/effects.ts'
 import { eraseCommand } from './commands/erase.ts'
 import { exportCommand, proveCommand } from './commands/evidence.ts'
+import { followersCommands } from './commands/followers.ts'
 import { initCommand } from './commands/init.ts'
+import { logCommand, showCommand } from './commands/log.ts'
+import { notificationsCommands } from './commands/notifications.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
 import { replayCommand } from './commands/replay.ts'
 import { reportCommand } from './commands/report.ts'
 import { runCommand } from './commands/run.ts'
 import { simulateCommand } from './commands/simulate.ts'
-import { applyCommand, failuresCommand, planCommand } from './commands/subscriptions.ts'
+import { statusCommand } from './commands/status.ts'
+import { applyCommand, failuresCommand, planCommand, subscriptionsCommands } from './commands/subscriptions.ts'
+import { validationsCommands } from './commands/validations.ts'
 import { verifyCommand } from './commands/verify.ts'
+import { completionCommand } from './completion.ts'
+import type { Say } from './language.ts'
 import { printError, WatchedOutput } from './output.ts'
-import type { Terminal } from './terminal.ts'
+import { type HostTerminal, type Terminal, withLanguage } from './terminal.ts'
 
-/** In the order of the help. */
-const commands = [
-  ...[initCommand, demoCommand, simulateCommand, devCommand, triggerCommand],
-  ...[backupCommand, restoreCommand, resumeCommand, copyCommand, doctorCommand, rebuildCommand, changeRootKeyCommand],
-  ...[migrationsCommand, grantsCommand, chartsCommand],
-  ...[verifyCommand, exportCommand, proveCommand, replayCommand, eraseCommand],
-  ...[runCommand, planCommand, applyCommand, failuresCommand, reportCommand],
-]
+/** In the order of the help, under its headings. */
+const commands: Readonly<Record<string, readonly CreateCommand[]>> = {
+  'To begin:': [initCommand, demoCommand, simulateCommand, devCommand, triggerCommand, completionCommand],
+  'To run and to look:': [runCommand, statusCommand, logCommand, showCommand, doctorCommand],
+  'To act:': [
+    ...[effectsCommands, consentsCommands, validationsCommands, notificationsCommands, followersCommands],
+    ...[subscriptionsCommands, planCommand, applyCommand, failuresCommand, eraseCommand],
+  ],
+  'To prove and to report:': [reportCommand, verifyCommand, exportCommand, proveCommand, replayCommand],
+  'To keep:': [
+    ...[backupCommand, restoreCommand, resumeCommand, copyCommand, rebuildCommand, changeRootKeyCommand],
+    ...[migrationsCommand, grantsCommand, chartsCommand],
+  ],
+}
 
 /** Runs the command that the arguments name, and resolves with its exit code after all output is written. */
-export async function runProgram(args: readonly string[], terminal: Terminal): Promise<number> {
-  const output = new WatchedOutput(terminal)
+export async function runProgram(given: readonly string[], host: HostTerminal): Promise<number> {
+  const output = new WatchedOutput(host)
   let code: number = exitCodes.done
-  const program = createProgram(terminal, async (work, continuesWithoutOutput) => {
-    output.isOptional = continuesWithoutOutput
-    code = await work(terminal)
-  })
-  const parsing = program.parseAsync(args, { from: 'user' }).catch(cause => {
-    code = reportError(cause, terminal)
+  const run = async () => {
+    const { language, args } = takeLanguage(given)
+    const terminal = withLanguage(host, language)
+    const program = createProgram(terminal, async (work, continuesWithoutOutput) => {
+      output.isOptional = continuesWithoutOutput
+      code = await work(terminal)
+    })
+    await program.parseAsync(args, { from: 'user' }).catch(cause => {
+      code = reportError(cause, terminal)
+    })
+  }
+  const parsing = run().catch(cause => {
+    code = reportError(cause, withLanguage(host))
   })
   await Promise.race([parsing.then(() => output.written()), output.closed])
   return output.hasFailed && code !== exitCodes.bug ? exitCodes.error : code
 }
 
-function createProgram(terminal: Terminal, start: StartWork): Command {
+/** The command line with all commands, in the language of a terminal. */
+export function createProgram(terminal: Terminal, start: StartWork): Command {
+  const { say } = terminal
   const program = new Command()
     .name('averba')
-    .description('Consents, identity validations and customs webhooks, kept in an append-only log.')
-    .version(readVersion(), '--version', 'print the version of averba')
-    .showHelpAfterError('averba --help shows every command.')
+    .description(say.text('Consents, identity validations and customs webhooks, kept in an append-only log.'))
+    .version(readVersion(), '--version', say.text('print the version of averba'))
+    .option('--lang <language>', say.text('en or pt-BR; by default that of LANG'))
+    .showHelpAfterError(say.text('averba --help shows every command.'))
     .exitOverride()
+    .configureHelp({ styleTitle: title => say.text(title) })
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
+      outputError: (text, write) => write(sayUsageError(say, text)),
     })
-  for (const create of commands) program.addCommand(create(start).copyInheritedSettings(program))
+  const adopt = (parent: Command) => {
+    parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
+    for (const each of parent.commands) adopt(each.copyInheritedSettings(parent))
+  }
+  for (const [heading, created] of Object.entries(commands))
+    for (const create of created) program.addCommand(create(start, say).helpGroup(say.text(heading)))
+  adopt(program)
   return program
+}
+
+/** Takes `--lang` out of the arguments, wherever it is: also the help and errors of other arguments are in it. */
+function takeLanguage(given: readonly string[]): { language?: Language; args: string[] } {
+  const end = given.indexOf('--')
+  const at = given.findIndex(each => each === '--lang' || each.startsWith('--lang='))
+  if (at < 0 || (end >= 0 && at > end)) return { args: [...given] }
+  const [, inline] = given[at]?.split('=') ?? []
+  const named = inline ?? given[at + 1]
+  const language = languages.find(each => each.toLowerCase() === named?.toLowerCase().replace('_', '-'))
+  if (language === undefined)
+    throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
+  return { language, args: [...given.slice(0, at), ...given.slice(at + (inline === undefined ? 2 : 1))] }
+}
+
+const languages = ['en', 'pt-BR'] as const
+
+/** What commander says about wrong arguments, with the places of their names. */
+const usageErrors = [
+  /^error: missing required argument '(.*)'$/,
+  /^error: required option '(.*)' not specified$/,
+  /^error: option '(.*)' argument missing$/,
+  /^error: unknown command '(.*)'$/,
+  /^error: unknown option '(.*)'$/,
+] as const
+
+function sayUsageError({ text: say }: Say, text: string): string {
+  const [first = '', ...more] = text.split('\n')
+  for (const pattern of usageErrors) {
+    const [, name] = pattern.exec(first) ?? []
+    const english = pattern.source.replace(/^\^|\$$/g, '').replace('(.*)', '{}')
+    if (name !== undefined) return [say(english).replace('{}', () => name), ...more].join('\n')
+  }
+  return text
 }
 
 /** Reads the version of the package. Its path is the same relative to this source file and to its built form. */
@@ -75,10 +142,12 @@ function reportError(cause: unknown, terminal: Terminal): number {
   if (cause instanceof CommanderError) return cause.exitCode
   const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
   if (!(error instanceof AverbaError)) {
-    terminal.stderr.write(`${format('This is a bug in averba, or in your code that averba called:', error)}\n`)
+    const bug = terminal.say.text('This is a bug in averba, or in your code that averba called:')
+    terminal.stderr.write(`${format(bug, error)}\n`)
     return exitCodes.bug
   }
-  printError(terminal, `${error.code}: ${error.message}`)
+  const meaning = terminal.say.language === 'en' ? '' : ` (${terminal.say.text(error.code)})`
+  printError(terminal, `${error.code}${meaning}: ${error.message}`)
   if (error.hint !== undefined) printError(terminal, error.hint)
   return exitCodes.error
 }

@@ -1,15 +1,29 @@
 import type { Readable, Writable } from 'node:stream'
+import type { Language } from '../index.ts'
+import { createSay, languageOf, type Say } from './language.ts'
 
 /** What a command uses of the process that it runs in. */
-export interface Terminal {
+export interface HostTerminal {
   readonly stdin: Readable & { readonly isTTY?: boolean }
   /** The descriptor allows another write after the stream failed. */
-  readonly stdout: Writable & { readonly fd?: number }
+  readonly stdout: Writable & { readonly fd?: number; readonly isTTY?: boolean; readonly columns?: number }
   readonly stderr: Writable & { readonly isTTY?: boolean }
   /** Whether standard input is a pipe: it ends when the process that started this one ends. */
   readonly isInputPipe: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts at the first SIGINT or SIGTERM, its reason; a second one ends the process, as the first does uncalled. */
   stopSignal(): AbortSignal
+}
+
+/** What a command uses: the process, and the language that its user reads. */
+export interface Terminal extends HostTerminal {
+  readonly say: Say
+}
+
+/** Gives a terminal its language: that of `--lang`, or else that of the environment. */
+export function withLanguage(host: HostTerminal, language: Language = languageOf(host.env)): Terminal {
+  // A getter stays one: asking whether the input is a pipe may fail.
+  return Object.create(host, { say: { value: createSay(language), enumerable: true } })
 }
 
 /** Resolves at a signal, or when the pipe at standard input ends, because the process that started this one ended. */

@@ -1,11 +1,8 @@
 import type { MachineEvent } from '../machines/machines.ts'
 
-type Reported = 'consent' | 'effect' | 'notification' | 'retention' | 'reveal' | 'subject' | 'validation'
-type ReportedEvent = Extract<MachineEvent, { type: `${Reported}.${string}` }>
-
-/** The texts of every event that a report may show, made from its clear data. What was unexpected has one text. */
+/** The texts of every event of a machine, made from its clear data. What was unexpected has one text. */
 export type EventWords = {
-  readonly [E in ReportedEvent as E['type'] extends `${string}.unexpected` ? 'unexpected' : E['type']]: (
+  readonly [E in MachineEvent as E['type'] extends `${string}.unexpected` ? 'unexpected' : E['type']]: (
     data: E['data'],
   ) => string
 }
@@ -21,6 +18,12 @@ const origins = {
 } as const
 const ofController = (cnpj?: string) => (cnpj === undefined ? '' : ` of controller ${cnpj} only`)
 const countRecords = (count: number) => (count === 1 ? '1 record' : `${count} records`)
+
+const registeredHow = {
+  created: 'created at the portal',
+  adopted: 'adopted: the portal had it already',
+  takenOver: 'taken over from others',
+} as const
 
 /** Names of the kinds of data that retention can destroy. */
 export const englishRetained: Readonly<Record<string, string>> = {
@@ -138,5 +141,53 @@ export const englishEvents: EventWords = {
   'effect.misunderstood': ({ unread }) => `The answer ${unread.httpStatus} to a call was not understood`,
   'effect.withdrawn': () => 'Call withdrawn: it was given up, or another call replaces it',
   'effect.resumed': () => 'Call released by an operator',
+  'subscription.declared': ({ evento }) => `A subscription to ${evento} is declared`,
+  'subscription.registrationRequested': () => 'Registration requested at the portal',
+  'subscription.changeRequested': () => 'Change requested at the portal',
+  'subscription.rotationRequested': ({ generation }) => `New secrets requested at the portal: generation ${generation}`,
+  'subscription.registered': ({ how }) => `Subscription ${registeredHow[how]}`,
+  'subscription.changed': ({ generation }) => `Subscription changed at the portal: secrets of generation ${generation}`,
+  'subscription.drifted': ({ areSecretsOurs }) =>
+    areSecretsOurs ? 'The portal shows another event or endpoint' : 'The portal shows secrets that are not ours',
+  'subscription.deletionRequested': () => 'Deletion requested at the portal',
+  'subscription.deleted': ({ by }) =>
+    by === 'portal' ? 'THE PORTAL DELETED the subscription' : 'Subscription deleted',
+  'subscription.reappeared': () => 'The portal lists the subscription as active again',
+  'subscription.declined': ({ httpStatus }) =>
+    httpStatus === 0
+      ? 'A change of the subscription was given up'
+      : `The portal declined a change (HTTP ${httpStatus})`,
+  'subscription.lost': () => 'The answer to a change of the subscription was lost: it may have been made',
+  'subscription.confirmed': () => 'The portal shows that the change was not made',
+  'subscription.failing': ({ failedAt }) => `A delivery failed${failedAt === null ? '' : ` at ${failedAt}`}`,
+  'subscription.failureRecovered': ({ how }) =>
+    how === 'recovered' ? 'A notification that failed was recovered' : 'A notification that failed was here already',
+  'subscription.delivered': () => 'The portal shows a delivery that succeeded',
+  'subscription.recovered': ({ failsAgain }) =>
+    failsAgain ? 'A delivery succeeded after failures, and others failed since' : 'A delivery succeeded after failures',
+  'subscription.threatened': ({ daysLeft, deletionAt }) =>
+    `Only errors for long: the portal deletes the subscription in ${daysLeft} days, at ${deletionAt}`,
+  'portal.listRequested': () => 'List of subscriptions requested from the portal',
+  'portal.listed': () => 'List of subscriptions read',
+  'portal.recoveryRequested': ({ from, day }) => `Daily reading requested: the list, and failures of ${from} to ${day}`,
+  'portal.failuresRequested': ({ day }) => `Failure records requested${day === null ? '' : ` of ${day}`}`,
+  'portal.recoveryHastened': () => 'Failure records are read soon',
+  'portal.failuresListed': () => 'Failure records read',
+  'portal.foreignFailure': () => 'A failure record of an event without a subscription of ours',
+  'portal.readDeclined': ({ httpStatus }) => `The portal declined a reading (HTTP ${httpStatus})`,
+  'token.requested': () => 'Token requested from the gateway',
+  'token.renewed': () => 'Token received',
+  'token.rejected': ({ until }) =>
+    until === undefined
+      ? 'An operation rejected the token'
+      : `New tokens were rejected: none is requested before ${until}`,
+  'token.repeated': ({ until }) => `The gateway gave the rejected token again: none is requested before ${until}`,
+  'token.locked': ({ httpStatus }) =>
+    `The gateway refused the credentials (HTTP ${httpStatus}): no request until they change`,
+  'token.requestFailed': () => 'A token request failed',
+  'certificate.expiring': ({ daysLeft }) => `A certificate expires in ${daysLeft} days`,
+  'certificate.renewed': () => 'A new certificate is in use',
+  'budget.spent': () => 'A paid call was counted',
+  'follower.skipRequested': ({ follower, position }) => `The follower ${follower} skips the event at ${position}`,
   unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',
 }

@@ -12,6 +12,12 @@ const origins = {
 const ofController = (cnpj?: string) => (cnpj === undefined ? '' : `, só do controlador ${cnpj}`)
 const countRecords = (count: number) => (count === 1 ? '1 registro' : `${count} registros`)
 
+const registeredHow = {
+  created: 'criada no portal',
+  adopted: 'adotada: o portal já a tinha',
+  takenOver: 'assumida de outros',
+} as const
+
 /** Names of the kinds of data that retention can destroy. */
 export const portugueseRetained: Readonly<Record<string, string>> = {
   'validation.claims': 'dados declarados para a validação',
@@ -133,5 +139,54 @@ export const portugueseEvents: EventWords = {
   'effect.misunderstood': ({ unread }) => `A resposta ${unread.httpStatus} a uma chamada não foi compreendida`,
   'effect.withdrawn': () => 'Chamada retirada: desistiu-se dela, ou outra toma o seu lugar',
   'effect.resumed': () => 'Chamada liberada por um operador',
+  'subscription.declared': ({ evento }) => `Inscrição em ${evento} declarada`,
+  'subscription.registrationRequested': () => 'Inscrição pedida ao portal',
+  'subscription.changeRequested': () => 'Alteração pedida ao portal',
+  'subscription.rotationRequested': ({ generation }) => `Novos segredos pedidos ao portal: geração ${generation}`,
+  'subscription.registered': ({ how }) => `Inscrição ${registeredHow[how]}`,
+  'subscription.changed': ({ generation }) => `Inscrição alterada no portal: segredos da geração ${generation}`,
+  'subscription.drifted': ({ areSecretsOurs }) =>
+    areSecretsOurs ? 'O portal mostra outro evento ou endereço' : 'O portal mostra segredos que não são nossos',
+  'subscription.deletionRequested': () => 'Exclusão pedida ao portal',
+  'subscription.deleted': ({ by }) => (by === 'portal' ? 'O PORTAL EXCLUIU a inscrição' : 'Inscrição excluída'),
+  'subscription.reappeared': () => 'O portal lista a inscrição como ativa de novo',
+  'subscription.declined': ({ httpStatus }) =>
+    httpStatus === 0
+      ? 'Desistiu-se de uma alteração da inscrição'
+      : `O portal recusou uma alteração (HTTP ${httpStatus})`,
+  'subscription.lost': () => 'A resposta a uma alteração da inscrição se perdeu: talvez tenha sido feita',
+  'subscription.confirmed': () => 'O portal mostra que a alteração não foi feita',
+  'subscription.failing': ({ failedAt }) => `Uma entrega falhou${failedAt === null ? '' : ` em ${failedAt}`}`,
+  'subscription.failureRecovered': ({ how }) =>
+    how === 'recovered' ? 'Uma notificação que falhou foi recuperada' : 'Uma notificação que falhou já estava aqui',
+  'subscription.delivered': () => 'O portal mostra uma entrega bem-sucedida',
+  'subscription.recovered': ({ failsAgain }) =>
+    failsAgain
+      ? 'Uma entrega deu certo depois de falhas, e outras falharam desde então'
+      : 'Uma entrega deu certo depois de falhas',
+  'subscription.threatened': ({ daysLeft, deletionAt }) =>
+    `Só erros há muito tempo: o portal exclui a inscrição em ${daysLeft} dias, em ${deletionAt}`,
+  'portal.listRequested': () => 'Lista de inscrições pedida ao portal',
+  'portal.listed': () => 'Lista de inscrições lida',
+  'portal.recoveryRequested': ({ from, day }) => `Leitura diária pedida: a lista e as falhas de ${from} a ${day}`,
+  'portal.failuresRequested': ({ day }) => `Registros de falha pedidos${day === null ? '' : ` de ${day}`}`,
+  'portal.recoveryHastened': () => 'Registros de falha serão lidos em breve',
+  'portal.failuresListed': () => 'Registros de falha lidos',
+  'portal.foreignFailure': () => 'Registro de falha de um evento sem inscrição nossa',
+  'portal.readDeclined': ({ httpStatus }) => `O portal recusou uma leitura (HTTP ${httpStatus})`,
+  'token.requested': () => 'Token pedido ao gateway',
+  'token.renewed': () => 'Token recebido',
+  'token.rejected': ({ until }) =>
+    until === undefined
+      ? 'Uma operação rejeitou o token'
+      : `Tokens novos foram rejeitados: nenhum é pedido antes de ${until}`,
+  'token.repeated': ({ until }) => `O gateway devolveu o token rejeitado: nenhum é pedido antes de ${until}`,
+  'token.locked': ({ httpStatus }) =>
+    `O gateway recusou as credenciais (HTTP ${httpStatus}): nenhum pedido até que mudem`,
+  'token.requestFailed': () => 'Um pedido de token falhou',
+  'certificate.expiring': ({ daysLeft }) => `Um certificado expira em ${daysLeft} dias`,
+  'certificate.renewed': () => 'Um certificado novo está em uso',
+  'budget.spent': () => 'Uma chamada paga foi contada',
+  'follower.skipRequested': ({ follower, position }) => `O seguidor ${follower} pula o evento na posição ${position}`,
   unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',
 }

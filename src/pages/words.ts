@@ -243,6 +243,17 @@ const unproven = [
   ],
 ] as const
 
+const logEvents: BothLanguages<string> = {
+  'log.began': ['O registro começa', 'The log begins'],
+  'log.machinesAdded': [
+    'Uma nova versão do averba trabalha com este registro',
+    'A new version of averba works with this log',
+  ],
+  'log.resumed': ['O registro continua a partir de uma cópia', 'The log continues from a backup'],
+  'log.moved': ['O registro continua em outro lugar', 'The log goes on elsewhere'],
+  'log.arrived': ['O registro continua aqui', 'The log goes on here'],
+}
+
 /** The texts of reports in one language. */
 export type LanguageWords = ReturnType<typeof getLanguageWords>
 
@@ -251,8 +262,9 @@ export function getLanguageWords(language: Language) {
   const isEnglish = language === 'en'
   return {
     events: isEnglish ? englishEvents : portugueseEvents,
-    /** The text of an event whose type has no text here. */
-    otherEvent: (type: string) => (isEnglish ? `Another record (${type})` : `Outro registro (${type})`),
+    /** The text of an event of the log itself, or of a newer version. */
+    otherEvent: (type: string) =>
+      inLanguage(logEvents, language)[type] ?? (isEnglish ? `Another record (${type})` : `Outro registro (${type})`),
     kinds: inLanguage(kinds, language),
     sources: inLanguage(sources, language),
     services: inLanguage(services, language),

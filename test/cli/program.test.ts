@@ -1,6 +1,10 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import type { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { createSay } from '../../src/cli/language.ts'
+import { createProgram } from '../../src/cli/program.ts'
 import { averba } from '../support/command-line.ts'
 import { configFile } from '../support/config-file.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -35,4 +39,59 @@ test('an error that is not one of averba is a bug: exit code 70, with its stack'
   const { code, err } = await averba('run', '--config', config)
   expect(code).toBe(70)
   expect(err).toMatch(/^This is a bug in averba, or in your code that averba called: TypeError: x\n\s+at \S*prepare/)
+})
+
+/** Every command of the command line, those of groups included. */
+function leavesOf(command: Command): Command[] {
+  return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+}
+
+test('every command has --json and an example in its help, and the example is a command line that parses', async () => {
+  const started: string[] = []
+  const help = await averba('--help')
+  expect(help.code).toBe(0)
+  const leaves = leavesOf(newProgram(async () => undefined))
+  expect(leaves.length).toBeGreaterThan(40)
+  for (const leaf of leaves) {
+    const names = [...(leaf.parent?.parent ? [leaf.parent.name()] : []), leaf.name()]
+    const { out } = await averba(...names, '--help')
+    const [, example = ''] = /^Example: (.+)$/m.exec(out) ?? []
+    const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+    if (names[0] === 'completion') continue
+    expect(words.slice(0, names.length + 1), names.join(' ')).toEqual(['averba', ...names])
+    await newProgram(async () => void started.push(names.join(' '))).parseAsync(words.slice(1), { from: 'user' })
+    expect(started.at(-1)).toBe(names.join(' '))
+    if (!withoutJson.has(names.join(' '))) expect(out, names.join(' ')).toContain('--json')
+  }
+})
+
+/** They print what is no object: diagrams, or lines of a server under development. */
+const withoutJson = new Set(['charts', 'dev', 'trigger'])
+
+function newProgram(start: Parameters<typeof createProgram>[1]): Command {
+  const terminal = { say: createSay('en'), stdout: process.stdout, stderr: process.stderr }
+  return createProgram(terminal as never, start) // Nothing else of it is used.
+}
+
+test('a shell completes commands, subcommands and options', async () => {
+  const complete = async (...words: string[]) => (await averba('completion', 'words', '--', ...words)).out.split('\n')
+  expect(await complete('eff')).toEqual(['effects', ''])
+  expect(await complete('effects', '')).toContain('withdraw')
+  expect(await complete('effects', 'list', '--st')).toEqual(['--state', '--stream', '--store', ''])
+  expect(await complete('status', '--la')).toEqual(['--lang', ''])
+  for (const shell of ['bash', 'zsh', 'fish'])
+    expect(await averba('completion', shell)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('averba completion words'),
+    })
+  expect(await averba('completion', 'cmd')).toMatchObject({ code: 1 })
+})
+
+test('bash completes with the printed script', async () => {
+  const { out: script } = await averba('completion', 'bash')
+  const main = resolve(import.meta.dirname, '../../src/cli/main.ts')
+  const run = `averba() { "${process.execPath}" --conditions=averba-source "${main}" "$@"; }
+${script}
+COMP_WORDS=(averba effects w); COMP_CWORD=2; _averba; echo "\${COMPREPLY[@]}"`
+  expect(execFileSync('bash', ['-c', run], { encoding: 'utf8' })).toBe('withdraw\n')
 })

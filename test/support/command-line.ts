@@ -52,10 +52,14 @@ interface StartOptions {
   readonly input?: string
   /** Whether its standard error is a terminal. */
   readonly isTTY?: boolean
+  readonly env?: Readonly<Record<string, string>>
 }
 
 /** Starts a command of averba in this process. */
-export function startCommand(args: readonly string[], { input, isTTY = false }: StartOptions = {}): RunningCommand {
+export function startCommand(
+  args: readonly string[],
+  { input, isTTY = false, env = {} }: StartOptions = {},
+): RunningCommand {
   const [stdout, stderr, stdin] = [new Written(), new Written(), new PassThrough()]
   const stopping = new AbortController()
   if (input !== undefined) stdin.end(input)
@@ -64,6 +68,7 @@ export function startCommand(args: readonly string[], { input, isTTY = false }: 
     stdout,
     stderr: Object.assign(stderr, { isTTY }),
     isInputPipe: true,
+    env,
     stopSignal: () => stopping.signal,
   }
   let isOver = false

@@ -1,12 +1,16 @@
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
+import { listEventTypes } from '../../engine/machine-tables.ts'
+import type { Machine } from '../../machines/definition/machine.ts'
 import { type HostTransaction, markDone } from '../../store/ledger/done-items.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, LogStore, Recorded } from '../events.ts'
+import { readStreamState, type StreamState } from './stream-state.ts'
 
 interface EventFilter<T extends keyof Events = keyof Events> {
   /** A position: reads the events that come next in the order of reading. */
@@ -73,6 +77,13 @@ export interface Log {
    * has no stream, or a type is unknown: not recorded by this version, and in no event of the log
    */
   read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
+  /**
+   * The state of a stream by its machine, now or as it was known at a position or an instant, and the events that led
+   * to it.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when the stream has no event until then, `INVALID_INPUT` for one in the future
+   */
+  stateOf(stream: string, knownAt?: Instant | number): Promise<StreamState>
 }
 
 /** Any other text could hold personal data, and is not logged. */
@@ -84,11 +95,10 @@ const resumeActions = {
   past: { verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
 } as const
 
-/** Creates the `log` area, for a version that records events of these types. */
-export function createLog(
-  { store, clock, commands, followers, log }: ApiContext,
-  knownTypes: ReadonlySet<string>,
-): Log {
+/** Creates the `log` area, for a version with these machines. */
+export function createLog(context: ApiContext, machines: readonly Machine[]): Log {
+  const { store, clock, commands, followers, log } = context
+  const knownTypes = listEventTypes(machines)
   /** Resumes a parked follower, unless another call has resumed it meanwhile. `record` runs before. */
   async function resume(
     name: string,
@@ -134,6 +144,7 @@ export function createLog(
         hint: 'Keep the ids of events that you have handled in a table of your own, in the same transaction',
       })
     },
+    stateOf: (stream, knownAt) => readStreamState(context, machines, stream, knownAt),
     followers: () => followers.list(),
     retry: async name => void (await resume(name, 'again')),
     skip: (name, ask = {}) =>

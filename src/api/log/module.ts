@@ -1,4 +1,3 @@
-import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
@@ -21,7 +20,7 @@ export function createLogModule(
   const { store } = context
   logForeignAnswers(context)
   return {
-    methods: { log: createLog(context, listEventTypes(machines)), effects: createEffects(context) },
+    methods: { log: createLog(context, machines), effects: createEffects(context) },
     checks: logChecks(context),
     due: async () => {
       const pending = await store.effects({ states: ['pending', 'deferred'] })

@@ -17,6 +17,7 @@ export const backupCommand = defineCommand({
   description: 'Copy a store, which may be in use, into one new file, and check the copy.',
   arguments: ['the file of the log', 'the backup to make; an existing file is not overwritten'],
   options: { '--json': 'print one JSON object' },
+  example: 'averba backup averba.sqlite backups/averba.sqlite',
   notes: 'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.',
   async run(terminal, _, store, to) {
     const result = await backupStore({ store, to, onProgress: createStoppableProgress(terminal) })
@@ -46,6 +47,7 @@ export const restoreCommand = defineCommand({
     '--root-key-from <variable>': logOptions['--root-key-from <variable>'],
     '--json': 'print one JSON object',
   },
+  example: 'averba restore backups/averba.sqlite averba.sqlite',
   notes:
     'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before\n' +
     'an engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.',
@@ -67,6 +69,7 @@ export const resumeCommand = defineCommand({
     ...logOptions,
     '--json': 'print one JSON object',
   },
+  example: 'averba resume postgres://db.local/app --keys averba.keys',
   notes:
     'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then\n' +
     'become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls\n' +

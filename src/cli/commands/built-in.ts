@@ -11,6 +11,7 @@ export const chartsCommand = defineCommand({
   options: {
     '--format <name>': { text: 'json, with one machine on each line, or mermaid', fallback: 'json' },
   },
+  example: 'averba charts consent --format mermaid',
   run(terminal, { format }, names) {
     for (const line of drawCharts(names, format).join('\n').split('\n')) printLine(terminal, line)
     return exitCodes.done
@@ -27,6 +28,7 @@ export const migrationsCommand = defineCommand({
     '--schema <name>': { text: 'the schema on PostgreSQL', fallback: 'averba' },
     '--json': 'print one JSON object',
   },
+  example: 'averba migrations --dialect postgres',
   run(terminal, { from, dialect, schema, json }) {
     return printStatements(terminal, migrationsFrom(Number(from), dialect, schema), json)
   },
@@ -42,6 +44,7 @@ export const grantsCommand = defineCommand({
     '--schema <name>': { text: 'the schema of the log', fallback: 'averba' },
     '--json': 'print one JSON object',
   },
+  example: 'averba grants averba_app --reader auditor',
   notes:
     'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after\n' +
     'averba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.',

@@ -15,6 +15,7 @@ export const changeRootKeyCommand = defineCommand({
     },
     '--json': 'print one JSON object',
   },
+  example: 'averba change-root-key averba.sqlite',
   notes:
     'Copies of the former keyring still open with the former root key: destroy both.\n' +
     'Exit codes: 0 changed, 1 nothing was changed.',

@@ -18,6 +18,7 @@ export const copyCommand = defineCommand({
     '--to-keys <file>': 'the new place of the keyring: for PostgreSQL, a file that every machine reaches',
     '--json': 'print one JSON object',
   },
+  example: 'averba copy averba.sqlite postgres://db.local/app --to-keys averba.keys',
   notes:
     'The log ends at its former place with log.moved: nothing is recorded there any more, and opening it fails\n' +
     'with MOVED. After an interruption, the same command goes on. Keep the former keyring until the new one is\n' +

@@ -19,6 +19,7 @@ export const demoCommand = defineCommand({
     '--json': 'print one JSON object on the last line',
     '--dir <folder>': 'the folder for the log; by default a new temporary folder',
   },
+  example: 'averba demo --dir demo',
   async run(terminal, { dir }) {
     const started = performance.now()
     const result = await runDemo(line => printLine(terminal, line), dir)

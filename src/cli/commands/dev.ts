@@ -28,6 +28,7 @@ export const devCommand = defineCommand({
     '--path <path>': { text: "the path of your receiver's address", fallback: '/averba' },
     '--secret <text>': 'a made-up chaveSecreta for the subscription of your receiver',
   },
+  example: 'averba dev --to localhost:3000 --path /averba --evento dimp-situacao-import',
   async run(terminal, { evento, to, path, secret }) {
     const say = (line: string) => printLine(terminal, line)
     await checkNotRunning()
@@ -129,6 +130,7 @@ export const triggerCommand = defineCommand({
   usage: 'trigger <evento>',
   description: 'Let the portal of averba dev send one notification.',
   options: { '--body <json>': { text: 'its body', fallback: '{"numero":"26BR0000000001"}' } },
+  example: 'averba trigger dimp-situacao-import',
   async run(terminal, { body }, evento) {
     const deliveries = await sendNotification(evento, body)
     for (const { isDelivered, description } of deliveries) {

@@ -17,6 +17,7 @@ export const doctorCommand = defineCommand({
     '--token': 'also request one token from the gateway',
     '--json': 'print one JSON object',
   },
+  example: 'averba doctor --config averba.config.ts',
   notes:
     'The log is only read, and may be in use. Each service receives only a GET / request: no paid call,\n' +
     'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +

@@ -24,6 +24,7 @@ export const eraseCommand = defineCommand({
     ...logOptions,
     '--json': 'print the receipt as one JSON object',
   },
+  example: 'averba erase averba.sqlite --subject 01m7wd7tg0 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
   notes:
     `${cpfNote}\n` +
     'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n' +

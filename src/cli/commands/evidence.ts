@@ -16,6 +16,7 @@ export const exportCommand = defineCommand({
     ...logOptions,
     '--json': 'print one JSON object',
   },
+  example: 'averba export averba.sqlite --dir evidence',
   notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
   async run(terminal, { dir, keys, rootKeyFrom }, store) {
     const progress = createProgress(terminal)
@@ -43,6 +44,7 @@ export const proveCommand = defineCommand({
     ...logOptions,
     '--json': 'print one JSON object',
   },
+  example: 'averba prove averba.sqlite 42 --out event-42.tlog-proof',
   notes:
     'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',

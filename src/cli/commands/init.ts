@@ -14,6 +14,7 @@ export const initCommand = defineCommand({
     '--dir <folder>': { text: 'the folder to write it to', fallback: '.' },
     '--force': 'overwrite an existing configuration',
   },
+  example: 'averba init --dir .',
   run(_, { dir, force }) {
     const result = writeConfig(dir, force)
     return { result, lines: formatNextSteps(result) }

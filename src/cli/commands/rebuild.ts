@@ -10,6 +10,7 @@ export const rebuildCommand = defineCommand({
   description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
   arguments: [logArgument],
   options: { '--view <name...>': 'only these views', ...logOptions, '--json': 'print one JSON object' },
+  example: 'averba rebuild averba.sqlite',
   notes:
     'Ctrl-C interrupts it; the next rebuild continues from there.\n' +
     'Exit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.',

@@ -15,9 +15,10 @@ export const replayCommand = defineCommand({
     '--against <machine@version>': 'only this machine, including decisions of its other versions',
     '--json': 'print one JSON object',
   },
+  example: 'averba replay averba.sqlite --against consent@1',
   notes:
     'Refused commands are not in the log, and are not replayed.\n' +
-    'No handler is called: to handle notifications again, use notifications.replay() of the API.\n' +
+    'No handler is called: averba notifications replay handles notifications again.\n' +
     'Exit codes: 0 all results are equal, 1 the log cannot be read, 2 a result is different.',
   async run(terminal, { until, against }, store) {
     const progress = createProgress(terminal)

@@ -33,6 +33,7 @@ export const reportCommand = defineCommand({
     '--language <language>': { text: 'pt-BR or en', fallback: 'pt-BR' },
     '--out <file>': 'write to a new file that only you can read; by default standard output',
   },
+  example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
   notes: `${cpfNote}\nExit codes: 0 the report was written, 1 it was not.`,
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
     rejectRevealing({ ...options, processing })

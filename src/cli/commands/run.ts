@@ -19,6 +19,7 @@ export const runCommand = defineCommand({
     '--config <files...>': { text: 'the configuration, or one for each log', fallback: [defaultConfig] },
     '--json': 'accepted as by every command; the output is always JSON lines',
   },
+  example: 'averba run --config averba.config.ts',
   notes:
     'Serves /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\n' +
     'Receivers of several logs on one port are distinguished by path.\n' +

@@ -35,6 +35,7 @@ export const simulateCommand = defineCommand({
     '--name <name>': 'the name in addresses and certificates; by default localhost',
   },
   /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
+  example: 'averba simulate --port 9443 --json',
   async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name: givenName }) {
     const { folder, run } = openFolder(dir)
     if (run) await checkNotRunning(run, folder)

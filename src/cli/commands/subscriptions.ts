@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
-import { type ApplyResult, AverbaError, type Failure, type Plan } from '../../index.ts'
+import { type ApplyResult, AverbaError, type Failure, type Plan, type Subscription } from '../../index.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
-import { defineCommand, exitCodes } from '../command.ts'
-import { configOption, withConfigured } from '../load-config.ts'
-import { formatCount, printLine } from '../output.ts'
-
-/** The exit code when there are changes. */
-const changedCode = 2
+import { defineCommand, defineGroup, exitCodes } from '../command.ts'
+import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
+import { actorOption, readActor } from '../options.ts'
+import { codeOf, describeOutcome, endOf } from '../outcome.ts'
+import { formatCount, formatInstant, formatUntil, type Line, printLine } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
 
 /** The command `averba plan`. */
 export const planCommand = defineCommand({
@@ -17,6 +18,7 @@ export const planCommand = defineCommand({
     '--take-over': 'count subscriptions of others to declared events as changes',
     '--json': 'print one JSON object, for averba apply --plan',
   },
+  example: 'averba plan',
   notes:
     'The portal is only read, and no secret is shown.\n' +
     'Exit codes: 0 no changes, 2 there are changes, 1 the plan could not be made.',
@@ -25,7 +27,7 @@ export const planCommand = defineCommand({
     const { hash, changes, unreadable } = made
     // Those that averba apply would make.
     const count = changes.filter(({ action, isTaken }) => action !== 'leave' || (isTaken && takeOver)).length
-    const code = count > 0 ? changedCode : exitCodes.done
+    const code = count > 0 ? exitCodes.attention : exitCodes.done
     return { result: { hash, changes, unreadable }, lines: formatPlan(made, count), code }
   },
 })
@@ -49,6 +51,7 @@ export const applyCommand = defineCommand({
     '--take-over': 'take over subscriptions of others to declared events',
     '--json': 'print one JSON object',
   },
+  example: 'averba apply --hash 3f0c2a',
   notes:
     'Without --plan or --hash a new plan is made and applied. Each event has its own result.\n' +
     'Exit codes: 0 all changes are done, 1 a change is not done.',
@@ -107,6 +110,7 @@ export const failuresCommand = defineCommand({
     '--recover': 'store the notifications that are not in the inbox yet',
     '--json': 'print one JSON object, with the sent content, which may be personal data',
   },
+  example: 'averba failures --day 2026-11-20 --recover',
   notes: 'Exit codes: 0 the records were read, 1 they were not.',
   async run(terminal, { config, day, recover, json }) {
     await withConfigured(terminal, config, async ({ subscriptions }) => {
@@ -128,4 +132,80 @@ export const failuresCommand = defineCommand({
 function formatFailure({ id, data, evento, descricao, notification, recovery }: Failure): string {
   const result = recovery === null ? 'inbox not checked' : `${recovery}: ${notification}`
   return `${data ?? '(unreadable time)'} ${evento} ${id} ${descricao} (${result})`
+}
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List our subscriptions as last known: their health, and when the portal will delete one.',
+  options: { '--inactive': 'also those that we deleted', ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba subscriptions list',
+  notes: 'The portal is not read: averba plan does.\nExit codes: 0 listed, 1 not listed.',
+  async run(terminal, { inactive, ...source }) {
+    const all = await withLog(terminal, source, averba => averba.subscriptions.list({ inactive: true }))
+    const subscriptions = all.filter(({ deletedBy }) => inactive || deletedBy !== 'us')
+    return { result: { subscriptions }, lines: formatSubscriptions(terminal, subscriptions) }
+  },
+})
+
+const rotateCommand = defineCommand({
+  usage: 'rotate <evento>',
+  description: 'Rotate the derived secret of a subscription: both secrets are accepted while the portal changes.',
+  arguments: ['the event of the subscription'],
+  options: { ...configOption, ...actorOption, '--json': 'print one JSON object' },
+  example: 'averba subscriptions rotate dimp-situacao-import --actor agent-7',
+  notes: 'Exit codes: 0 done, 2 not known yet: averba run continues it, 1 not done.',
+  async run(terminal, { config, actor }, evento) {
+    const outcome = await withConfigured(terminal, config, ({ subscriptions }) =>
+      subscriptions.rotate(evento, readActor(actor)),
+    )
+    return endOf(terminal.say, evento, outcome)
+  },
+})
+
+const recoverCommand = defineCommand({
+  usage: 'recover [day]',
+  description: 'Read the failure records of a day and the day before, and put missing notifications into the inbox.',
+  arguments: ["one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today"],
+  options: { ...configOption, '--json': 'print one JSON object' },
+  example: 'averba subscriptions recover 2026-11-20',
+  notes: 'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.',
+  async run({ say, ...terminal }, { config }, day) {
+    const outcomes = await withConfigured({ ...terminal, say }, config, ({ subscriptions }) =>
+      subscriptions.recover(day),
+    )
+    const lines = outcomes.map(each =>
+      each.status === 'settled'
+        ? say`${each.value.day}: ${say.count(each.value.recovered, 'notification')} recovered of ${say.count(each.value.read, 'failure record')}.`
+        : describeOutcome(say, day ?? '', each),
+    )
+    return { result: { outcomes }, lines, code: Math.max(...outcomes.map(codeOf)) }
+  },
+})
+
+/** The commands `averba subscriptions`. */
+export const subscriptionsCommands = defineGroup('subscriptions', 'Subscriptions at the portal.', [
+  listCommand,
+  rotateCommand,
+  recoverCommand,
+])
+
+function* formatSubscriptions(terminal: Terminal, all: readonly Subscription[]): Iterable<string | Line> {
+  const { say } = terminal
+  if (all.length === 0) return yield say`No subscriptions.`
+  const describe = ({ deletionAt, failingSince, failures, areSecretsOurs, deletedBy }: Subscription): string => {
+    if (deletedBy !== null) return deletedBy === 'us' ? say`deleted by us` : say`deleted by the portal [averba plan]`
+    if (!areSecretsOurs) return say`the portal has other secrets [averba plan]`
+    if (deletionAt === null || failingSince === null) return ''
+    const until = formatUntil(say, deletionAt)
+    return say`${failures} failures since ${formatInstant(failingSince)}: the portal deletes it ${until} [recover]`
+  }
+  const rows = all.map((each): Row => {
+    const style = each.deletedBy === 'portal' || (each.daysLeft ?? 30) <= 7 ? 'red' : each.failingSince && 'yellow'
+    return { cells: [each.evento, each.state, each.health, each.endpoint, describe(each)], ...(style && { style }) }
+  })
+  yield* formatTable(
+    terminal,
+    [say`EVENT`, say`STATE`, say`HEALTH`, say`ENDPOINT`, say`WHY, UNTIL WHEN, WHAT TO DO`],
+    rows,
+  )
 }

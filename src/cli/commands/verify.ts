@@ -41,6 +41,7 @@ export const verifyCommand = defineCommand({
     ...logOptions,
     '--json': 'print one JSON object',
   },
+  example: 'averba verify averba.sqlite',
   notes:
     'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n' +
     '3 only self-consistent: nothing from outside confirms it.',

@@ -237,7 +237,7 @@ test('a withdrawn change and one that was not made are reported as such', async 
   await passTime({ averba, clock }, 86_400_000)
   const changes = (await readOutcomes(world, subject)).filter(([call]) => call === 'changeStatus')
   expect(changes).toEqual([
-    ['changeStatus', 'withdrawn: another call replaces it'],
+    ['changeStatus', 'withdrawn: it was given up, or another call replaces it'],
     ['changeStatus', 'not done, as was found out later'],
     ['changeStatus', 'answered'],
   ])

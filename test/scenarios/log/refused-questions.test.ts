@@ -50,7 +50,7 @@ test('an unknown event type or state is refused', async () => {
   for (const each of types)
     await expect(all(() => averba.log.read({ types: wrong(each) }))).rejects.toMatchObject(refused)
   expect(await all(() => averba.log.read({ types: ['consent.revoked'] }))).toEqual([])
-  await expect(averba.effects.list({ state: wrong('open') })).rejects.toMatchObject(refused)
+  await expect(averba.effects.list({ state: wrong('opened') })).rejects.toMatchObject(refused)
   const state = wrong('done')
   await expect(all(() => averba.validations.list({ state }))).rejects.toMatchObject(refused)
   await expect(all(() => averba.notifications.list({ state }))).rejects.toMatchObject(refused)

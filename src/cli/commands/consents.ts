@@ -1,0 +1,175 @@
+import { type Averba, AverbaError, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
+import { defineCommand, defineGroup } from '../command.ts'
+import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
+import { actOnEach, describeDone } from '../many.ts'
+import { actorOption, limitOption, readActor } from '../options.ts'
+import { codeOf, describeOutcome } from '../outcome.ts'
+import { formatInstant, type Line } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+type ConsentRow = Views['consents']
+
+const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
+
+/** Which consents a command is about. */
+const filterOptions = {
+  '--controller <cnpj>': 'only those of this controller',
+  '--status <name>': 'PENDENTE, ATIVO, NEGADO, REVOGADO or EXPIRADO',
+  '--subject <ref>': 'only those of this data subject',
+  '--ends': 'only those whose denial or revocation has not been made at the service',
+} as const
+
+interface ConsentFilter {
+  readonly controller: string | undefined
+  readonly status: string | undefined
+  readonly subject: string | undefined
+  readonly ends: boolean
+}
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List the consents as last known, those that expire first at the top, without personal data.',
+  options: { ...filterOptions, ...limitOption, ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba consents list --ends',
+  notes: 'Exit codes: 0 listed, 1 not listed.',
+  async run(terminal, { controller, status, subject, ends, limit, ...source }) {
+    const filter = { controller, status, subject, ends }
+    const rows = await withLog(terminal, source, averba => findRows(averba, filter, limit))
+    return { result: { consents: rows.map(toJson) }, lines: formatConsents(terminal, rows) }
+  },
+})
+
+const syncCommand = defineCommand({
+  usage: 'sync',
+  description: 'Read the consents of data subjects from the service: of one, or of all with consents of a controller.',
+  options: {
+    ...filterOptions,
+    ...configOption,
+    '--dry-run': 'only list the data subjects',
+    '--json': 'print one JSON object',
+  },
+  example: 'averba consents sync --controller 11222333000181',
+  notes: 'Exit codes: 0 all are read, 1 one was not read: averba effects list shows why.',
+  async run(terminal, { config, dryRun, controller, status, subject, ends }) {
+    const filter = requireFilter({ controller, status, subject, ends })
+    return withConfigured(terminal, config, async averba => {
+      const subjects = [...new Set((await findRows(averba, filter)).map(row => row.subject))]
+      const read = async (ref: string) =>
+        requireDone(terminal, ref, await averba.consents.sync({ subject: ref as SubjectRef })) // Of a row.
+      return describeDone(terminal.say, await actOnEach(terminal, subjects, dryRun ? undefined : read), 'subject')
+    })
+  },
+})
+
+/** Defines a command that decides on consents: those with the ids, or all that the filter finds. */
+function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: string, example: string) {
+  return defineCommand({
+    usage: `${verb} [consent...]` as const,
+    description,
+    arguments: ['the streams of averba consents list; without them all that the options select'],
+    options: {
+      '--reason <text>': { text: 'why: kept sealed, as data of the person', isRequired: true },
+      ...filterOptions,
+      ...actorOption,
+      ...configOption,
+      '--dry-run': 'only list the consents',
+      '--json': 'print one JSON object',
+    },
+    example: `averba consents ${verb} ${example} --actor agent-7`,
+    notes: 'Exit codes: 0 all are done, 1 one was refused, declined or is not known yet.',
+    async run(terminal, { config, reason, actor, dryRun, controller, status, subject, ends }, ids) {
+      const filter = { controller, status, subject, ends }
+      return withConfigured(terminal, config, async averba => {
+        const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
+        const decide = async (stream: string) => {
+          const which = await requireConsent(averba, stream)
+          const why = { reason, ...readActor(actor) }
+          const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
+          return requireDone(terminal, stream, await averba.consents[method](which, why))
+        }
+        return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? undefined : decide), 'consent')
+      })
+    },
+  })
+}
+
+/** The commands `averba consents`. */
+export const consentsCommands = defineGroup('consents', 'Consents of data subjects.', [
+  listCommand,
+  syncCommand,
+  defineDecision('deny', 'Ask the service to deny pending consents.', 'consent-01m7wd7tg0 --reason "asked by phone"'),
+  defineDecision(
+    'revoke',
+    'Ask the service to revoke active consents.',
+    '--controller 11222333000181 --status ATIVO --reason "ticket 12"',
+  ),
+  defineDecision(
+    'withdraw-end',
+    'Give up a denial or revocation that has not been made: it is no longer asked for.',
+    'consent-01m7wd7tg0 --reason "asked by phone"',
+  ),
+])
+
+function requireFilter(filter: ConsentFilter): ConsentFilter {
+  const { ends, ...named } = filter
+  if (ends || Object.values(named).some(each => each !== undefined)) return filter
+  throw new AverbaError('INVALID_INPUT', 'Cannot act on consents: none is selected', {
+    hint: 'Give their streams, or --controller, --status, --subject or --ends',
+  })
+}
+
+function findRows(
+  { views }: Averba,
+  { controller, status, subject, ends }: ConsentFilter,
+  limit?: number,
+): Promise<ConsentRow[]> {
+  const known = statuses.find(each => each === status)
+  if (status !== undefined && known === undefined)
+    throw new AverbaError('INVALID_INPUT', 'Cannot list consents: the status is unknown', { hint: statuses.join(', ') })
+  let query = views.selectFrom('consents').selectAll().where('knowledge', '!=', 'erased')
+  if (controller !== undefined) query = query.where('controller', '=', controller.replace(/[./-]/g, ''))
+  if (known !== undefined) query = query.where('status', '=', known)
+  if (subject !== undefined) query = query.where('subject', '=', subject)
+  if (ends) query = query.where('end_wanted_at', 'is not', null)
+  if (limit !== undefined) query = query.orderBy('lapses_at', order => order.asc().nullsLast()).limit(limit)
+  return query.orderBy('consent').execute()
+}
+
+async function requireConsent({ consents }: Averba, stream: string): Promise<RecordSelector> {
+  const found = await consents.of({ stream })
+  if (found) return { subject: found.subject, id: found.id }
+  throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
+}
+
+/** Reports an outcome that is not settled as an error. */
+function requireDone({ say }: Terminal, what: string, outcome: Parameters<typeof describeOutcome>[2]): void {
+  if (codeOf(outcome) === 0) return
+  throw new AverbaError('OUTCOME', describeOutcome(say, what, outcome))
+}
+
+function toJson(row: ConsentRow) {
+  const { consent, subject, status, knowledge, controller, asked } = row
+  return {
+    ...{ consent, subject, status, knowledge, controller, asked },
+    ...{ expiresAt: row.expires_at, endWantedAt: row.end_wanted_at, changedAt: row.changed_at },
+  }
+}
+
+function* formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterable<string | Line> {
+  const { say } = terminal
+  if (rows.length === 0) return yield say`No consents.`
+  const describe = ({ end_wanted_at: endWantedAt, asked, knowledge, lapses_at: lapsesAt }: ConsentRow): string => {
+    if (endWantedAt !== null)
+      return say`its end is wanted since ${formatInstant(endWantedAt)} [revoke, deny, withdraw-end]`
+    if (asked !== null) return say`asked to become ${asked}: ${knowledge}`
+    if (knowledge !== 'known') return knowledge
+    return lapsesAt === null ? '' : say`expires ${formatInstant(lapsesAt)}`
+  }
+  const table = rows.map((row): Row => {
+    const style = row.end_wanted_at !== null ? 'red' : row.knowledge === 'known' ? undefined : 'yellow'
+    const cells = [row.consent, row.status, row.controller ?? '', describe(row)]
+    return { cells, ...(style && { style }) }
+  })
+  yield* formatTable(terminal, [say`CONSENT`, say`STATUS`, say`CONTROLLER`, say`WHY, UNTIL WHEN, WHAT TO DO`], table)
+}

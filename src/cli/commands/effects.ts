@@ -1,0 +1,205 @@
+import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
+import { defineCommand, defineGroup } from '../command.ts'
+import type { Say } from '../language.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { actOnEach, describeDone } from '../many.ts'
+import { actorOption, limitOption, readActor } from '../options.ts'
+import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+/** Which calls a command is about. */
+const filterOptions = {
+  '--service <name>': 'only calls to this service: consentService, tokenService, validationService or portal',
+  '--type <name>': 'only calls of this type, such as consentService.changeStatus',
+  '--stream <stream>': 'only calls of this stream, such as consent-…',
+} as const
+
+interface CallFilter {
+  readonly service: string | undefined
+  readonly type: string | undefined
+  readonly stream: string | undefined
+}
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List the calls that have not ended: why each waits, until when, and what you can do.',
+  options: {
+    '--state <name>': {
+      text: 'open, pending, started, deferred, parked, unknown, settled, declined or cancelled',
+      fallback: 'open',
+    },
+    ...filterOptions,
+    ...limitOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba effects list --state parked --service portal',
+  notes: 'Exit codes: 0 listed, 1 not listed.',
+  async run(terminal, { state, limit, service, type, stream, ...source }) {
+    const found = await withLog(terminal, source, averba =>
+      findCalls(averba, state, { service, type, stream }, limit + 1),
+    )
+    const calls = found.slice(0, limit)
+    const result = { calls: calls.map(toJson), more: found.length > limit }
+    return { result, lines: formatCalls(terminal, calls, result.more) }
+  },
+})
+
+const showCommand = defineCommand({
+  usage: 'show <id>',
+  description: 'Show one call: what it is, why it waits, what was answered, and its attempts.',
+  arguments: ['the id of averba effects list'],
+  options: {
+    '--answer': 'show the beginning of an answer that was not understood: it may hold personal data',
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba effects show consent-01m7wd7tg0/2/0',
+  notes: 'Exit codes: 0 shown, 1 no call has this id.',
+  async run(terminal, { answer, ...source }, id) {
+    const call = await withLog(terminal, source, averba => requireCall(averba, id))
+    const { unread, ...rest } = call
+    const seen = unread && { unread: answer ? unread : { ...unread, text: undefined } }
+    return { result: { ...toJson(rest), ...seen }, lines: formatCall(terminal, call, answer) }
+  },
+})
+
+/** Defines a command that acts on calls: those with the ids, or all that the filter finds. */
+function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, description: string, example: string, note = '') {
+  return defineCommand({
+    usage: `${verb} [id...]` as const,
+    description,
+    arguments: ['the ids of the calls; without ids all calls that the options select'],
+    options: {
+      '--state <name>': { text: 'only calls in this state', fallback: from },
+      ...filterOptions,
+      ...actorOption,
+      '--dry-run': 'only list the calls',
+      ...sourceOptions,
+      '--json': 'print one JSON object',
+    },
+    example: `averba effects ${verb} ${example} --actor agent-7`,
+    notes: `${note}Exit codes: 0 all are done, 1 a call was refused or not found.`,
+    async run(terminal, { state, service, type, stream, actor, dryRun, ...source }, ids) {
+      if (ids.length === 0 && [service, type, stream].every(each => each === undefined))
+        throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor --service, --type or --stream`)
+      return withLog(terminal, source, async averba => {
+        const found = ids.length > 0 ? ids : (await findCalls(averba, state, { service, type, stream })).map(c => c.id)
+        const act = (id: string) => averba.effects[verb](id, readActor(actor))
+        const done = await actOnEach(terminal, found, dryRun ? undefined : act)
+        return describeDone(terminal.say, done, 'call')
+      })
+    },
+  })
+}
+
+/** The commands `averba effects`. */
+export const effectsCommands = defineGroup('effects', 'Calls to the services that have not ended.', [
+  listCommand,
+  showCommand,
+  defineAct(
+    'retry',
+    'parked',
+    'Release parked or deferred calls: they are due at once.',
+    '--service portal',
+    'A process that runs performs them: averba run.\n',
+  ),
+  defineAct(
+    'park',
+    'deferred',
+    'Hold calls back until somebody releases them.',
+    '--type consentService.changeStatus --state pending',
+  ),
+  defineAct(
+    'withdraw',
+    'parked',
+    'Give up calls that were not done: approvals, validations, changes of subscriptions. They are never sent.',
+    'validation-01m7wd7tg0/1/0',
+    'A denial or revocation is given up by averba consents withdraw-end only.\n',
+  ),
+])
+
+async function findCalls(
+  { effects }: Averba,
+  state: string,
+  { service, type, stream }: CallFilter,
+  max = Number.POSITIVE_INFINITY,
+): Promise<Call[]> {
+  const found: Call[] = []
+  // Checked by the API.
+  for await (const call of effects.list({ state: state as 'open' })) {
+    const isWanted =
+      (service === undefined || call.type.startsWith(`${service}.`)) &&
+      (type === undefined || call.type === type) &&
+      (stream === undefined || call.stream === stream)
+    if (isWanted) found.push(call)
+    if (found.length >= max) break
+  }
+  return found
+}
+
+async function requireCall({ effects }: Averba, id: string): Promise<CallDetail> {
+  const call = await effects.get(id)
+  if (call) return call
+  throw new AverbaError('NOT_FOUND', 'Cannot show the call: no call has this id', { hint: 'averba effects list' })
+}
+
+/** What a program needs of a call. Its data holds no personal data, and its parts stay sealed. */
+function toJson({ id, type, stream, state, dueAt, attempts, reason, waiting }: Call) {
+  return { id, type, stream, state, dueAt, attempts, reason, waiting: waiting ?? null }
+}
+
+function* formatCalls(terminal: Terminal, calls: readonly Call[], hasMore: boolean): Iterable<string | Line> {
+  const { say } = terminal
+  if (calls.length === 0) return yield say`No calls.`
+  const headings = [say`ID`, say`CALL`, say`STATE`, say`WHY, UNTIL WHEN, WHAT TO DO`]
+  const rows = calls.map((call): Row => {
+    return { cells: [call.id, call.type, call.state, describeWait(say, call)], ...styleOf(call) }
+  })
+  yield* formatTable(terminal, headings, rows)
+  if (hasMore) yield say`There are more: --limit shows them.`
+}
+
+function styleOf({ state, waiting }: Call): Pick<Row, 'style'> {
+  if (state === 'parked' || waiting?.for === 'person' || waiting?.for === 'repair') return { style: 'red' }
+  return state === 'unknown' || state === 'deferred' ? { style: 'yellow' } : {}
+}
+
+/** Says in one line why a call waits, until when, and what a person can do. */
+export function describeWait(say: Say, { waiting, reason, state }: Call): string {
+  if (waiting === undefined) return reason === '' ? state : reason
+  const { until, actions } = waiting
+  const when = until === null ? '' : ` ${formatUntil(say, until)}`
+  const why = `${waitingFor(say)[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
+  return actions.length === 0 ? why : `${why} [${actions.join(', ')}]`
+}
+
+function waitingFor(say: Say): Readonly<Record<NonNullable<Call['waiting']>['for'], string>> {
+  return {
+    process: say`due, for a process that runs`,
+    otherProcess: say`for a process that is configured for its service and address`,
+    time: say`until`,
+    answer: say`under way`,
+    release: say`parked`,
+    reading: say`perhaps done: a reading will show it`,
+    person: say`perhaps done and paid: find out, then averba validations resolve`,
+    repair: say`its event is damaged: averba doctor --deep`,
+  }
+}
+
+function* formatCall(terminal: Terminal, call: CallDetail, isAnswerShown: boolean): Iterable<string | Line> {
+  const { say } = terminal
+  const { id, type, stream, state, dueAt, attempts, unread } = call
+  yield { text: `${id}  ${type}`, style: 'bold' }
+  yield formatPair(say`state`, state)
+  if (call.waiting) yield formatPair(say`waits`, describeWait(say, call))
+  yield formatPair(say`due`, formatInstant(dueAt))
+  yield formatPair(say`attempts`, String(attempts))
+  yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
+  if (!unread) return
+  const { httpStatus, form, at } = unread
+  yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)
+  if (isAnswerShown && unread.text !== undefined) yield formatPair('', unread.text)
+  else yield formatPair('', say`--answer shows its beginning, which may hold personal data`)
+}

@@ -1,0 +1,75 @@
+import type { Follower } from '../../index.ts'
+import { defineCommand, defineGroup } from '../command.ts'
+import type { Say } from '../language.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { actOnEach, describeDone } from '../many.ts'
+import { actorOption, readActor } from '../options.ts'
+import { formatUntil, type Line } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List the followers of the log and the handlers of notifications: where each is, and which are parked.',
+  options: { ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba followers list',
+  notes: 'Exit codes: 0 listed, 1 not listed.',
+  async run(terminal, source) {
+    const followers = await withLog(terminal, source, ({ log }) => log.followers())
+    return { result: { followers }, lines: formatFollowers(terminal, followers) }
+  },
+})
+
+const retryCommand = defineCommand({
+  usage: 'retry <name...>',
+  description: 'Let parked followers try their event again.',
+  arguments: ['the names of averba followers list'],
+  options: { ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba followers retry erp',
+  notes:
+    'A process that runs calls them: averba run.\n' + 'Exit codes: 0 all are released, 1 a follower is not parked.',
+  async run(terminal, source, names) {
+    return withLog(terminal, source, async ({ log }) => {
+      const done = await actOnEach(terminal, names, name => log.retry(name))
+      return describeDone(terminal.say, done, 'follower')
+    })
+  },
+})
+
+const skipCommand = defineCommand({
+  usage: 'skip <name>',
+  description: 'Let a parked follower go on after the event that it could not handle. The log keeps who decided it.',
+  arguments: ['the name of averba followers list'],
+  options: { ...actorOption, ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba followers skip erp --actor agent-7',
+  notes: 'Exit codes: 0 skipped, 1 the follower is not parked.',
+  async run({ say, ...terminal }, { actor, ...source }, name) {
+    const position = await withLog({ ...terminal, say }, source, ({ log }) => log.skip(name, readActor(actor)))
+    return { result: { follower: name, skipped: position }, lines: [say`${name} skips the event at ${position}.`] }
+  },
+})
+
+/** The commands `averba followers`. */
+export const followersCommands = defineGroup('followers', 'Followers of the log and handlers of notifications.', [
+  listCommand,
+  retryCommand,
+  skipCommand,
+])
+
+function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): Iterable<string | Line> {
+  const { say } = terminal
+  if (followers.length === 0) return yield say`No followers.`
+  const headings = [say`NAME`, say`POSITION`, say`WHY, UNTIL WHEN, WHAT TO DO`]
+  const rows = followers.map((each): Row => {
+    const style = each.isParked ? 'red' : each.attempts > 0 ? 'yellow' : undefined
+    return { cells: [each.name, String(each.position), describeFollower(say, each)], ...(style && { style }) }
+  })
+  yield* formatTable(terminal, headings, rows)
+}
+
+function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUntil }: Follower): string {
+  const at = position + 1
+  if (isParked) return say`parked at the event ${at}: ${reason} [retry, skip]`
+  if (dueAt !== null) return say`tries the event ${at} again ${formatUntil(say, dueAt)}: ${reason}`
+  return takenUntil === null ? say`for a process that runs` : say`at work in a process`
+}

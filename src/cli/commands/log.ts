@@ -1,0 +1,159 @@
+import {
+  type Averba,
+  AverbaError,
+  type Call,
+  type Events,
+  type Recorded,
+  type StreamState,
+  systemClock,
+} from '../../index.ts'
+import { describeEvent } from '../../pages/describe.ts'
+import { getLanguageWords } from '../../pages/words.ts'
+import { defineCommand, exitCodes } from '../command.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { limitOption } from '../options.ts'
+import { formatInstant, type Line, printLine, printStyled } from '../output.ts'
+import type { Terminal } from '../terminal.ts'
+import { describeWait } from './effects.ts'
+
+const followEveryMs = 500
+
+/** The command `averba log`. */
+export const logCommand = defineCommand({
+  usage: 'log',
+  description: 'Print events of the log, the newest last. Personal data is sealed and not shown.',
+  options: {
+    '--follow': 'go on with new events until stopped',
+    '--after <position>': { text: 'all events after this position, in place of the last ones', read: readPosition },
+    '--type <names...>': 'only these types, such as consent.revoked',
+    '--kind <name>': 'only this kind of streams, such as consent',
+    '--stream <stream>': 'only this stream',
+    ...limitOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object on each line',
+  },
+  example: 'averba log --kind subscription --follow',
+  notes: 'Exit codes: 0 printed, or stopped by a signal, 1 not printed.',
+  async run(terminal, { follow, after, limit, type, kind, stream, json, ...source }) {
+    const filter = { ...(type && { types: readTypes(type) }), ...(kind && { kind }), ...(stream && { stream }) }
+    const print = (event: Recorded) => {
+      if (json) printLine(terminal, JSON.stringify(event))
+      else printStyled(terminal, formatEvent(terminal, event))
+    }
+    await withLog(terminal, source, async averba => {
+      let last = await printPast(averba, filter, { after, limit }, print)
+      const stopping = follow ? terminal.stopSignal() : AbortSignal.abort()
+      while (!stopping.aborted) {
+        for await (const event of averba.log.read({ ...filter, after: last })) {
+          print(event)
+          last = event.position
+        }
+        await systemClock.sleep(followEveryMs, stopping, 'averba log --follow')
+      }
+    })
+    return exitCodes.done
+  },
+})
+
+type LogFilter = NonNullable<Parameters<Averba['log']['read']>[0]>
+
+/** Prints the events after a position, or else the last ones. Returns where to go on. */
+async function printPast(
+  { log }: Averba,
+  filter: LogFilter,
+  { after, limit }: { readonly after: number | undefined; readonly limit: number },
+  print: (event: Recorded) => void,
+): Promise<number> {
+  if (after !== undefined) {
+    let last = after
+    for await (const event of log.read({ ...filter, after })) {
+      print(event)
+      last = event.position
+    }
+    return last
+  }
+  const newest = await takeFirst(log.read({ ...filter, backward: true }), limit)
+  for (const event of newest.reverse()) print(event)
+  return newest.at(-1)?.position ?? 0
+}
+
+async function takeFirst<T>(all: AsyncIterable<T>, count: number): Promise<T[]> {
+  const taken: T[] = []
+  for await (const each of all) {
+    taken.push(each)
+    if (taken.length >= count) break
+  }
+  return taken
+}
+
+function readPosition(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --after: it is not a position of the log')
+}
+
+function readTypes(types: readonly string[]): (keyof Events)[] {
+  return types as (keyof Events)[] // Checked by the API.
+}
+
+function formatEvent({ say }: Terminal, event: Recorded): Line {
+  const { position, at, stream, type, actor, anomaly } = event
+  const by = actor ? ` ${say`by`} ${actor.kind} ${actor.ref}` : ''
+  const strange = anomaly === undefined ? '' : ` (${say`unexpected`}: ${anomaly})`
+  const words = describeEvent(event, getLanguageWords(say.language))
+  const text = `${String(position).padStart(6)}  ${formatInstant(at)}  ${stream}  ${type}${by}: ${words}${strange}`
+  return { text, ...(anomaly !== undefined && { style: 'yellow' as const }) }
+}
+
+interface Shown {
+  readonly state: StreamState
+  readonly calls: readonly Call[]
+  readonly events: readonly Recorded[]
+}
+
+/** The command `averba show`. */
+export const showCommand = defineCommand({
+  usage: 'show <stream>',
+  description: 'Show one stream: the state of its machine, its open calls and its last events.',
+  arguments: ['such as consent-…: averba log and the lists name them'],
+  options: {
+    '--known-at <instant or position>': 'as it was known then; by default now',
+    ...limitOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba show subscription-01m7wd7tg0 --known-at 2026-11-20T12:00:00Z',
+  notes: 'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.',
+  async run(terminal, { knownAt, limit, ...source }, stream) {
+    const shown = await withLog(terminal, source, averba => readShown(averba, stream, readKnownAt(knownAt), limit))
+    return { result: shown, lines: formatShown(terminal, stream, shown) }
+  },
+})
+
+async function readShown(
+  { log, effects }: Averba,
+  stream: string,
+  knownAt: string | number | undefined,
+  limit: number,
+): Promise<Shown> {
+  const state = await log.stateOf(stream, knownAt)
+  const { version: fromVersion } = state
+  const events = await takeFirst(log.read({ stream, fromVersion, backward: true }), limit)
+  const calls: Call[] = []
+  if (knownAt === undefined)
+    for await (const call of effects.list({ state: 'open' })) if (call.stream === stream) calls.push(call)
+  return { state, calls, events: events.reverse() }
+}
+
+/** Whole seconds, as `date -u` prints them, get milliseconds. */
+function readKnownAt(text: string | undefined): string | number | undefined {
+  if (text === undefined) return undefined
+  return /^\d+$/.test(text) ? Number(text) : text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+}
+
+function* formatShown(terminal: Terminal, stream: string, { state, calls, events }: Shown): Iterable<string | Line> {
+  const { say } = terminal
+  yield { text: say`${stream}, version ${state.version}, known until position ${state.position}`, style: 'bold' }
+  for (const each of state.states) yield `  ${each}`
+  for (const call of calls) yield { text: `${call.id}  ${call.type}: ${describeWait(say, call)}`, style: 'yellow' }
+  for (const event of events) yield formatEvent(terminal, event)
+}

@@ -1,0 +1,167 @@
+import { type Averba, AverbaError, type HandlerState, type Views } from '../../index.ts'
+import { defineCommand, defineGroup } from '../command.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { actOnEach, describeDone } from '../many.ts'
+import { actorOption, limitOption, readActor, readReveal, revealOptions } from '../options.ts'
+import { formatInstant, formatPair, type Line } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+type NotificationRow = Views['notifications']
+
+const states = ['received', 'failing', 'parked', 'handled'] as const
+
+/** Which notifications a command is about. */
+const filterOptions = {
+  '--evento <name>': 'only those of this event',
+} as const
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List the notifications, the newest first, without their contents.',
+  options: {
+    '--state <name>': 'received, failing, parked or handled',
+    ...filterOptions,
+    ...limitOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba notifications list --state parked',
+  notes: 'Exit codes: 0 listed, 1 not listed.',
+  async run(terminal, { state, evento, limit, ...source }) {
+    const rows = await withLog(terminal, source, averba => findRows(averba, { state, evento, limit }))
+    return { result: { notifications: rows.map(toJson) }, lines: formatNotifications(terminal, rows) }
+  },
+})
+
+const showCommand = defineCommand({
+  usage: 'show <id>',
+  description: 'Show one notification and its handlers. Its content is shown with --data only.',
+  arguments: ['the id of averba notifications list'],
+  options: { ...revealOptions, ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba notifications show 01m7wd7tg0 --data --actor agent-7 --purpose "ticket 12"',
+  notes: 'Exit codes: 0 shown, 1 no notification has this id.',
+  async run(terminal, { data, actor, purpose, ...source }, id) {
+    const reveal = readReveal({ data, actor, purpose })
+    const { row, body } = await withLog(terminal, source, async averba => {
+      const found = await requireRow(averba, id)
+      return { row: found, body: reveal && toText((await averba.subjects.reveal(found, reveal)).body) }
+    })
+    const content = body === undefined ? {} : { body }
+    return { result: { ...toJson(row), ...content }, lines: formatNotification(terminal, row, body) }
+  },
+})
+
+const replayCommand = defineCommand({
+  usage: 'replay [id...]',
+  description: 'Call handlers again: of these notifications, or all parked ones.',
+  arguments: ['the ids of averba notifications list; without ids all parked ones'],
+  options: {
+    '--parked': 'only the parked handlers: always so without ids',
+    ...filterOptions,
+    ...actorOption,
+    '--dry-run': 'only list the notifications',
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba notifications replay --evento dimp-situacao-import --actor agent-7',
+  notes:
+    'A process that runs calls the handlers: averba run.\nExit codes: 0 all are done, 1 one was refused or not found.',
+  async run(terminal, { parked, evento, actor, dryRun, ...source }, ids) {
+    return withLog(terminal, source, async averba => {
+      const onlyParked = parked || ids.length === 0
+      const found = ids.length > 0 ? ids : (await findRows(averba, { trouble: 'parked', evento })).map(row => idOf(row))
+      const act = (id: string) =>
+        averba.notifications.replay({ id, ...(onlyParked && { parked: true }) }, readActor(actor))
+      return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? undefined : act), 'notification')
+    })
+  },
+})
+
+/** The commands `averba notifications`. */
+export const notificationsCommands = defineGroup('notifications', 'The inbox: notifications of the portal.', [
+  listCommand,
+  showCommand,
+  replayCommand,
+])
+
+interface NotificationFilter {
+  readonly state?: string | undefined
+  readonly trouble?: 'parked'
+  readonly evento: string | undefined
+  readonly limit?: number
+}
+
+function findRows(
+  { views }: Averba,
+  { state, trouble, evento, limit }: NotificationFilter,
+): Promise<NotificationRow[]> {
+  const known = states.find(each => each === state)
+  if (state !== undefined && known === undefined)
+    throw new AverbaError('INVALID_INPUT', 'Cannot list notifications: the state is unknown', {
+      hint: states.join(', '),
+    })
+  let query = views.selectFrom('notifications').selectAll()
+  // The oldest first where they are acted on: handlers get them in the order in which they arrived.
+  query = limit === undefined ? query.orderBy('notification') : query.orderBy('notification', 'desc').limit(limit)
+  if (known !== undefined) query = query.where('state', '=', known)
+  if (trouble !== undefined) query = query.where('trouble', '=', trouble)
+  if (evento !== undefined) query = query.where('evento', '=', evento)
+  return query.execute()
+}
+
+async function requireRow({ views }: Averba, id: string): Promise<NotificationRow> {
+  const stream = id.startsWith('notification-') ? id : `notification-${id}`
+  const [row] = await views.selectFrom('notifications').selectAll().where('notification', '=', stream).execute()
+  if (row) return row
+  throw new AverbaError('NOT_FOUND', 'Cannot show the notification: none has this id', {
+    hint: 'averba notifications list',
+  })
+}
+
+function idOf({ notification }: Pick<NotificationRow, 'notification'>): string {
+  return notification.slice('notification-'.length)
+}
+
+function handlersOf({ handlers }: Pick<NotificationRow, 'handlers'>): HandlerState[] {
+  return JSON.parse(handlers) // As the view wrote it.
+}
+
+function toJson(row: NotificationRow) {
+  const { evento, origin, state, copies, received_at: receivedAt, failed_at: failedAt, body_bytes: bodyBytes } = row
+  return { id: idOf(row), evento, origin, state, copies, receivedAt, failedAt, bodyBytes, handlers: handlersOf(row) }
+}
+
+/** The content as the portal sent it. */
+function toText(sealed: unknown): string {
+  const { bytes }: { bytes?: unknown } = Object(sealed)
+  return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : ''
+}
+
+function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow[]): Iterable<string | Line> {
+  const { say } = terminal
+  if (rows.length === 0) return yield say`No notifications.`
+  const table = rows.map((row): Row => {
+    const why = handlersOf(row).map(({ handler, state }) => `${handler}: ${state}`)
+    const hint = row.trouble === 'parked' ? ' [replay]' : ''
+    const cells = [idOf(row), row.evento, row.state, formatInstant(row.received_at), why.join(', ') + hint]
+    return { cells, ...(row.trouble && { style: row.trouble === 'parked' ? ('red' as const) : ('yellow' as const) }) }
+  })
+  yield* formatTable(terminal, [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`], table)
+}
+
+function* formatNotification(
+  { say }: Terminal,
+  row: NotificationRow,
+  body: string | undefined,
+): Iterable<string | Line> {
+  yield { text: `${idOf(row)}  ${row.evento}`, style: 'bold' }
+  yield formatPair(say`state`, row.state)
+  const copies = row.copies === 1 ? '' : `, ${say`it arrived ${row.copies} times`}`
+  yield formatPair(say`received`, `${formatInstant(row.received_at)} (${row.origin}${copies})`)
+  for (const { handler, state, reason } of handlersOf(row))
+    yield formatPair(say`handler`, `${handler}: ${state}${reason === '' ? '' : `: ${reason}`}`)
+  yield formatPair(say`stream`, `${row.notification} (averba show ${row.notification})`)
+  if (body === undefined) yield formatPair(say`content`, say`${row.body_bytes} bytes, sealed: --data shows it`)
+  else yield* ['', ...(body === '' ? [say`The content was destroyed.`] : body.split('\n'))]
+}

@@ -1,0 +1,106 @@
+import { AverbaError, type Views } from '../../index.ts'
+import { defineCommand, defineGroup } from '../command.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { actorOption, limitOption, readActor } from '../options.ts'
+import { formatInstant, type Line } from '../output.ts'
+import { formatTable, type Row } from '../table.ts'
+import type { Terminal } from '../terminal.ts'
+
+type ValidationRow = Views['validations']
+
+const states = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const
+
+const listCommand = defineCommand({
+  usage: 'list',
+  description: 'List the paid validations, the newest first, without any data of persons.',
+  options: {
+    '--state <name>': 'requested, answered, declined, inconclusive or erased',
+    ...limitOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba validations list --state inconclusive',
+  notes: 'Exit codes: 0 listed, 1 not listed.',
+  async run(terminal, { state, limit, ...source }) {
+    const known = states.find(each => each === state)
+    if (state !== undefined && known === undefined)
+      throw new AverbaError('INVALID_INPUT', 'Cannot list validations: the state is unknown', {
+        hint: states.join(', '),
+      })
+    const rows = await withLog(terminal, source, ({ views }) => {
+      const all = views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
+      return (known ? all.where('state', '=', known) : all).execute()
+    })
+    const validations = rows.map(toJson)
+    return { result: { validations }, lines: formatValidations(terminal, rows) }
+  },
+})
+
+const resolveCommand = defineCommand({
+  usage: 'resolve <id>',
+  description: 'Record whether an inconclusive validation was charged, as you found out at the service.',
+  arguments: ["the host's id of averba validations list"],
+  options: {
+    '--charged': 'it was charged, and its result is lost',
+    '--not-charged': 'it was not charged',
+    '--note <text>': 'how you found out: kept sealed, as data of the person',
+    ...actorOption,
+    ...sourceOptions,
+    '--json': 'print one JSON object',
+  },
+  example: 'averba validations resolve order-1 --not-charged --actor agent-7',
+  notes: 'Nothing is sent. To pay again, the host validates with `again`.\nExit codes: 0 recorded, 1 not recorded.',
+  async run(terminal, { charged, notCharged, note, actor, ...source }, id) {
+    if (charged === notCharged)
+      throw new AverbaError('INVALID_INPUT', 'Cannot resolve the validation: give either --charged or --not-charged')
+    const verdict = { charged, ...(note !== undefined && { note }) }
+    await withLog(terminal, source, ({ validations }) => validations.resolve(id, verdict, readActor(actor)))
+    const { say } = terminal
+    return {
+      result: { id, charged },
+      lines: [charged ? say`${id}: recorded as charged.` : say`${id}: recorded as not charged.`],
+    }
+  },
+})
+
+/** The commands `averba validations`. */
+export const validationsCommands = defineGroup('validations', 'Paid validations of identities.', [
+  listCommand,
+  resolveCommand,
+])
+
+/** A row without the addresses of sealed parts. */
+function toJson({
+  validation,
+  id,
+  subject,
+  state,
+  requested_at,
+  ended_at,
+  charged,
+  resolved_at,
+  ...row
+}: ValidationRow) {
+  const reusedFrom = row.reused_from
+  return {
+    ...{ validation, id, subject, state, requestedAt: requested_at, endedAt: ended_at, reusedFrom },
+    ...{ charged: charged === null ? null : charged === 1, resolvedAt: resolved_at },
+  }
+}
+
+function* formatValidations(terminal: Terminal, rows: readonly ValidationRow[]): Iterable<string | Line> {
+  const { say } = terminal
+  if (rows.length === 0) return yield say`No validations.`
+  const describe = ({ state, resolved_at, charged, validation, again_by }: ValidationRow): string => {
+    if (state !== 'inconclusive') return `averba show ${validation}`
+    if (again_by !== null) return say`paid again as ${again_by}`
+    if (resolved_at === null) return say`perhaps done and paid: find out [resolve]`
+    return charged === 1 ? say`resolved: charged` : say`resolved: not charged`
+  }
+  const table = rows.map((row): Row => {
+    const isOpen = row.state === 'inconclusive' && row.resolved_at === null
+    const cells = [row.id, row.state, formatInstant(row.requested_at), describe(row)]
+    return { cells, ...(isOpen && { style: 'red' as const }) }
+  })
+  yield* formatTable(terminal, [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`], table)
+}

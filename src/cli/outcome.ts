@@ -1,0 +1,35 @@
+import type { Outcome } from '../index.ts'
+import { describeProblem } from '../vocabulary/outcome.ts'
+import { type CommandEnd, exitCodes } from './command.ts'
+import type { Say } from './language.ts'
+import { formatInstant } from './output.ts'
+
+/** The exit code of an outcome: 2 while it is not known, since a process that runs continues it. */
+export function codeOf({ status }: Outcome<unknown>): number {
+  if (status === 'settled') return exitCodes.done
+  return status === 'declined' ? exitCodes.error : exitCodes.attention
+}
+
+/** Says how a call ended, or what happens next. The value of a settled one is not shown. */
+export function describeOutcome(say: Say, what: string, outcome: Outcome<unknown>): string {
+  switch (outcome.status) {
+    case 'settled':
+      return say`${what}: done.`
+    case 'declined':
+      return say`${what}: declined (${describeProblem(outcome.problem)}).`
+    case 'deferred':
+      return say`${what}: not done yet, tried again at ${formatInstant(outcome.retryAt)} (${outcome.reason}).`
+    case 'unknown':
+      return outcome.next === 'probe'
+        ? say`${what}: the answer was lost, and a reading will show what became of it.`
+        : say`${what}: the answer was lost, and a person has to find out what became of it.`
+    case 'pending':
+      return say`${what}: recorded, and not sent yet.`
+  }
+}
+
+/** The end of a command with one outcome. */
+export function endOf(say: Say, what: string, outcome: Outcome<unknown>): Exclude<CommandEnd, number> {
+  const { value: _, ...told } = { value: undefined, ...outcome }
+  return { result: told, lines: [describeOutcome(say, what, outcome)], code: codeOf(outcome) }
+}

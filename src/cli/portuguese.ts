@@ -1,0 +1,546 @@
+const cpfNote =
+  'O CPF é lido da entrada padrão, pois linhas de comando aparecem em listas de processos e históricos do shell.\n'
+const runs = 'É executado por um processo em funcionamento: averba run.\n'
+const logFile = 'o arquivo do registro, ou o endereço do seu esquema no PostgreSQL'
+
+/** The Brazilian Portuguese of the command line, by the English texts in the code. Counted things have a plural. */
+export const portuguese: Readonly<Record<string, string>> = {
+  // Headings and what commander says.
+  'Usage:': 'Uso:',
+  'Options:': 'Opções:',
+  'Commands:': 'Comandos:',
+  'Arguments:': 'Argumentos:',
+  'Example:': 'Exemplo:',
+  'To begin:': 'Para começar:',
+  'To run and to look:': 'Para executar e acompanhar:',
+  'To act:': 'Para agir:',
+  'To prove and to report:': 'Para provar e relatar:',
+  'To keep:': 'Para conservar:',
+  'averba --help shows every command.': 'averba --help mostra todos os comandos.',
+  'print the version of averba': 'mostra a versão do averba',
+  'en or pt-BR; by default that of LANG': 'en ou pt-BR; por padrão, o de LANG',
+  'show what it does': 'mostra o que faz',
+  'This is a bug in averba, or in your code that averba called:':
+    'Isto é um defeito do averba, ou do seu código que o averba chamou:',
+  "error: missing required argument '{}'": "erro: falta o argumento obrigatório '{}'",
+  "error: required option '{}' not specified": "erro: falta a opção obrigatória '{}'",
+  "error: option '{}' argument missing": "erro: falta o valor da opção '{}'",
+  "error: unknown command '{}'": "erro: comando desconhecido '{}'",
+  "error: unknown option '{}'": "erro: opção desconhecida '{}'",
+
+  // What the codes of errors mean.
+  INVALID_INPUT: 'entrada inválida',
+  INVALID_CPF: 'CPF inválido',
+  INVALID_CNPJ: 'CNPJ inválido',
+  PERSONAL_ID: 'um identificador contém um CPF',
+  CONSENT_NOT_EFFECTIVE: 'o consentimento não vale',
+  NOT_FOUND: 'não encontrado',
+  REFUSED: 'a situação atual não o permite; nada foi enviado',
+  CONFLICT: 'outros gravaram antes; tente de novo',
+  COMMAND_REUSED: 'o identificador já foi usado com outros dados',
+  STALE_PLAN: 'o plano está desatualizado',
+  PLAN_DELETES: 'o plano exclui inscrições',
+  SUBJECT_ERASED: 'os dados do titular foram eliminados',
+  PART_DESTROYED: 'os dados pessoais foram destruídos',
+  BUDGET_SPENT: 'o limite diário de chamadas pagas foi atingido; nada foi enviado',
+  OUTCOME: 'não feito, ou ainda não se sabe',
+  STORE_UNSAFE: 'um arquivo não pode ser lido ou gravado com segurança',
+  STORE_BUSY: 'outro processo mantém o arquivo bloqueado',
+  VIEW_STOPPED: 'uma visão parou',
+  CLOSED: 'interrompido',
+  MISCONFIGURED: 'a configuração não funciona',
+  SERVICE_NOT_CONFIGURED: 'o serviço não está configurado',
+  BODY_CONSUMED: 'o receptor está mal instalado',
+  REMOTE_ADDRESS_MISSING: 'o receptor está mal instalado',
+  KEYS_MISSING: 'falta o chaveiro',
+  KEYS_MISMATCH: 'o chaveiro é de outro registro',
+  NOT_OURS: 'não é um registro do averba, ou é de uma versão mais nova',
+  CORRUPT: 'o registro contradiz a si mesmo',
+  MOVED: 'o registro continua em outro lugar',
+  ROLLED_BACK: 'o registro está atrás do que já foi visto',
+  ENDLESS: 'o relógio simulado não chega ao fim',
+  NOTHING_DUE: 'o relógio simulado não tem o que esperar',
+
+  // Commands.
+  'Consents, identity validations and customs webhooks, kept in an append-only log.':
+    'Consentimentos, validações de identidade e webhooks de comércio exterior, em um registro só de acréscimos.',
+  'Write averba.config.ts with every option, its meaning and the source of its value.':
+    'Escreve averba.config.ts com cada opção, o que significa e de onde vem o seu valor.',
+  'Demonstrate every lifecycle against simulated services over real TLS, on a SQLite file.':
+    'Demonstra todos os ciclos com serviços simulados, TLS de verdade e um arquivo SQLite.',
+  'Serve the simulated services over TLS on loopback, until stopped.':
+    'Oferece os serviços simulados com TLS nesta máquina, até ser parado.',
+  'Let the simulated portal notify a receiver on this machine, without root and without port 443.':
+    'Faz o portal simulado notificar um receptor nesta máquina, sem root e sem a porta 443.',
+  'Let the portal of averba dev send one notification.': 'Faz o portal do averba dev enviar uma notificação.',
+  'Print the script with which a shell completes the commands and options.':
+    'Mostra o script com que o shell completa comandos e opções.',
+  'Run one or more configurations until stopped: calls, schedules, handlers, receivers.':
+    'Executa uma ou mais configurações até ser parado: chamadas, horários, tratadores, receptores.',
+  'Show at a glance what is owed, failing, parked, expiring or about to be deleted, and what to do.':
+    'Mostra de relance o que está pendente, falhando, suspenso, por expirar ou por ser excluído, e o que fazer.',
+  'Print events of the log, the newest last. Personal data is sealed and not shown.':
+    'Mostra eventos do registro, os mais novos por último. Dados pessoais ficam lacrados e não aparecem.',
+  'Show one stream: the state of its machine, its open calls and its last events.':
+    'Mostra um fluxo: o estado da sua máquina, as chamadas em aberto e os últimos eventos.',
+  'Check a configuration and everything it needs, or a store alone, and say what to do.':
+    'Confere uma configuração e tudo de que precisa, ou só um registro, e diz o que fazer.',
+  'Calls to the services that have not ended.': 'Chamadas aos serviços que não terminaram.',
+  'List the calls that have not ended: why each waits, until when, and what you can do.':
+    'Lista as chamadas que não terminaram: por que cada uma espera, até quando e o que se pode fazer.',
+  'Show one call: what it is, why it waits, what was answered, and its attempts.':
+    'Mostra uma chamada: o que é, por que espera, o que foi respondido e as tentativas.',
+  'Release parked or deferred calls: they are due at once.':
+    'Libera chamadas suspensas ou adiadas: vencem imediatamente.',
+  'Hold calls back until somebody releases them.': 'Segura chamadas até que alguém as libere.',
+  'Give up calls that were not done: approvals, validations, changes of subscriptions. They are never sent.':
+    'Desiste de chamadas não feitas: aprovações, validações, alterações de inscrições. Nunca são enviadas.',
+  'Consents of data subjects.': 'Consentimentos de titulares.',
+  'List the consents as last known, those that expire first at the top, without personal data.':
+    'Lista os consentimentos como se conhecem, os que expiram antes primeiro, sem dados pessoais.',
+  'Read the consents of data subjects from the service: of one, or of all with consents of a controller.':
+    'Lê do serviço os consentimentos de titulares: de um, ou de todos com consentimentos de um controlador.',
+  'Ask the service to deny pending consents.': 'Pede ao serviço que negue consentimentos pendentes.',
+  'Ask the service to revoke active consents.': 'Pede ao serviço que revogue consentimentos ativos.',
+  'Give up a denial or revocation that has not been made: it is no longer asked for.':
+    'Desiste de uma negação ou revogação que não foi feita: deixa de ser pedida.',
+  'Paid validations of identities.': 'Validações pagas de identidade.',
+  'List the paid validations, the newest first, without any data of persons.':
+    'Lista as validações pagas, as mais novas primeiro, sem dados de pessoas.',
+  'Record whether an inconclusive validation was charged, as you found out at the service.':
+    'Anota se uma validação inconclusiva foi cobrada, como você apurou no serviço.',
+  'The inbox: notifications of the portal.': 'A caixa de entrada: notificações do portal.',
+  'List the notifications, the newest first, without their contents.':
+    'Lista as notificações, as mais novas primeiro, sem o conteúdo.',
+  'Show one notification and its handlers. Its content is shown with --data only.':
+    'Mostra uma notificação e seus tratadores. O conteúdo só aparece com --data.',
+  'Call handlers again: of these notifications, or all parked ones.':
+    'Chama tratadores de novo: os destas notificações, ou todos os suspensos.',
+  'Followers of the log and handlers of notifications.': 'Seguidores do registro e tratadores de notificações.',
+  'List the followers of the log and the handlers of notifications: where each is, and which are parked.':
+    'Lista os seguidores do registro e os tratadores de notificações: onde cada um está e quais estão suspensos.',
+  'Let parked followers try their event again.': 'Faz seguidores suspensos tentarem o evento de novo.',
+  'Let a parked follower go on after the event that it could not handle. The log keeps who decided it.':
+    'Faz um seguidor suspenso continuar depois do evento que não conseguiu tratar. O registro guarda quem decidiu.',
+  'Subscriptions at the portal.': 'Inscrições no portal.',
+  'List our subscriptions as last known: their health, and when the portal will delete one.':
+    'Lista as nossas inscrições como se conhecem: a saúde de cada uma e quando o portal a excluirá.',
+  'Rotate the derived secret of a subscription: both secrets are accepted while the portal changes.':
+    'Troca o segredo derivado de uma inscrição: ambos são aceitos enquanto o portal muda.',
+  'Read the failure records of a day and the day before, and put missing notifications into the inbox.':
+    'Lê os registros de falha de um dia e do anterior, e põe na caixa de entrada as notificações que faltam.',
+  'Show the changes that make the subscriptions at the portal match the declared ones.':
+    'Mostra as alterações que igualam as inscrições do portal às declaradas.',
+  'Apply a plan: make the subscriptions at the portal match the declared ones.':
+    'Aplica um plano: iguala as inscrições do portal às declaradas.',
+  'Read the failure records of a day at the portal: deliveries that did not reach you.':
+    'Lê os registros de falha de um dia no portal: entregas que não chegaram a você.',
+  'Erase a data subject: the key, the sealed parts and their index entries. All events stay. It cannot be undone.':
+    'Elimina um titular: a chave, as partes lacradas e as entradas do índice. Os eventos ficam. Não pode ser desfeito.',
+  'Report what is held about a data subject, whether a consent was valid, or what was processed.':
+    'Relata o que se guarda sobre um titular, se um consentimento valia, ou o que foi tratado.',
+  'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.':
+    'Verifica um registro: assinaturas, árvore, partes, decisões e visões, e relata o nível que alcança.',
+  'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.':
+    'Exporta um registro para uma pasta que qualquer um verifica, com o averba ou só com Python e openssl.',
+  'Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.':
+    'Escreve a prova de que um evento está no registro: um tlog-proof do C2SP, com o evento.',
+  'Repeat every recorded decision, and report the first one with a different result.':
+    'Repete cada decisão registrada e relata a primeira com resultado diferente.',
+  'Copy a store, which may be in use, into one new file, and check the copy.':
+    'Copia um registro, que pode estar em uso, para um arquivo novo, e confere a cópia.',
+  'Make a store from a backup, and check it before it gets its name.':
+    'Faz um registro a partir de uma cópia, e o confere antes de dar-lhe o nome.',
+  'Let a log continue that was put back to an earlier state where it is, such as by its PostgreSQL server.':
+    'Faz continuar um registro que voltou a um estado anterior onde está, como pelo servidor PostgreSQL.',
+  'Move a log, such as from a file to PostgreSQL: copy it with its keyring, and prove that both are equal.':
+    'Muda um registro de lugar, como de um arquivo para o PostgreSQL: copia-o com o chaveiro e prova que são iguais.',
+  'Rebuild the views from the log, while the present ones serve, and report which rows differed.':
+    'Refaz as visões a partir do registro, enquanto as atuais servem, e relata as linhas que diferiam.',
+  'Wrap the keys of a log under another root key, and overwrite its former keyring.':
+    'Protege as chaves de um registro com outra chave raiz, e sobrescreve o chaveiro anterior.',
+  'Print the SQL statements that migrate the tables of a store to this version. Runs none.':
+    'Mostra os comandos SQL que levam as tabelas a esta versão. Não executa nenhum.',
+  'Print the SQL statements that give a role the least rights with which its processes work. Runs none.':
+    'Mostra os comandos SQL que dão a um papel os menores direitos com que os processos funcionam. Não executa nenhum.',
+  'Print the state machines, for the tools of Stately or as Mermaid diagrams.':
+    'Mostra as máquinas de estados, para as ferramentas da Stately ou como diagramas Mermaid.',
+
+  // Options and arguments.
+  'print one JSON object': 'mostra um objeto JSON',
+  'print one JSON object on each line': 'mostra um objeto JSON em cada linha',
+  'print one JSON object on the last line': 'mostra um objeto JSON na última linha',
+  'print one JSON object, for averba apply --plan': 'mostra um objeto JSON, para averba apply --plan',
+  'print one JSON object, with the sent content, which may be personal data':
+    'mostra um objeto JSON, com o conteúdo enviado, que pode ter dados pessoais',
+  'print the receipt as one JSON object': 'mostra o recibo como um objeto JSON',
+  'print their addresses as one JSON object on the first line':
+    'mostra os endereços como um objeto JSON na primeira linha',
+  'accepted as by every command; the output is always JSON lines':
+    'aceito como em todo comando; a saída é sempre em linhas JSON',
+  'accepted as by every command; the output is always the script':
+    'aceito como em todo comando; a saída é sempre o script',
+  'write one JSON object: the default': 'escreve um objeto JSON: o padrão',
+  'the configuration': 'a configuração',
+  'the configuration, or one for each log': 'a configuração, ou uma para cada registro',
+  'the configuration: averba.config.ts by default': 'a configuração: por padrão, averba.config.ts',
+  'open only this log, a file or the address of its schema on PostgreSQL, without a configuration':
+    'abre só este registro, um arquivo ou o endereço do seu esquema no PostgreSQL, sem configuração',
+  'the keyring, when it is not beside the file: that of a log on PostgreSQL':
+    'o chaveiro, quando não está ao lado do arquivo: o de um registro no PostgreSQL',
+  'the keyring; by default the one beside the store or the backup':
+    'o chaveiro; por padrão, o que está ao lado do registro ou da cópia',
+  'the environment variable that holds the root key, when the keyring does not':
+    'a variável de ambiente com a chave raiz, quando o chaveiro não a tem',
+  'the environment variable that holds the new root key; by default the keyring gets one of its own':
+    'a variável de ambiente com a nova chave raiz; por padrão, o chaveiro ganha a sua própria',
+  'how many to list': 'quantos listar',
+  'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
+    'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
+  'who sees it, such as the number of an agent: kept in clear':
+    'quem vê, como o número de um atendente: guardado em claro',
+  'who opens it, such as the number of an agent: kept in clear':
+    'quem abre, como o número de um atendente: guardado em claro',
+  'who discloses it, such as the number of an agent: kept in clear':
+    'quem revela, como o número de um atendente: guardado em claro',
+  'who requested it, such as the number of a request: kept in clear':
+    'a pedido de quem, como o número de um pedido: guardado em claro',
+  'the purpose, such as the number of a request: kept in clear':
+    'a finalidade, como o número de um pedido: guardada em claro',
+  'the purpose, such as the number of an audit: kept in clear':
+    'a finalidade, como o número de uma auditoria: guardada em claro',
+  'the legal basis, such as "LGPD art. 18, VI": kept in clear':
+    'a base legal, como "LGPD art. 18, VI": guardada em claro',
+  'show the personal data itself, with --actor and --purpose: the log keeps who saw it':
+    'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
+  "add the person's data itself, with --actor and --purpose":
+    'acrescenta os próprios dados da pessoa, com --actor e --purpose',
+  'show the beginning of an answer that was not understood: it may hold personal data':
+    'mostra o começo de uma resposta não compreendida: pode ter dados pessoais',
+  'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
+  'how you found out: kept sealed, as data of the person': 'como você apurou: guardado lacrado, como dado da pessoa',
+  'open, pending, started, deferred, parked, unknown, settled, declined or cancelled':
+    'open, pending, started, deferred, parked, unknown, settled, declined ou cancelled',
+  'only calls in this state': 'só chamadas neste estado',
+  'only calls to this service: consentService, tokenService, validationService or portal':
+    'só chamadas a este serviço: consentService, tokenService, validationService ou portal',
+  'only calls of this type, such as consentService.changeStatus':
+    'só chamadas deste tipo, como consentService.changeStatus',
+  'only calls of this stream, such as consent-…': 'só chamadas deste fluxo, como consent-…',
+  'only list the calls': 'só lista as chamadas',
+  'only list the consents': 'só lista os consentimentos',
+  'only list the data subjects': 'só lista os titulares',
+  'only list the notifications': 'só lista as notificações',
+  'the id of averba effects list': 'o identificador de averba effects list',
+  'the ids of the calls; without ids all calls that the options select':
+    'os identificadores das chamadas; sem eles, todas as que as opções selecionam',
+  'only those of this controller': 'só os deste controlador',
+  'PENDENTE, ATIVO, NEGADO, REVOGADO or EXPIRADO': 'PENDENTE, ATIVO, NEGADO, REVOGADO ou EXPIRADO',
+  'only those of this data subject': 'só os deste titular',
+  'only those whose denial or revocation has not been made at the service':
+    'só aqueles cuja negação ou revogação não foi feita no serviço',
+  'the streams of averba consents list; without them all that the options select':
+    'os fluxos de averba consents list; sem eles, todos os que as opções selecionam',
+  'requested, answered, declined, inconclusive or erased': 'requested, answered, declined, inconclusive ou erased',
+  "the host's id of averba validations list": 'o identificador da aplicação, de averba validations list',
+  'it was charged, and its result is lost': 'foi cobrada, e o resultado se perdeu',
+  'it was not charged': 'não foi cobrada',
+  'received, failing, parked or handled': 'received, failing, parked ou handled',
+  'only those of this event': 'só as deste evento',
+  'the id of averba notifications list': 'o identificador de averba notifications list',
+  'the ids of averba notifications list; without ids all parked ones':
+    'os identificadores de averba notifications list; sem eles, todas as suspensas',
+  'only the parked handlers: always so without ids': 'só os tratadores suspensos: sempre assim sem identificadores',
+  'the name of averba followers list': 'o nome de averba followers list',
+  'the names of averba followers list': 'os nomes de averba followers list',
+  'also those that we deleted': 'também as que nós excluímos',
+  'the event of the subscription': 'o evento da inscrição',
+  "one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today":
+    'um dos últimos trinta dias (aaaa-MM-dd), em Brasília; por padrão, o hoje do portal',
+  "one of the last thirty days, in Brasilia; by default the portal's today":
+    'um dos últimos trinta dias, em Brasília; por padrão, o hoje do portal',
+  'go on with new events until stopped': 'continua com os eventos novos até ser parado',
+  'all events after this position, in place of the last ones':
+    'todos os eventos depois desta posição, em vez dos últimos',
+  'only these types, such as consent.revoked': 'só estes tipos, como consent.revoked',
+  'only this kind of streams, such as consent': 'só esta espécie de fluxos, como consent',
+  'only this stream': 'só este fluxo',
+  'such as consent-…: averba log and the lists name them': 'como consent-…: averba log e as listas os mostram',
+  'as it was known then; by default now': 'como se sabia então; por padrão, agora',
+  'bash, zsh or fish': 'bash, zsh ou fish',
+  'used by the scripts': 'usado pelos scripts',
+  'a fault from the start; may be repeated': 'uma falha desde o início; pode ser repetida',
+  'a file or a schema that does not exist yet': 'um arquivo ou um esquema que ainda não existe',
+  'a made-up chaveSecreta for the subscription of your receiver':
+    'uma chaveSecreta inventada para a inscrição do seu receptor',
+  'a new file to write it to; by default standard output': 'um arquivo novo onde escrever; por padrão, a saída padrão',
+  'a new folder': 'uma pasta nova',
+  'a new folder for the certificates, or that of an earlier run, which goes on; by default a temporary one':
+    'uma pasta nova para os certificados, ou a de uma execução anterior, que continua; por padrão, uma temporária',
+  'a signed checkpoint that was kept elsewhere; by default <store>.mark':
+    'um checkpoint assinado guardado em outro lugar; por padrão, <store>.mark',
+  'add the sealed parts, and the keys that open only the parts of this event':
+    'acrescenta as partes lacradas, e as chaves que abrem só as partes deste evento',
+  'also read the whole file, and compare all its parts with each other':
+    'também lê o arquivo inteiro e compara todas as partes entre si',
+  'also request one token from the gateway': 'também pede um token ao gateway',
+  'another role, which may read: for audits and reports': 'outro papel, que pode ler: para auditorias e relatórios',
+  'continue the log under a new name, even if later events are lost':
+    'continua o registro com outro nome, mesmo que eventos posteriores se percam',
+  'count subscriptions of others to declared events as changes':
+    'conta como alterações as inscrições de outros nos eventos declarados',
+  'delete our subscriptions that are no longer declared': 'exclui as nossas inscrições que já não são declaradas',
+  'erase also when a denial or revocation has not been made: nobody asks for it after that':
+    'elimina mesmo que uma negação ou revogação não tenha sido feita: depois ninguém mais a pede',
+  'how many days you keep backups of the store and its keyring: the backupRetentionDays of your host':
+    'por quantos dias você guarda cópias do registro e do chaveiro: o backupRetentionDays da sua aplicação',
+  'its body': 'o conteúdo',
+  'its position, or its id as <stream>/<version>': 'a posição, ou o identificador como <stream>/<version>',
+  'json, with one machine on each line, or mermaid': 'json, com uma máquina em cada linha, ou mermaid',
+  'kinds of parts that the law requires to keep, such as validation.result':
+    'espécies de partes que a lei manda conservar, como validation.result',
+  'make ids, tokens and random faults repeatable': 'torna repetíveis identificadores, tokens e falhas aleatórias',
+  'only these views': 'só estas visões',
+  'only this machine, including decisions of its other versions':
+    'só esta máquina, também as decisões das suas outras versões',
+  'overwrite an existing configuration': 'sobrescreve uma configuração existente',
+  'pt-BR or en': 'pt-BR ou en',
+  'report the operations with personal data of a period: --from and --until':
+    'relata as operações com dados pessoais de um período: --from e --until',
+  'report whether this consent was valid, with the proof: its id at the service, with --at':
+    'relata se este consentimento valia, com a prova: o seu identificador no serviço, com --at',
+  'sqlite or postgres': 'sqlite ou postgres',
+  'store the notifications that are not in the inbox yet':
+    'guarda as notificações que ainda não estão na caixa de entrada',
+  'take over subscriptions of others to declared events': 'assume inscrições de outros nos eventos declarados',
+  'the address in 127.0.0.0/8 that notifications come from': 'o endereço em 127.0.0.0/8 de onde vêm as notificações',
+  'the address of its schema, or its file; close every engine on it first':
+    'o endereço do seu esquema, ou o arquivo; feche antes tudo o que o usa',
+  'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback':
+    'o endereço onde escutar, como 0.0.0.0 em um contêiner; por padrão, só esta máquina',
+  'the backup to make; an existing file is not overwritten': 'a cópia a fazer; um arquivo existente não é sobrescrito',
+  'the beginning of the period, included, in UTC': 'o começo do período, incluído, em UTC',
+  'the behaviour that the contracts leave open': 'o comportamento que os contratos deixam em aberto',
+  'the data subject; without it the CPF is read from standard input':
+    'o titular; sem ele, o CPF é lido da entrada padrão',
+  'the end of the period, not included, in UTC': 'o fim do período, não incluído, em UTC',
+  'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
+  'the events to subscribe to': 'os eventos em que se inscrever',
+  'the file of a log, a backup, or the address of a schema on PostgreSQL: then only this is checked':
+    'o arquivo de um registro, uma cópia, ou o endereço de um esquema no PostgreSQL: então só isso é conferido',
+  'the file of the log': 'o arquivo do registro',
+  'the file of the log, a backup, or the address of its schema on PostgreSQL; it may be in use':
+    'o arquivo do registro, uma cópia, ou o endereço do seu esquema no PostgreSQL; pode estar em uso',
+  'the file of the log, or the address of its schema on PostgreSQL; close every engine on it first': `${logFile}; feche antes tudo o que o usa`,
+  'the file of the log, or the address of its schema on PostgreSQL; it may be in use': `${logFile}; pode estar em uso`,
+  'the file of the log, or the address of its schema on PostgreSQL; it may be in use; or a folder of averba export, or a proof or disclosure of one event': `${logFile}; pode estar em uso; ou uma pasta de averba export, ou a prova ou revelação de um evento`,
+  'the file that averba backup made': 'o arquivo que averba backup fez',
+  'the file to make; an existing file is not overwritten': 'o arquivo a fazer; um existente não é sobrescrito',
+  'the first of five ports, the last for the control server; by default free ones, or the former':
+    'a primeira de cinco portas, a última para o servidor de controle; por padrão, portas livres ou as anteriores',
+  'the folder for the log; by default a new temporary folder': 'a pasta do registro; por padrão, uma temporária nova',
+  'the folder to write it to': 'a pasta onde escrever',
+  'the hash of the plan that averba plan showed, in place of --plan':
+    'o hash do plano que averba plan mostrou, em vez de --plan',
+  'the instant in question, in UTC': 'o instante em questão, em UTC',
+  'the machines; by default all': 'as máquinas; por padrão, todas',
+  'the name in addresses and certificates; by default localhost':
+    'o nome em endereços e certificados; por padrão, localhost',
+  'the new place of the keyring: for PostgreSQL, a file that every machine reaches':
+    'o novo lugar do chaveiro: para o PostgreSQL, um arquivo que todas as máquinas alcançam',
+  "the path of your receiver's address": 'o caminho no endereço do seu receptor',
+  'the plan that averba plan --json printed; refused when it is no longer current':
+    'o plano que averba plan --json mostrou; recusado quando já não é atual',
+  'the present version of the tables; 0 is an empty database': 'a versão atual das tabelas; 0 é um banco vazio',
+  'the role of the processes on PostgreSQL': 'o papel dos processos no PostgreSQL',
+  'the schema of the log': 'o esquema do registro',
+  'the schema on PostgreSQL': 'o esquema no PostgreSQL',
+  'the verifier key line of another who signs checkpoints, or a file with lines; may be repeated':
+    'a linha da chave de outro que assina checkpoints, ou um arquivo com linhas; pode ser repetida',
+  'the verifier key line that it has to be signed with, or a file with the line; may be repeated':
+    'a linha da chave com que tem de estar assinado, ou um arquivo com a linha; pode ser repetida',
+  'use only what was known then; by default the same as --at':
+    'usa só o que se sabia então; por padrão, o mesmo que --at',
+  'write one HTML page that needs no other file': 'escreve uma página HTML que não precisa de outro arquivo',
+  'write to a new file that only you can read; by default standard output':
+    'escreve em um arquivo novo que só você pode ler; por padrão, a saída padrão',
+  'your receiver; by default a receiver of averba': 'o seu receptor; por padrão, um receptor do averba',
+
+  // Notes on commands.
+  'Exit codes: 0 listed, 1 not listed.': 'Códigos de saída: 0 listado, 1 não listado.',
+  'Exit codes: 0 printed, 1 the shell is unknown.': 'Códigos de saída: 0 mostrado, 1 o shell é desconhecido.',
+  'Exit codes: 0 printed, or stopped by a signal, 1 not printed.':
+    'Códigos de saída: 0 mostrado, ou parado por um sinal, 1 não mostrado.',
+  'Exit codes: 0 shown, 1 no call has this id.':
+    'Códigos de saída: 0 mostrada, 1 nenhuma chamada tem este identificador.',
+  'Exit codes: 0 shown, 1 no notification has this id.':
+    'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
+  'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
+  'Exit codes: 0 all are done, 1 one was refused, declined or is not known yet.':
+    'Códigos de saída: 0 todos feitos, 1 um foi recusado ou ainda não se sabe.',
+  'Exit codes: 0 all are done, 1 a call was refused or not found.':
+    'Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.',
+  'A process that runs performs them: averba run.\nExit codes: 0 all are done, 1 a call was refused or not found.': `${runs}Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.`,
+  'A denial or revocation is given up by averba consents withdraw-end only.\nExit codes: 0 all are done, 1 a call was refused or not found.':
+    'De uma negação ou revogação só se desiste com averba consents withdraw-end.\nCódigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.',
+  'A process that runs calls the handlers: averba run.\nExit codes: 0 all are done, 1 one was refused or not found.': `${runs}Códigos de saída: 0 todas feitas, 1 uma foi recusada ou não encontrada.`,
+  'A process that runs calls them: averba run.\nExit codes: 0 all are released, 1 a follower is not parked.': `${runs}Códigos de saída: 0 todos liberados, 1 um seguidor não está suspenso.`,
+  'No service is contacted, and the log may be in use.\nExit codes: 0 nothing needs a person, 2 something does, 1 the log cannot be read.':
+    'Nenhum serviço é chamado, e o registro pode estar em uso.\nCódigos de saída: 0 nada precisa de uma pessoa, 2 algo precisa, 1 o registro não pode ser lido.',
+  'Nothing is sent. To pay again, the host validates with `again`.\nExit codes: 0 recorded, 1 not recorded.':
+    'Nada é enviado. Para pagar de novo, a aplicação valida com `again`.\nCódigos de saída: 0 anotado, 1 não anotado.',
+  'The portal is not read: averba plan does.\nExit codes: 0 listed, 1 not listed.':
+    'O portal não é lido: averba plan o lê.\nCódigos de saída: 0 listado, 1 não listado.',
+  'Exit codes: 0 done, 2 not known yet: averba run continues it, 1 not done.':
+    'Códigos de saída: 0 feito, 2 ainda não se sabe: averba run continua, 1 não feito.',
+  'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.':
+    'Códigos de saída: 0 os dois dias foram lidos, 2 ainda não se sabe: averba run continua, 1 não lidos.',
+  'Exit codes: 0 all are read, 1 one was not read: averba effects list shows why.':
+    'Códigos de saída: 0 todos lidos, 1 um não foi lido: averba effects list mostra por quê.',
+  'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.':
+    'averba charts --format mermaid desenha a máquina.\nCódigos de saída: 0 mostrado, 1 não há este fluxo.',
+  'Exit codes: 0 the records were read, 1 they were not.': 'Códigos de saída: 0 os registros foram lidos, 1 não foram.',
+  'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nExit codes: 0 the report was written, 1 it was not.': `${cpfNote}Códigos de saída: 0 o relatório foi escrito, 1 não foi.`,
+  'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nRepeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n--keep, it erases what was kept. The services are not informed: revoke consents first.\nAfter an interruption, run this command or an engine again: it continues.\nWhile a denial or revocation of the person has not been made, it is refused without --give-up-ends.\nExit codes: 0 complete, 1 not done, or not complete yet.': `${cpfNote}Repetido com --subject e o mesmo --keep, mostra de novo o primeiro recibo. Repetido sem esse --keep, elimina\no que foi conservado. Os serviços não são avisados: revogue antes os consentimentos.\nDepois de uma interrupção, execute de novo este comando ou um processo: ele continua.\nEnquanto uma negação ou revogação da pessoa não foi feita, é recusado sem --give-up-ends.\nCódigos de saída: 0 completo, 1 não feito, ou ainda não completo.`,
+  'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before\nan engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.':
+    'Chamadas pendentes na cópia podem ter sido feitas desde então, e seriam feitas DE NOVO: confira-as antes que\num processo abra o registro. Nunca execute dois registros com a mesma origem.\nCódigos de saída: 0 feito, 1 não feito.',
+  'Copies of the former keyring still open with the former root key: destroy both.\nExit codes: 0 changed, 1 nothing was changed.':
+    'Cópias do chaveiro anterior ainda abrem com a chave raiz anterior: destrua ambas.\nCódigos de saída: 0 trocada, 1 nada mudou.',
+  'Ctrl-C interrupts it; the next rebuild continues from there.\nExit codes: 0 rebuilt and equal, 1 rows differed and were corrected, or it was interrupted.':
+    'Ctrl-C interrompe; a próxima vez continua dali.\nCódigos de saída: 0 refeitas e iguais, 1 linhas diferiam e foram corrigidas, ou foi interrompido.',
+  'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n3 only self-consistent: nothing from outside confirms it.':
+    'Códigos de saída: 0 confirmado (continua um checkpoint de fora) ou ancorado; 1 não pode ser lido; 2 violado;\n3 só coerente consigo: nada de fora o confirma.',
+  'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then\nbecome unknown, except readings: they may have been made since. A host with a high-water mark of its own calls\nresumeStore with it instead.\nExit codes: 0 done, 1 not done.':
+    'É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam\na desconhecidas, exceto leituras: podem ter sido feitas desde então. Uma aplicação com marca própria chama\nresumeStore com ela.\nCódigos de saída: 0 feito, 1 não feito.',
+  'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.':
+    'Dados pessoais ficam lacrados: não podem ser lidos sem o chaveiro.\nCódigos de saída: 0 feito, 1 não feito.',
+  'Refused commands are not in the log, and are not replayed.\nNo handler is called: averba notifications replay handles notifications again.\nExit codes: 0 all results are equal, 1 the log cannot be read, 2 a result is different.':
+    'Comandos recusados não estão no registro, e não são repetidos.\nNenhum tratador é chamado: para tratar notificações de novo, averba notifications replay.\nCódigos de saída: 0 todos os resultados são iguais, 1 o registro não pode ser lido, 2 um resultado é diferente.',
+  'Serves /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\nReceivers of several logs on one port are distinguished by path.\nAfter SIGTERM or SIGINT it finishes the work under way, and stops; a second signal stops it at once.\nExit codes: 0 stopped by a signal, 1 it could not start, 130 and 143 stopped by a second signal, 70 a bug.':
+    'Oferece /healthz, /readyz e /metrics em run.host e run.port, por padrão 127.0.0.1:9464.\nReceptores de vários registros em uma porta são distinguidos pelo caminho.\nDepois de SIGTERM ou SIGINT termina o que está em andamento e para; um segundo sinal o para na hora.\nCódigos de saída: 0 parado por um sinal, 1 não pôde começar, 130 e 143 parado por um segundo sinal, 70 um defeito.',
+  'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.':
+    'O chaveiro não está na cópia: copie <store>.keys para outro lugar.\nCódigos de saída: 0 feito, 1 não feito.',
+  'The log ends at its former place with log.moved: nothing is recorded there any more, and opening it fails\nwith MOVED. After an interruption, the same command goes on. Keep the former keyring until the new one is\nbacked up, then destroy it: erasures after the move do not reach it.\nExit codes: 0 moved, 1 not moved.':
+    'O registro termina no lugar antigo com log.moved: nada mais é gravado ali, e abri-lo falha com MOVED.\nDepois de uma interrupção, o mesmo comando continua. Guarde o chaveiro antigo até que o novo tenha cópia, e então\ndestrua-o: eliminações depois da mudança não o alcançam.\nCódigos de saída: 0 mudado, 1 não mudado.',
+  'The log is only read, and may be in use. Each service receives only a GET / request: no paid call,\nand no token request without --token. The clock may differ from those of the services by 60 s.\nExit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.':
+    'O registro só é lido, e pode estar em uso. Cada serviço recebe só um pedido GET /: nenhuma chamada paga,\ne nenhum pedido de token sem --token. O relógio pode diferir dos relógios dos serviços em 60 s.\nCódigos de saída: 0 nenhum problema, 1 há um problema, ou o registro não pode ser aberto.',
+  'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after\naverba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.':
+    'O dono das tabelas os executa, como superusuário ou membro destes papéis, quando as tabelas existem: depois de\naverba migrations --dialect postgres, ou da primeira abertura. O papel não pode mudar nem remover um evento.',
+  'The portal is only read, and no secret is shown.\nExit codes: 0 no changes, 2 there are changes, 1 the plan could not be made.':
+    'O portal só é lido, e nenhum segredo é mostrado.\nCódigos de saída: 0 nada muda, 2 há alterações, 1 o plano não pôde ser feito.',
+  'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\nopens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.':
+    'Confira com averba verify <file> --key <line>. O arquivo de uma revelação só você pode ler, pois abre dados\npessoais; o registro guarda quem revelou e com que finalidade.\nCódigos de saída: 0 feito, 1 não feito.',
+  'Without --plan or --hash a new plan is made and applied. Each event has its own result.\nExit codes: 0 all changes are done, 1 a change is not done.':
+    'Sem --plan ou --hash um plano novo é feito e aplicado. Cada evento tem o seu resultado.\nCódigos de saída: 0 todas as alterações feitas, 1 uma não foi feita.',
+
+  // What commands print.
+  ID: 'ID',
+  CALL: 'CHAMADA',
+  STATE: 'ESTADO',
+  STATUS: 'STATUS',
+  NAME: 'NOME',
+  POSITION: 'POSIÇÃO',
+  EVENT: 'EVENTO',
+  HEALTH: 'SAÚDE',
+  ENDPOINT: 'ENDEREÇO',
+  RECEIVED: 'RECEBIDA',
+  REQUESTED: 'PEDIDA',
+  HANDLERS: 'TRATADORES',
+  CONSENT: 'CONSENTIMENTO',
+  CONTROLLER: 'CONTROLADOR',
+  'WHAT TO DO': 'O QUE FAZER',
+  'WHY, UNTIL WHEN, WHAT TO DO': 'POR QUÊ, ATÉ QUANDO, O QUE FAZER',
+  call: 'chamada|chamadas',
+  consent: 'consentimento|consentimentos',
+  day: 'dia|dias',
+  event: 'evento|eventos',
+  'failure record': 'registro de falha|registros de falha',
+  follower: 'seguidor|seguidores',
+  notification: 'notificação|notificações',
+  subject: 'titular|titulares',
+  validation: 'validação|validações',
+  'No calls.': 'Nenhuma chamada.',
+  'No consents.': 'Nenhum consentimento.',
+  'No followers.': 'Nenhum seguidor.',
+  'No notifications.': 'Nenhuma notificação.',
+  'No subscriptions.': 'Nenhuma inscrição.',
+  'No validations.': 'Nenhuma validação.',
+  'There are more: --limit shows them.': 'Há mais: --limit as mostra.',
+  'Nothing needs a person.': 'Nada precisa de uma pessoa.',
+  'Nothing was found.': 'Nada foi encontrado.',
+  'The content was destroyed.': 'O conteúdo foi destruído.',
+  'WRONG {}: {}. See: {}': 'PROBLEMA {}: {}. Veja: {}',
+  done: 'feito',
+  failed: 'falhou',
+  found: 'achado',
+  '{} done, {} failed.': '{} com êxito, {} sem êxito.',
+  '{} found; nothing was done.': '{}; nada foi feito.',
+  log: 'registro',
+  calls: 'chamadas',
+  consents: 'consentimentos',
+  subscriptions: 'inscrições',
+  notifications: 'notificações',
+  followers: 'seguidores',
+  state: 'estado',
+  waits: 'espera',
+  due: 'vence',
+  attempts: 'tentativas',
+  stream: 'fluxo',
+  answer: 'resposta',
+  received: 'recebida',
+  handler: 'tratador',
+  content: 'conteúdo',
+  by: 'por',
+  unexpected: 'inesperado',
+  until: 'até',
+  'none open': 'nenhuma em aberto',
+  '{} left': 'restam {}',
+  '{} expire within {} days': '{} expiram em {} dias',
+  '{}, {} with failing deliveries': '{}, {} com entregas que falham',
+  '{} parked, {} to be retried': '{} suspensas, {} por tentar de novo',
+  '{}, {} parked, at most {} behind': '{}, {} suspensos, no máximo {} de atraso',
+  '{} may have been done and paid': '{} talvez feitas e pagas',
+  'the portal deleted {}': 'o portal excluiu {}',
+  '{}: the portal deletes it {}': '{}: o portal a exclui {}',
+  '{} failures since {}: the portal deletes it {} [recover]': '{} falhas desde {}: o portal a exclui {} [recover]',
+  'deleted by us': 'excluída por nós',
+  'deleted by the portal [averba plan]': 'excluída pelo portal [averba plan]',
+  'the portal has other secrets [averba plan]': 'o portal tem outros segredos [averba plan]',
+  'due, for a process that runs': 'venceu: à espera de um processo em funcionamento',
+  'for a process that runs': 'à espera de um processo em funcionamento',
+  'at work in a process': 'em trabalho em um processo',
+  'for a process that is configured for its service and address':
+    'à espera de um processo configurado para o seu serviço e endereço',
+  'under way': 'em andamento',
+  parked: 'suspensa',
+  'perhaps done: a reading will show it': 'talvez feita: uma leitura o mostrará',
+  'perhaps done and paid: find out, then averba validations resolve':
+    'talvez feita e paga: apure, e depois averba validations resolve',
+  'perhaps done and paid: find out [resolve]': 'talvez feita e paga: apure [resolve]',
+  'its event is damaged: averba doctor --deep': 'o seu evento está danificado: averba doctor --deep',
+  'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
+  '--answer shows its beginning, which may hold personal data': '--answer mostra o começo, que pode ter dados pessoais',
+  '{} bytes, sealed: --data shows it': '{} bytes, lacrados: --data os mostra',
+  'it arrived {} times': 'chegou {} vezes',
+  'parked at the event {}: {} [retry, skip]': 'suspenso no evento {}: {} [retry, skip]',
+  'tries the event {} again {}: {}': 'tenta de novo o evento {} em {}: {}',
+  '{} skips the event at {}.': '{} pula o evento na posição {}.',
+  '{}, version {}, known until position {}': '{}, versão {}, conhecido até a posição {}',
+  'paid again as {}': 'paga de novo como {}',
+  'resolved: charged': 'apurada: cobrada',
+  'resolved: not charged': 'apurada: não cobrada',
+  '{}: recorded as charged.': '{}: anotada como cobrada.',
+  '{}: recorded as not charged.': '{}: anotada como não cobrada.',
+  'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
+  'asked to become {}: {}': 'pedido para passar a {}: {}',
+  'expires {}': 'expira em {}',
+  '{}: done.': '{}: feito.',
+  '{}: declined ({}).': '{}: recusado ({}).',
+  '{}: not done yet, tried again at {} ({}).': '{}: ainda não feito, tentado de novo em {} ({}).',
+  '{}: recorded, and not sent yet.': '{}: registrado, e ainda não enviado.',
+  '{}: the answer was lost, and a reading will show what became of it.':
+    '{}: a resposta se perdeu, e uma leitura mostrará o que houve.',
+  '{}: the answer was lost, and a person has to find out what became of it.':
+    '{}: a resposta se perdeu, e uma pessoa tem de apurar o que houve.',
+  '{}: {} recovered of {}.': '{}: {} recuperadas de {}.',
+}

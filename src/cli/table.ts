@@ -1,0 +1,52 @@
+import { printable } from '../vocabulary/printable.ts'
+import type { Line } from './output.ts'
+import type { Terminal } from './terminal.ts'
+
+/** A row of a table: its cells, and how it is shown on a terminal with colours. */
+export interface Row {
+  readonly cells: readonly string[]
+  readonly style?: Line['style']
+}
+
+const gap = '  '
+/** The last column has at least so many characters beside the others; otherwise it gets lines of its own. */
+const lastMin = 24
+const indent = gap
+
+/** Formats a table that fits the terminal. The last column is wrapped; nothing is cut off. */
+export function* formatTable(
+  { stdout }: Pick<Terminal, 'stdout'>,
+  headings: readonly string[],
+  rows: readonly Row[],
+): Iterable<Line> {
+  const width = stdout.isTTY ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY
+  const all = [
+    { cells: headings, style: 'bold' } as const,
+    ...rows.map(each => ({ ...each, cells: each.cells.map(printable) })),
+  ]
+  const last = headings.length - 1
+  const widths = headings.map((_, column) => Math.max(...all.map(({ cells }) => cells[column]?.length ?? 0)))
+  const before = widths.slice(0, last).reduce((sum, each) => sum + each + gap.length, 0)
+  const isBeside = before + Math.min(lastMin, widths[last] ?? 0) <= width
+  const room = Math.max(lastMin, width - (isBeside ? before : indent.length))
+  for (const { cells, style } of all) {
+    const head = cells
+      .slice(0, last)
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0) + gap)
+      .join('')
+    const [first = '', ...more] = wrap(cells[last] ?? '', room)
+    const pad = isBeside ? ' '.repeat(before) : indent
+    const texts = isBeside
+      ? [head + first, ...more.map(each => pad + each)]
+      : [head, ...[first, ...more].map(each => pad + each)]
+    for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), ...(style && { style }) }
+  }
+}
+
+/** Breaks a text between words, or within one that is too long. */
+function wrap(text: string, width: number): string[] {
+  if (text.length <= width) return [text]
+  const space = text.lastIndexOf(' ', width)
+  const end = space > 0 ? space : width
+  return [text.slice(0, end), ...wrap(text.slice(end).trimStart(), width)]
+}

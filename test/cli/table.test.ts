@@ -1,0 +1,53 @@
+import { PassThrough } from 'node:stream'
+import { expect, test } from 'vitest'
+import { printStyled } from '../../src/cli/output.ts'
+import { formatTable } from '../../src/cli/table.ts'
+
+const headings = ['ID', 'STATE', 'WHY']
+const rows = [
+  { cells: ['call-1', 'parked', 'the service answered 429; given up after 24 hours'], style: 'red' as const },
+  { cells: ['call-22', 'due', ''] },
+]
+
+function linesAt(columns?: number): string[] {
+  const stdout = Object.assign(new PassThrough(), { isTTY: columns !== undefined, ...(columns && { columns }) })
+  return [...formatTable({ stdout }, headings, rows)].map(({ text }) => text)
+}
+
+test('a table fits the terminal: its last column is wrapped, or gets lines of its own, and nothing is cut off', () => {
+  expect(linesAt()).toEqual([
+    'ID       STATE   WHY',
+    'call-1   parked  the service answered 429; given up after 24 hours',
+    'call-22  due',
+  ])
+  expect(linesAt(48)).toEqual([
+    'ID       STATE   WHY',
+    'call-1   parked  the service answered 429; given',
+    '                 up after 24 hours',
+    'call-22  due',
+  ])
+  expect(linesAt(36)).toEqual([
+    'ID       STATE',
+    '  WHY',
+    'call-1   parked',
+    '  the service answered 429; given up',
+    '  after 24 hours',
+    'call-22  due',
+  ])
+})
+
+test('a style is shown on a terminal only, not with NO_COLOR, and foreign text cannot make one', () => {
+  const print = (isTTY: boolean, env: Record<string, string>) => {
+    const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })
+    printStyled({ stdout, env }, { text: 'parked \u001b[32m', style: 'red' })
+    return stdout.read()
+  }
+  expect(print(true, {}).startsWith('\u001b[31mparked ')).toBe(true)
+  expect(print(true, {})).not.toContain('\u001b[32m')
+  for (const [isTTY, env] of [
+    [false, {}],
+    [true, { NO_COLOR: '1' }],
+    [true, { TERM: 'dumb' }],
+  ] as const)
+    expect(print(isTTY, env)).toMatch(/^parked /)
+})
