@@ -13,6 +13,9 @@ const whole = [
 /** What needs nginx in the path: `npm run test:nginx`. */
 const nginx = 'test/nginx/*.test.ts'
 
+/** What needs Chromium: `npm run test:browser`. */
+const browser = 'test/browser/*.test.ts'
+
 /** The flows that run on PostgreSQL too: `npm run test:postgres`. */
 const onPostgres = [
   'consents/{consent-changes,consents,readings-at-once,requested-changes}',
@@ -51,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: [...whole, nginx],
+          exclude: [...whole, nginx, browser],
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -65,6 +68,9 @@ export default defineConfig({
       },
       {
         test: { name: 'nginx', include: [nginx], testTimeout: 30_000 },
+      },
+      {
+        test: { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },
       },
       {
         test: { name: 'whole', include: whole, testTimeout: 120_000, hookTimeout: 120_000 },

@@ -25,6 +25,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'adapters/http/outbound-proxy.ts': 'the time limit of a tunnel over real sockets',
       'cli/running-control.ts': 'waits for another process in real time',
       'cli/main.ts': 'notices the end of npx',
+      'console/assets.ts': 'the script of a page, in a browser',
     },
   },
   'the clock of the machine, taken and not passed in': {
@@ -36,7 +37,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'averba/averba.ts': 'the default of an engine',
       'cli/commands/run.ts': 'a command of an operator',
       'cli/commands/log.ts': 'it looks for new events again',
-      'cli/commands/status.ts': 'it counts what expires from now on',
+      'console/overview.ts': 'it counts what expires from now on',
       'cli/output.ts': 'it says how far away an instant is',
       'api/health/examine.ts': 'the default of an operator’s tool',
       'index.ts': 'exports it for hosts that wrap it',
@@ -64,6 +65,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
     allowed: {
       'runtime/entropy.ts': 'the system entropy',
       'store/database/postgres-connection.ts': 'names a process among those of a server, in no event',
+      'console/serve-console.ts': 'the token in the address of a console',
       'simulation/served/authority.ts': 'keys for certificates of simulated servers, which no log contains',
     },
   },
@@ -82,12 +84,13 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'cli/commands/dev.ts': 'the control server on loopback',
       'cli/running-control.ts': 'the control server on loopback',
       'cli/status-server.ts': 'a real server for probes and metrics',
+      'console/assets.ts': 'the script of a page, in a browser',
       'pages/page-script.ts': 'uses the crypto of the browser',
       'proof/encoding.ts': 'detects the runtime, for its fastest hash',
     },
   },
   'the streams, signals and end of the process': {
-    pattern: /\bconsole\.\w|\bprocess\.(std(in|out|err)|exit|argv|on\(|once\()/,
+    pattern: /\bconsole\.\w+\(|\bprocess\.(std(in|out|err)|exit|argv|on\(|once\()/,
     allowed: {
       'cli/main.ts': 'gives them to the commands',
       'api/options.ts': 'a text that hosts run',

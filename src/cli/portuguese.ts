@@ -166,7 +166,18 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Print the state machines, for the tools of Stately or as Mermaid diagrams.':
     'Mostra as máquinas de estados, para as ferramentas da Stately ou como diagramas Mermaid.',
 
+  'Serve a web page on this machine that shows the log: what waits, consents, the log as it was, charts.':
+    'Oferece uma página web nesta máquina que mostra o registro: o que espera, consentimentos, o passado, máquinas.',
+
   // Options and arguments.
+  'also act: release calls, replay notifications, decide on consents, reveal data; with --actor':
+    'também age: libera chamadas, trata notificações, decide consentimentos, revela dados; com --actor',
+  'in whose name it acts, kept in clear; by default AVERBA_ACTOR':
+    'em nome de quem age, guardado em claro; por padrão, AVERBA_ACTOR',
+  'the port on loopback; by default a free one': 'a porta nesta máquina; por padrão, uma livre',
+  'print one JSON object with the address': 'mostra um objeto JSON com o endereço',
+  'Whoever has the printed address may do what the page does: it holds a token, and is not for others.\nExit codes: 0 stopped by a signal, 1 it could not start.':
+    'Quem tem o endereço mostrado pode fazer o que a página faz: ele contém um token, e não é para outros.\nCódigos de saída: 0 parado por um sinal, 1 não pôde começar.',
   'print one JSON object': 'mostra um objeto JSON',
   'print one JSON object on each line': 'mostra um objeto JSON em cada linha',
   'print one JSON object on the last line': 'mostra um objeto JSON na última linha',
@@ -492,32 +503,23 @@ export const portuguese: Readonly<Record<string, string>> = {
   content: 'conteúdo',
   by: 'por',
   unexpected: 'inesperado',
-  until: 'até',
   'none open': 'nenhuma em aberto',
   '{} left': 'restam {}',
   '{} expire within {} days': '{} expiram em {} dias',
   '{}, {} with failing deliveries': '{}, {} com entregas que falham',
   '{} parked, {} to be retried': '{} suspensas, {} por tentar de novo',
   '{}, {} parked, at most {} behind': '{}, {} suspensos, no máximo {} de atraso',
-  '{} may have been done and paid': '{} talvez feitas e pagas',
-  'the portal deleted {}': 'o portal excluiu {}',
+  'WRONG validations: {} may have been done and paid. See: {}':
+    'PROBLEMA validações: {} talvez feitas e pagas. Veja: {}',
+  'WRONG subscriptions: the portal deleted {}. See: {}': 'PROBLEMA inscrições: o portal excluiu {}. Veja: {}',
   '{}: the portal deletes it {}': '{}: o portal a exclui {}',
   '{} failures since {}: the portal deletes it {} [recover]': '{} falhas desde {}: o portal a exclui {} [recover]',
   'deleted by us': 'excluída por nós',
   'deleted by the portal [averba plan]': 'excluída pelo portal [averba plan]',
   'the portal has other secrets [averba plan]': 'o portal tem outros segredos [averba plan]',
-  'due, for a process that runs': 'venceu: à espera de um processo em funcionamento',
   'for a process that runs': 'à espera de um processo em funcionamento',
   'at work in a process': 'em trabalho em um processo',
-  'for a process that is configured for its service and address':
-    'à espera de um processo configurado para o seu serviço e endereço',
-  'under way': 'em andamento',
-  parked: 'suspensa',
-  'perhaps done: a reading will show it': 'talvez feita: uma leitura o mostrará',
-  'perhaps done and paid: find out, then averba validations resolve':
-    'talvez feita e paga: apure, e depois averba validations resolve',
   'perhaps done and paid: find out [resolve]': 'talvez feita e paga: apure [resolve]',
-  'its event is damaged: averba doctor --deep': 'o seu evento está danificado: averba doctor --deep',
   'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
   '--answer shows its beginning, which may hold personal data': '--answer mostra o começo, que pode ter dados pessoais',
   '{} bytes, sealed: --data shows it': '{} bytes, lacrados: --data os mostra',

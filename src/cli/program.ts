@@ -8,6 +8,7 @@ import { backupCommand, restoreCommand, resumeCommand } from './commands/backups
 import { chartsCommand, grantsCommand, migrationsCommand } from './commands/built-in.ts'
 import { changeRootKeyCommand } from './commands/change-root-key.ts'
 import { consentsCommands } from './commands/consents.ts'
+import { consoleCommand } from './commands/console.ts'
 import { copyCommand } from './commands/copy.ts'
 import { demoCommand } from './commands/demo.ts'
 import { devCommand, triggerCommand } from './commands/dev.ts'
@@ -36,7 +37,7 @@ import { type HostTerminal, type Terminal, withLanguage } from './terminal.ts'
 /** In the order of the help, under its headings. */
 const commands: Readonly<Record<string, readonly CreateCommand[]>> = {
   'To begin:': [initCommand, demoCommand, simulateCommand, devCommand, triggerCommand, completionCommand],
-  'To run and to look:': [runCommand, statusCommand, logCommand, showCommand, doctorCommand],
+  'To run and to look:': [runCommand, statusCommand, consoleCommand, logCommand, showCommand, doctorCommand],
   'To act:': [
     ...[effectsCommands, consentsCommands, validationsCommands, notificationsCommands, followersCommands],
     ...[subscriptionsCommands, planCommand, applyCommand, failuresCommand, eraseCommand],

@@ -27,7 +27,7 @@ export function writeDocument(
 ): string {
   const policy = [
     "default-src 'none'",
-    `style-src '${cspHash(style)}'`,
+    `style-src '${cspHash(pageStyle)}'`,
     ...(script ? [`script-src '${cspHash(script.source)}'`] : []),
     "base-uri 'none'",
     "form-action 'none'",
@@ -41,7 +41,7 @@ export function writeDocument(
 <meta name="referrer" content="no-referrer">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${trustedHtml(style)}</style>
+<style>${trustedHtml(pageStyle)}</style>
 </head>
 <body>
 <header>${sender}
@@ -106,7 +106,7 @@ export function nameBasis(basis: Basis | null): string | null {
 }
 
 /** The style of all pages: light and dark, for large and small screens, and for print. */
-const style = `
+export const pageStyle = `
 :root{color-scheme:light dark;--ink:#1c2430;--soft:#566072;--line:#d8dde6;--paper:#fff;--tint:#f4f6f9;--blue:#1351b4;--good:#0f6b3a;--good-tint:#e5f4eb;--bad:#a3171d;--bad-tint:#fdebec;--doubt:#7a5200;--doubt-tint:#fff4dc}
 @media(prefers-color-scheme:dark){:root{--ink:#e7eaf0;--soft:#a4aec0;--line:#38404f;--paper:#12161d;--tint:#1b212b;--blue:#8ab4ff;--good:#7fd8a4;--good-tint:#12301f;--bad:#ff9a9e;--bad-tint:#3a1719;--doubt:#f2c76b;--doubt-tint:#33270d}}
 *{box-sizing:border-box}

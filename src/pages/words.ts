@@ -1,5 +1,5 @@
 import type { StandingReason } from '../machines/consent/standing.ts'
-import type { EffectState } from '../vocabulary/message.ts'
+import type { EffectState, Waiting } from '../vocabulary/message.ts'
 import { englishEvents, englishRetained } from './english-events.ts'
 import { type BothLanguages, inLanguage, type Language } from './labels.ts'
 import { portugueseEvents, portugueseRetained } from './portuguese-events.ts'
@@ -107,6 +107,24 @@ const effectStates: BothLanguages<EffectState> = {
   settled: ['respondida', 'answered'],
   cancelled: ['cancelada', 'cancelled'],
   declined: ['recusada pelo serviço', 'declined by the service'],
+}
+
+/** What a call that has not ended waits for. */
+const waitings: BothLanguages<Waiting['for']> = {
+  process: ['venceu: à espera de um processo em funcionamento', 'due, for a process that runs'],
+  otherProcess: [
+    'à espera de um processo configurado para o seu serviço e endereço',
+    'for a process that is configured for its service and address',
+  ],
+  time: ['até', 'until'],
+  answer: ['em andamento', 'under way'],
+  release: ['suspensa', 'parked'],
+  reading: ['talvez feita: uma leitura o mostrará', 'perhaps done: a reading will show it'],
+  person: [
+    'talvez feita e paga: apure, e depois averba validations resolve',
+    'perhaps done and paid: find out, then averba validations resolve',
+  ],
+  repair: ['o seu evento está danificado: averba doctor --deep', 'its event is damaged: averba doctor --deep'],
 }
 
 const replaced = [
@@ -270,6 +288,7 @@ export function getLanguageWords(language: Language) {
     services: inLanguage(services, language),
     operations: inLanguage(operations, language),
     effectStates: inLanguage(effectStates, language),
+    waitings: inLanguage(waitings, language),
     callEndings: inLanguage(callEndings, language),
     reasons: inLanguage(reasons, language),
     validationStates: inLanguage(validationStates, language),

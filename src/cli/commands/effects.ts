@@ -1,4 +1,5 @@
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
+import { getLanguageWords } from '../../pages/words.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
@@ -171,21 +172,8 @@ export function describeWait(say: Say, { waiting, reason, state }: Call): string
   if (waiting === undefined) return reason === '' ? state : reason
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`
-  const why = `${waitingFor(say)[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
+  const why = `${getLanguageWords(say.language).waitings[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
   return actions.length === 0 ? why : `${why} [${actions.join(', ')}]`
-}
-
-function waitingFor(say: Say): Readonly<Record<NonNullable<Call['waiting']>['for'], string>> {
-  return {
-    process: say`due, for a process that runs`,
-    otherProcess: say`for a process that is configured for its service and address`,
-    time: say`until`,
-    answer: say`under way`,
-    release: say`parked`,
-    reading: say`perhaps done: a reading will show it`,
-    person: say`perhaps done and paid: find out, then averba validations resolve`,
-    repair: say`its event is damaged: averba doctor --deep`,
-  }
 }
 
 function* formatCall(terminal: Terminal, call: CallDetail, isAnswerShown: boolean): Iterable<string | Line> {

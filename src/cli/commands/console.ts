@@ -1,0 +1,47 @@
+import { AverbaError, verifyLog } from '../../index.ts'
+import { defineCommand, exitCodes } from '../command.ts'
+import { sourceOptions, withLog } from '../load-config.ts'
+import { printLine } from '../output.ts'
+import { waitForStop } from '../terminal.ts'
+
+/** The command `averba console`. */
+export const consoleCommand = defineCommand({
+  usage: 'console',
+  description: 'Serve a web page on this machine that shows the log: what waits, consents, the log as it was, charts.',
+  options: {
+    ...sourceOptions,
+    '--operate': 'also act: release calls, replay notifications, decide on consents, reveal data; with --actor',
+    '--actor <ref>': {
+      text: 'in whose name it acts, kept in clear; by default AVERBA_ACTOR',
+      variable: 'AVERBA_ACTOR',
+    },
+    '--port <number>': { text: 'the port on loopback; by default a free one', fallback: 0, read: readPort },
+    '--json': 'print one JSON object with the address',
+  },
+  example: 'averba console --store averba.sqlite',
+  notes:
+    'Whoever has the printed address may do what the page does: it holds a token, and is not for others.\n' +
+    'Exit codes: 0 stopped by a signal, 1 it could not start.',
+  continuesWithoutOutput: true,
+  async run(terminal, { operate, actor, port, json, ...source }) {
+    if (operate && actor === undefined)
+      throw new AverbaError('INVALID_INPUT', 'Cannot operate: --actor is missing', { hint: 'The log keeps who acts' })
+    const stopped = waitForStop(terminal)
+    await withLog(terminal, source, async (averba, place) => {
+      const verify = () => verifyLog(place)
+      // Loaded here, since it is slow to load and only this command needs it.
+      const { serveConsole } = await import('../../console/serve-console.ts')
+      const { language } = terminal.say
+      const running = await serveConsole({ averba, verify, language, port, actor: operate ? actor : undefined })
+      printLine(terminal, json ? JSON.stringify({ address: running.address }) : running.address)
+      await stopped
+      await running.close()
+    })
+    return exitCodes.done
+  },
+})
+
+function readPort(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) < 65_536) return Number(text)
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --port: it is not a port')
+}

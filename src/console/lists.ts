@@ -1,0 +1,235 @@
+import type { Call, Follower, Subscription, Views } from '../index.ts'
+import { type Columns, showInstant, showTable } from '../pages/document.ts'
+import { type Html, html } from '../pages/html.ts'
+import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
+
+const rowsPerPage = 50
+const deletionDays = 30
+
+/** A list of the rows of a view, the newest first. */
+interface RowList<N extends keyof Views> {
+  readonly view: N
+  /** The column that the view is keyed by: an id in order of time. */
+  readonly key: keyof Views[N] & string
+  /** The columns that the query of the page selects by. */
+  readonly equal: readonly (keyof Views[N] & string)[]
+  readonly filters: (page: Page) => readonly Html[]
+  /** The columns that must not be null, by the parameter of the query that asks for it. */
+  readonly notNull?: Readonly<Record<string, keyof Views[N] & string>>
+  readonly columns: (page: Page) => Columns<Views[N]>
+}
+
+/** Shows one page of a list: the newest rows now, or those of a past moment. */
+async function showRows<N extends keyof Views>(page: Page, title: string, list: RowList<N>): Promise<Html> {
+  const { query, texts, labels } = page
+  const rows = await readRows(page, list)
+  const last = rows.length === rowsPerPage ? rows.at(-1) : undefined
+  const older = new URLSearchParams(query)
+  if (last) older.set('before', String(last[list.key]))
+  return html`${filterForm(page, list.filters(page))}${await knownAtForm(page)}
+${showTable(title, rows, labels, list.columns(page))}
+${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
+}
+
+async function readRows<N extends keyof Views>(
+  { averba, query }: Page,
+  { view, key, equal, notNull = {} }: RowList<N>,
+): Promise<Views[N][]> {
+  const wanted = equal.flatMap(column => {
+    const value = query.get(column)
+    return value === null || value === '' ? [] : [[column, value] as const]
+  })
+  const present = Object.entries(notNull).flatMap(([name, column]) => (query.get(name) === '1' ? [column] : []))
+  const before = query.get('before')
+  const known = readKnownAt(query)
+  if (known === undefined) return selectPage(averba.views, view, { key, wanted, present, before })
+  const past = await averba.viewAsOf(view, typeof known === 'number' ? { position: known } : { at: known })
+  const isSelected = (row: Views[N]) =>
+    wanted.every(([column, value]) => row[column] === value) &&
+    present.every(column => row[column] !== null) &&
+    (before === null || String(row[key]) < before)
+  const newest = past.filter(isSelected).sort((a, b) => (String(a[key]) < String(b[key]) ? 1 : -1))
+  return newest.slice(0, rowsPerPage)
+}
+
+interface Selection {
+  readonly key: string
+  readonly wanted: readonly (readonly [string, string])[]
+  readonly present: readonly string[]
+  readonly before: string | null
+}
+
+/** The view's name decides the rows and columns, which the types of a query cannot follow for any name. */
+async function selectPage<N extends keyof Views>(
+  views: Page['averba']['views'],
+  view: N,
+  { key, wanted, present, before }: Selection,
+): Promise<Views[N][]> {
+  let query = views
+    .selectFrom(view as 'consents')
+    .selectAll()
+    .orderBy(key as 'consent', 'desc')
+    .limit(rowsPerPage)
+  for (const [column, value] of wanted) query = query.where(column as 'consent', '=', value)
+  for (const column of present) query = query.where(column as 'end_wanted_at', 'is not', null)
+  if (before !== null) query = query.where(key as 'consent', '<', before)
+  return (await query.execute()) as unknown as Views[N][]
+}
+
+const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
+
+/** The consents. */
+export function showConsents(page: Page): Promise<Html> {
+  const { texts, labels } = page
+  return showRows(page, texts.consents, {
+    ...{ view: 'consents', key: 'consent', equal: ['status', 'controller', 'subject'] },
+    filters: () => [
+      choice(page, 'status', texts.status, statuses),
+      field(page, 'controller', texts.controller),
+      field(page, 'subject', texts.subject),
+      html`<label><input type="checkbox" name="ends" value="1"${page.query.get('ends') === '1' && html` checked`}> ${texts.onlyEnds}</label>`,
+    ],
+    notNull: { ends: 'end_wanted_at' },
+    columns: () => [
+      [texts.consents, row => linkToStream(row.consent)],
+      [texts.status, row => labels.consentStatuses[row.status] ?? row.status],
+      [texts.knowledge, row => labels.knowledge[row.knowledge] ?? ''],
+      [texts.controller, row => row.controller],
+      [texts.expires, row => showInstant(row.expires_at, labels)],
+      [texts.endWanted, row => showInstant(row.end_wanted_at, labels)],
+    ],
+  })
+}
+
+/** The validations. */
+export function showValidations(page: Page): Promise<Html> {
+  const { texts, labels, words } = page
+  const resolve = ({ id, state, resolved_at: at, charged }: Views['validations']): Html => {
+    if (charged !== null) return html`${charged === 1 ? texts.isCharged : texts.isNotCharged}`
+    if (state !== 'inconclusive' || at !== null) return html``
+    return html`${actForm(page, 'validations/charged', texts.isCharged, { id })}${actForm(page, 'validations/not-charged', texts.isNotCharged, { id })}`
+  }
+  return showRows(page, texts.validations, {
+    ...{ view: 'validations', key: 'validation', equal: ['state'] },
+    filters: () => [
+      choice(page, 'state', texts.state, ['requested', 'answered', 'declined', 'inconclusive', 'erased']),
+    ],
+    columns: () => [
+      ['ID', row => row.id],
+      [texts.stream, row => linkToStream(row.validation)],
+      [texts.state, row => words.validationStates[row.state] ?? row.state],
+      [texts.requested, row => showInstant(row.requested_at, labels)],
+      [texts.ended, row => showInstant(row.ended_at, labels)],
+      [texts.act, resolve],
+    ],
+  })
+}
+
+/** The inbox. */
+export function showNotifications(page: Page): Promise<Html> {
+  const { texts, labels } = page
+  const handlers = ({ handlers: text }: Views['notifications']): Html => {
+    const all: { handler: string; state: string; reason: string }[] = JSON.parse(text) // As the view wrote it.
+    return html`${all.map(each => html`<div>${each.handler}: ${each.state}${each.reason !== '' && html` <span class="soft">${each.reason}</span>`}</div>`)}`
+  }
+  return showRows(page, texts.notifications, {
+    ...{ view: 'notifications', key: 'notification', equal: ['state', 'evento'] },
+    filters: () => [
+      choice(page, 'state', texts.state, ['received', 'failing', 'parked', 'handled']),
+      field(page, 'evento', texts.event),
+    ],
+    columns: () => [
+      [texts.stream, row => linkToStream(row.notification)],
+      [texts.event, row => row.evento],
+      [texts.state, row => row.state],
+      [texts.received, row => showInstant(row.received_at, labels)],
+      [texts.copies, row => row.copies],
+      [texts.handlers, handlers],
+      [
+        texts.act,
+        row =>
+          row.trouble === 'parked' ? actForm(page, 'notifications/replay', texts.replay, { id: row.notification }) : '',
+      ],
+    ],
+  })
+}
+
+/** Our subscriptions, with the forecast of their deletion. */
+export async function showSubscriptions(page: Page): Promise<Html> {
+  const { texts, labels, averba } = page
+  const all = await averba.subscriptions.list({ inactive: true })
+  const forecast = ({ deletedBy, deletionAt, daysOfErrors }: Subscription): Html => {
+    if (deletedBy === 'portal') return html`<strong class="bad">${texts.deletedByPortal}</strong>`
+    if (deletionAt === null) return html``
+    const label = `${daysOfErrors} ${texts.errorDays}`
+    return html`${showInstant(deletionAt, labels)}<br><meter min="0" max="${deletionDays}" low="15" high="22" optimum="0" value="${daysOfErrors}" aria-label="${label}"></meter> <span class="soft">${label}</span>`
+  }
+  return html`${showTable(texts.subscriptions, all, labels, [
+    [texts.event, each => each.evento],
+    [texts.endpoint, each => each.endpoint],
+    [texts.state, each => each.state],
+    [texts.health, each => each.health],
+    [texts.deletion, forecast],
+    [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
+  ])}`
+}
+
+/** The calls that have not ended, or those of one state. */
+export async function showEffects(page: Page): Promise<Html> {
+  const { texts, labels, averba, query, words } = page
+  const service = query.get('service') ?? ''
+  const state = query.get('state') || 'open'
+  const calls: Call[] = []
+  // The API checks the state.
+  for await (const call of averba.effects.list({ state: state as 'open' })) {
+    if (service === '' || call.type.startsWith(`${service}.`)) calls.push(call)
+    if (calls.length >= rowsPerPage) break
+  }
+  const states = ['pending', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined', 'cancelled']
+  return html`${filterForm(page, [
+    choice(page, 'state', texts.state, states),
+    choice(page, 'service', texts.service, ['consentService', 'tokenService', 'validationService', 'portal']),
+  ])}
+${showTable(texts.effects, calls, labels, [
+  ['ID', call => html`<code>${call.id}</code>`],
+  [texts.call, call => call.type],
+  [texts.stream, call => linkToStream(call.stream)],
+  [texts.state, call => words.effectStates[call.state]],
+  [texts.attempts, call => call.attempts],
+  [texts.why, call => describeWaiting(page, call)],
+  [texts.act, call => actsOn(page, call)],
+])}`
+}
+
+/** Why a call waits, and until when. */
+export function describeWaiting({ words, labels }: Page, { waiting, reason }: Call): Html {
+  if (!waiting) return html`${reason}`
+  return html`${words.waitings[waiting.for]} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
+}
+
+/** The forms with which an operator acts on a call. */
+export function actsOn(page: Page, { id, waiting }: Call): Html {
+  const { texts } = page
+  const acts = (['retry', 'park', 'withdraw'] as const).filter(act => waiting?.actions.includes(act))
+  return html`${acts.map(act => actForm(page, `effects/${act}`, texts[act], { id }))}`
+}
+
+/** The followers of the log and the handlers of notifications. */
+export async function showFollowers(page: Page): Promise<Html> {
+  const { texts, labels, averba } = page
+  const state = ({ isParked, attempts, reason, dueAt }: Follower): Html => {
+    if (isParked)
+      return html`<strong class="bad">${page.words.waitings.release}</strong> <div class="soft">${reason}</div>`
+    return attempts > 0 ? html`${showInstant(dueAt, labels)} <div class="soft">${reason}</div>` : html`${texts.good}`
+  }
+  const acts = ({ isParked, name }: Follower): Html => {
+    if (!isParked) return html``
+    return html`${actForm(page, 'followers/retry', texts.retry, { name })}${actForm(page, 'followers/skip', texts.skipEvent, { name })}`
+  }
+  return showTable(texts.followers, await averba.log.followers(), labels, [
+    [texts.name, each => each.name],
+    [texts.position, each => each.position],
+    [texts.state, state],
+    [texts.act, acts],
+  ])
+}

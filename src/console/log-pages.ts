@@ -1,0 +1,131 @@
+import type { Events, Recorded, Verdict, Views } from '../index.ts'
+import { describeEvent } from '../pages/describe.ts'
+import { nameActor, showInstant, showTable } from '../pages/document.ts'
+import { type Html, html } from '../pages/html.ts'
+import { choice, field, filterForm, linkToStream, type Page } from './page.ts'
+
+const rowsPerPage = 50
+
+/** The log, the newest events first, with filters; new events appear at the top while it is open. */
+export async function showLog(page: Page): Promise<Html> {
+  const { texts, query, labels } = page
+  const events = await readLog(page)
+  const last = events.length === rowsPerPage ? events.at(-1) : undefined
+  const older = new URLSearchParams(query)
+  if (last) older.set('before', String(last.position))
+  const kinds = ['consent', 'subject', 'validation', 'notification', 'subscription', 'portal', 'token', 'effect']
+  const filter = filterForm(page, [
+    choice(page, 'kind', texts.kind, kinds),
+    field(page, 'type', texts.type),
+    field(page, 'stream', texts.stream),
+  ])
+  return html`${filter}
+<p><label><input type="checkbox" data-live checked> ${texts.live}</label></p>
+<div class="scroll" role="region" aria-label="${texts.log}" tabindex="0"><table>
+<thead><tr>${[texts.position, texts.at, texts.stream, texts.type, texts.words].map(each => html`<th scope="col">${each}</th>`)}</tr></thead>
+<tbody id="log" data-last="${events[0]?.position ?? 0}">${showLogRows(page, events)}</tbody></table></div>
+${events.length === 0 && html`<p class="none">${labels.nothing}</p>`}
+${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
+}
+
+/** The rows of the table of the log. */
+export function showLogRows({ words, labels, texts }: Page, events: readonly Recorded[]): Html {
+  const cell = (name: string, value: Html | string | number) => html`<td data-label="${name}"><div>${value}</div></td>`
+  return html`${events.map(event => {
+    const { position, at, stream, type, actor, anomaly } = event
+    const by = actor && html` <span class="soft">${labels.by} ${nameActor(actor, labels)}</span>`
+    const strange = anomaly !== undefined && html` <strong>${labels.anomaly}: ${anomaly}</strong>`
+    return html`<tr data-position="${position}">${cell(texts.position, position)}${cell(texts.at, showInstant(at, labels))}${cell(texts.stream, linkToStream(stream))}${cell(texts.type, html`<code>${type}</code>`)}${cell(texts.words, html`${describeEvent(event, words)}${by}${strange}`)}</tr>
+`
+  })}`
+}
+
+/** The events that the query selects, with `after` those that came since. The newest first. */
+export async function readLog({ averba, query }: Page): Promise<Recorded[]> {
+  const [kind, type, stream] = ['kind', 'type', 'stream'].map(name => query.get(name) || undefined)
+  // Checked by the API.
+  const types = type === undefined ? undefined : [type as keyof Events]
+  const filter = { ...(kind && { kind }), ...(types && { types }), ...(stream && { stream }) }
+  const events: Recorded[] = []
+  const after = query.get('after')
+  const before = query.get('before')
+  if (after !== null) {
+    for await (const event of averba.log.read({ ...filter, after: Number(after) })) {
+      events.push(event)
+      if (events.length >= rowsPerPage) break
+    }
+    return events.reverse()
+  }
+  const bound = before === null ? {} : { after: Number(before) }
+  for await (const event of averba.log.read({ ...filter, ...bound, backward: true })) {
+    events.push(event)
+    if (events.length >= rowsPerPage) break
+  }
+  return events
+}
+
+const views = [
+  ...(['consents', 'awareness', 'validations', 'notifications', 'subscriptions'] as const),
+  ...(['subjects', 'tokens', 'failures', 'logins'] as const),
+]
+const changesMax = 500
+
+/** A view at two moments, and what differs. */
+export async function showComparison(page: Page): Promise<Html> {
+  const { averba, query, texts } = page
+  const view = views.find(each => each === query.get('view'))
+  const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, views)}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
+<p class="soft">${texts.knownAt}</p>`
+  if (view === undefined) return form
+  const [a, b] = [await rowsAt(averba, view, query.get('a')), await rowsAt(averba, view, query.get('b'))]
+  const changes = [...new Set([...a.keys(), ...b.keys()])].flatMap(key => changesOf(key, a.get(key), b.get(key), texts))
+  if (changes.length === 0) return html`${form}<p class="none">${texts.equal}</p>`
+  return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, [
+    ['ID', each => html`<code>${each.key}</code>`],
+    [texts.change, each => each.what],
+    [texts.column, each => each.column],
+    [texts.before, each => each.before],
+    [texts.after, each => each.after],
+  ])}`
+}
+
+type RowByKey = ReadonlyMap<string, Readonly<Record<string, unknown>>>
+
+async function rowsAt(averba: Page['averba'], view: keyof Views, given: string | null): Promise<RowByKey> {
+  const moment = (given ?? '').trim()
+  const end = (await averba.figures()).position
+  const asOf = moment === '' ? { position: end } : /^\d+$/.test(moment) ? { position: Number(moment) } : { at: moment }
+  const rows: readonly object[] = await averba.viewAsOf(view, asOf)
+  return new Map(rows.map(row => [String(Object.values(row)[0]), { ...row }]))
+}
+
+function changesOf(
+  key: string,
+  before: Readonly<Record<string, unknown>> | undefined,
+  after: Readonly<Record<string, unknown>> | undefined,
+  texts: Page['texts'],
+) {
+  const text = (value: unknown) => (value === null || value === undefined ? '' : String(value))
+  if (!before || !after) {
+    const what = before ? texts.removed : texts.added
+    return [{ key, what, column: '', before: '', after: '' }]
+  }
+  return Object.keys(after)
+    .filter(column => before[column] !== after[column])
+    .map(column => ({ key, what: texts.changed, column, before: text(before[column]), after: text(after[column]) }))
+}
+
+/** The result of a verification, or the offer to begin one. */
+export function showVerdict({ texts }: Page, verdict: Verdict | undefined): Html {
+  const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
+  if (!verdict) return form
+  const { level, next, faults, unproven, origin, events, root } = verdict
+  const list = (title: string, all: readonly string[]) =>
+    all.length > 0 && html`<h2>${title}</h2><ul class="plain">${all.map(each => html`<li>${each}</li>`)}</ul>`
+  return html`${form}<div class="card ${level === 'broken' ? 'no' : 'yes'}"><strong>${texts.level}: ${level}</strong>
+<dl class="data"><dt>${texts.log}</dt><dd><code>${origin}</code></dd><dt>${texts.events}</dt><dd>${events}</dd><dt>root</dt><dd><code>${root}</code></dd></dl></div>
+${list(
+  texts.faults,
+  faults.map(each => JSON.stringify(each)),
+)}${list(texts.next, next === '' ? [] : [next])}${list(texts.unproven, unproven)}`
+}

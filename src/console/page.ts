@@ -1,0 +1,135 @@
+import type { Averba } from '../index.ts'
+import { type Html, html } from '../pages/html.ts'
+import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
+import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
+import { type Texts, textsOf } from './texts.ts'
+
+/** What every page of the console is made of. */
+export interface Page {
+  readonly averba: Averba
+  readonly language: Language
+  readonly texts: Texts
+  readonly labels: Labels
+  readonly words: LanguageWords
+  readonly path: string
+  readonly query: URLSearchParams
+  /** In whose name the console acts; absent while it only shows. */
+  readonly actor?: string | undefined
+}
+
+/** Creates what a page is made of, in a language. */
+export function createPage({
+  language,
+  ...given
+}: Pick<Page, 'averba' | 'language' | 'path' | 'query' | 'actor'>): Page {
+  return { ...given, language, texts: textsOf(language), labels: labelsOf(language), words: getLanguageWords(language) }
+}
+
+/** The pages of the menu, by their paths. */
+const menu = [
+  ['/', 'overview'],
+  ['/effects', 'effects'],
+  ['/consents', 'consents'],
+  ['/validations', 'validations'],
+  ['/notifications', 'notifications'],
+  ['/subscriptions', 'subscriptions'],
+  ['/followers', 'followers'],
+  ['/log', 'log'],
+  ['/machines/consent', 'machines'],
+  ['/compare', 'compare'],
+  ['/verify', 'verify'],
+] as const
+
+/** Writes a whole page around its content. */
+export function writePage({ language, texts, actor, path, query }: Page, title: string, content: Html): string {
+  const other = language === 'en' ? 'pt-BR' : 'en'
+  const here = new URLSearchParams(query)
+  here.set('lang', other)
+  const page = html`<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title} · averba</title>
+<link rel="stylesheet" href="/console.css">
+<link rel="icon" href="data:,">
+<script src="/console.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">${texts.skip}</a>
+<header class="top">
+<strong>averba</strong>
+<nav aria-label="${texts.title}"><ul>${menu.map(([to, name]) => html`<li><a href="${to}"${path === to && html` aria-current="page"`}>${texts[name]}</a></li>`)}</ul></nav>
+<p class="soft">${actor === undefined ? texts.readOnly : `${texts.operating} ${actor}`} · <a href="${path}?${here.toString()}" hreflang="${other}">${texts.language}</a></p>
+</header>
+<main id="content" class="wide" tabindex="-1">
+<h1>${title}</h1>
+${content}
+</main>
+</body>
+</html>
+`
+  return page.html
+}
+
+/** A link to the page of a stream. */
+export function linkToStream(stream: string): Html {
+  return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
+}
+
+/** A choice among values in a form. The first, empty value selects all. */
+export function choice(page: Page, name: string, label: string, values: readonly string[]): Html {
+  const chosen = page.query.get(name) ?? ''
+  const options = values.map(each => html`<option${each === chosen && html` selected`}>${each}</option>`)
+  return html`<label>${label} <select name="${name}"><option value="">${page.texts.any}</option>${options}</select></label>`
+}
+
+/** A field for text in a form, with its present value. */
+export function field(page: Page, name: string, label: string): Html {
+  return html`<label>${label} <input name="${name}" value="${page.query.get(name) ?? ''}"></label>`
+}
+
+/** A form that shows the same page with other values. */
+export function filterForm(page: Page, fields: readonly Html[]): Html {
+  return html`<form class="filter" method="get" action="${page.path}">${fields}<button>${page.texts.filter}</button></form>`
+}
+
+/** A form that acts, shown only to an operator. Its fields are sent with the ids. */
+export function actForm(
+  { actor }: Page,
+  act: string,
+  label: string,
+  ids: Readonly<Record<string, string>>,
+  fields: readonly Html[] = [],
+): Html {
+  if (actor === undefined) return html``
+  const hidden = Object.entries(ids).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+  return html`<form class="act" method="post" action="/act/${act}">${hidden}${fields}<button>${label}</button></form>`
+}
+
+/** A required field for text in a form that acts. */
+export function required(name: string, label: string): Html {
+  return html`<label>${label} <input name="${name}" required></label>`
+}
+
+/** The moment that a page is to show: a position, or an instant; `undefined` for now. */
+export function readKnownAt(query: URLSearchParams): number | string | undefined {
+  const given = (query.get('known') ?? '').trim()
+  if (given === '') return undefined
+  if (/^\d+$/.test(given)) return Number(given)
+  return given.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+}
+
+/** The form that shows a page as it was known at another moment: a slider over the log, and a field. */
+export async function knownAtForm({ averba, path, query, texts }: Page): Promise<Html> {
+  const { position } = await averba.figures()
+  const given = query.get('known') ?? ''
+  const others = [...query].filter(([name]) => name !== 'known')
+  const at = /^\d+$/.test(given) ? Math.min(Number(given), position) : position
+  return html`<form class="filter known" method="get" action="${path}">
+${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+<label>${texts.knownAt} <input name="known" value="${given}" placeholder="${texts.now}"></label>
+<input type="range" min="1" max="${position}" value="${at}" aria-label="${texts.knownAt}" data-known>
+<button>${texts.show}</button>${given !== '' && html` <a href="${path}">${texts.now}</a> <span class="soft">${texts.pastNote}</span>`}
+</form>`
+}

@@ -1,0 +1,188 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { serve } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import { getCookie, setCookie } from 'hono/cookie'
+import { secureHeaders } from 'hono/secure-headers'
+import { type Averba, AverbaError, type Verdict } from '../index.ts'
+import { type Html, html } from '../pages/html.ts'
+import type { Language } from '../pages/labels.ts'
+import { act, isAct } from './acts.ts'
+import { consoleScript, consoleStyle } from './assets.ts'
+import {
+  showConsents,
+  showEffects,
+  showFollowers,
+  showNotifications,
+  showSubscriptions,
+  showValidations,
+} from './lists.ts'
+import { readLog, showComparison, showLog, showLogRows, showVerdict } from './log-pages.ts'
+import { showOverview } from './overview-page.ts'
+import { createPage, type Page, readKnownAt, writePage } from './page.ts'
+import { showMachine, showStream } from './stream-page.ts'
+
+/** What a console shows, and whether it acts. */
+export interface ConsoleOptions {
+  readonly averba: Averba
+  /** Verifies the log. */
+  readonly verify: () => Promise<Verdict>
+  readonly language: Language
+  /** In whose name it acts. Without it the console only shows. */
+  readonly actor?: string | undefined
+  /** The port on loopback; 0 for a free one. */
+  readonly port: number
+}
+
+/** A console that is being served. */
+export interface RunningConsole {
+  /** Where to open it, with its token. Whoever knows the address may do what the console does. */
+  readonly address: string
+  close(): Promise<void>
+}
+
+const host = '127.0.0.1'
+const cookie = 'averba-console'
+
+/** The pages that are shown for a path alone. */
+const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show: (page: Page) => Promise<Html>]>> = {
+  '/': ['overview', showOverview],
+  '/effects': ['effects', showEffects],
+  '/consents': ['consents', showConsents],
+  '/validations': ['validations', showValidations],
+  '/notifications': ['notifications', showNotifications],
+  '/subscriptions': ['subscriptions', showSubscriptions],
+  '/followers': ['followers', showFollowers],
+  '/log': ['log', showLog],
+  '/compare': ['compare', showComparison],
+}
+
+/**
+ * Serves the console on loopback. Nothing is reachable without the token in its address, and no page loads or sends
+ * anything elsewhere.
+ *
+ * @throws {AverbaError} `MISCONFIGURED` when the port is in use
+ */
+export async function serveConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const token = randomBytes(24).toString('base64url')
+  const app = createApp(options, token)
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const server = serve({ fetch: app.fetch, hostname: host, port: options.port }, ({ port }) => resolve(port))
+  server.on('error', (cause: NodeJS.ErrnoException) =>
+    reject(new AverbaError('MISCONFIGURED', `Cannot listen on ${host}:${options.port} (${cause.code})`, { cause })),
+  )
+  const port = await promise
+  return {
+    address: `http://${host}:${port}/?token=${token}`,
+    close: () => new Promise(done => void server.close(() => done())),
+  }
+}
+
+/** The console as an application: every request is checked before anything is shown. */
+export function createApp(options: ConsoleOptions, token: string): Hono {
+  const app = new Hono()
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: {
+        ...{ defaultSrc: ["'none'"], styleSrc: ["'self'"], scriptSrc: ["'self'"], connectSrc: ["'self'"] },
+        ...{ imgSrc: ['data:'], formAction: ["'self'"], frameAncestors: ["'none'"], baseUri: ["'none'"] },
+      },
+      strictTransportSecurity: false,
+      xFrameOptions: 'DENY',
+      // Without a referrer a browser names no origin either, by which its forms are known.
+      referrerPolicy: 'same-origin',
+    }),
+  )
+  app.use(async (c, next) => {
+    // A page of another site whose name leads to this machine sends that name.
+    const { hostname, searchParams, pathname } = new URL(c.req.url)
+    if (hostname !== host && hostname !== 'localhost') return c.text('Forbidden', 403)
+    if (isSame(searchParams.get('token') ?? '', token)) {
+      setCookie(c, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' })
+      return c.redirect(pathname)
+    }
+    if (!isSame(getCookie(c, cookie) ?? '', token)) return c.text('Open the address that averba console printed', 403)
+    c.header('cache-control', 'no-store')
+    return next()
+  })
+  app.onError((error, c) => {
+    const page = pageOf(c, options)
+    // Any other error is a bug, and its message may hold personal data.
+    const [status, text] =
+      error instanceof AverbaError ? ([400, `${error.code}: ${error.message}`] as const) : ([500, 'error'] as const)
+    return c.html(writePage(page, page.texts.failed, html`<div class="card no"><strong>${text}</strong></div>`), status)
+  })
+  app.notFound(c => {
+    const page = pageOf(c, options)
+    return c.html(writePage(page, page.texts.missing, html``), 404)
+  })
+  app.get('/console.css', c => c.body(consoleStyle, 200, { 'content-type': 'text/css; charset=utf-8' }))
+  app.get('/console.js', c => c.body(consoleScript, 200, { 'content-type': 'text/javascript; charset=utf-8' }))
+  addPages(app, options)
+  return app
+}
+
+function addPages(app: Hono, options: ConsoleOptions): void {
+  for (const [path, [title, show]] of Object.entries(pages)) {
+    app.get(path, async c => {
+      const page = pageOf(c, options)
+      return c.html(writePage(page, page.texts[title], await show(page)))
+    })
+  }
+  app.get('/log/rows', async c => {
+    const page = pageOf(c, options)
+    return c.html(showLogRows(page, await readLog(page)).html)
+  })
+  app.get('/stream/:stream', async c => {
+    const page = pageOf(c, options)
+    const stream = c.req.param('stream')
+    return c.html(writePage(page, stream.split('-', 1)[0] ?? '', await showStream(page, stream)))
+  })
+  app.get('/machines/:name', c => {
+    const page = pageOf(c, options)
+    return c.html(writePage(page, page.texts.machines, showMachine(page, c.req.param('name'))))
+  })
+  app.get('/verify', async c => {
+    const page = pageOf(c, options)
+    const verdict = page.query.get('now') === '1' ? await options.verify() : undefined
+    return c.html(writePage(page, page.texts.verify, showVerdict(page, verdict)))
+  })
+  app.get('/prove', async c => {
+    const { averba, query, language } = pageOf(c, options)
+    const found = await averba.consents.of({ stream: query.get('stream') ?? '' })
+    if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot answer: the data subject was erased')
+    const knownAt = readKnownAt(query)
+    const question = { consent: { subject: found.subject, id: found.id }, at: query.get('at') ?? '' }
+    const asked = knownAt === undefined ? question : { ...question, knownAt }
+    const report = await averba.audit.prove(asked, { format: 'html', language })
+    // A file of its own: it brings the policy that allows its own script.
+    return c.body(report, 200, {
+      'content-type': 'text/html; charset=utf-8',
+      'content-disposition': 'attachment; filename="consent.html"',
+    })
+  })
+  app.post('/act/*', async c => {
+    const page = pageOf(c, options)
+    const name = new URL(c.req.url).pathname.slice('/act/'.length)
+    const origin = c.req.header('origin')
+    if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
+    if (!isAct(name)) return c.notFound()
+    const fields = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value).slice(0, 2_000)])
+    const shown = await act(page, name, Object.fromEntries(fields), options.actor)
+    return c.html(writePage(page, page.texts.act, shown))
+  })
+}
+
+function pageOf(c: Context, { averba, language: first, actor }: ConsoleOptions): Page {
+  const { pathname: path, searchParams: query } = new URL(c.req.url)
+  const asked = query.get('lang') ?? getCookie(c, 'averba-lang')
+  const language = asked === 'en' || asked === 'pt-BR' ? asked : first
+  if (query.has('lang')) setCookie(c, 'averba-lang', language, { sameSite: 'Strict', path: '/' })
+  query.delete('lang')
+  return createPage({ averba, language, path, query, actor })
+}
+
+/** Compares in constant time: the time of a wrong guess tells nothing. */
+function isSame(given: string, token: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(token)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,148 @@
+import { type Call, drawCharts, type Recorded, type StreamState, type Views } from '../index.ts'
+import { describeEvent } from '../pages/describe.ts'
+import { showInstant, showTable } from '../pages/document.ts'
+import { type Html, html } from '../pages/html.ts'
+import { showTimeline } from '../pages/show-timeline.ts'
+import { showChart } from './chart.ts'
+import { actsOn, describeWaiting } from './lists.ts'
+import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
+
+const eventsShown = 200
+
+/** The view that has the rows of each kind of stream, and its key. */
+const viewOf = {
+  consent: ['consents', 'consent'],
+  validation: ['validations', 'validation'],
+  notification: ['notifications', 'notification'],
+  subscription: ['subscriptions', 'subscription'],
+} as const
+
+type ViewedKind = keyof typeof viewOf
+
+/** Shows one stream: its latest known state, its chart, its calls and its life as a timeline. */
+export async function showStream(page: Page, stream: string): Promise<Html> {
+  const { averba, texts, labels } = page
+  const known = readKnownAt(page.query)
+  const state = await averba.log.stateOf(stream, known)
+  const events = await readEvents(page, stream, state)
+  const calls = known === undefined ? await readCalls(page, stream) : []
+  const row = await readRow(page, stream, state)
+  return html`<p><code>${stream}</code></p>
+${await knownAtForm(page)}
+${row && showRow(page, row)}
+${known === undefined && showActs(page, stream, row)}
+${
+  calls.length > 0 &&
+  showTable(texts.openCalls, calls, labels, [
+    ['ID', call => html`<code>${call.id}</code>`],
+    [texts.call, call => call.type],
+    [texts.why, call => describeWaiting(page, call)],
+    [texts.act, call => actsOn(page, call)],
+  ])
+}
+${stream.startsWith('consent-') && showQuestion(page, stream)}
+${state.machine !== '' && html`<h2>${texts.chart}</h2><p class="soft">${texts.chartNote}</p>${showChart(state.machine, texts, state)}`}
+${
+  state.path.length > 0 &&
+  showTable(texts.path, state.path, labels, [
+    [texts.position, step => step.position],
+    [texts.at, step => showInstant(step.at, labels)],
+    [texts.event, step => step.type],
+    [texts.state, step => step.states.join(', ')],
+  ])
+}
+<h2>${texts.timeline}</h2>
+${showTimeline(
+  events.map(event => toEntry(page, event)),
+  labels,
+)}`
+}
+
+async function readEvents({ averba }: Page, stream: string, { version }: StreamState): Promise<Recorded[]> {
+  const events: Recorded[] = []
+  for await (const event of averba.log.read({ stream, fromVersion: version, backward: true })) {
+    events.push(event)
+    if (events.length >= eventsShown) break
+  }
+  return events.reverse()
+}
+
+async function readCalls({ averba }: Page, stream: string): Promise<Call[]> {
+  const calls: Call[] = []
+  for await (const call of averba.effects.list({ state: 'open' })) if (call.stream === stream) calls.push(call)
+  return calls
+}
+
+type AnyRow = Views[(typeof viewOf)[ViewedKind][0]]
+
+async function readRow(
+  { averba, query }: Page,
+  stream: string,
+  { position }: StreamState,
+): Promise<AnyRow | undefined> {
+  const kind = stream.split('-', 1)[0] ?? ''
+  if (!Object.hasOwn(viewOf, kind)) return undefined
+  const [view, key] = viewOf[kind as ViewedKind] // Checked before.
+  if (readKnownAt(query) === undefined) {
+    // The key's name depends on the view, which the types of a query cannot follow.
+    const rows = averba.views
+      .selectFrom(view as 'consents')
+      .selectAll()
+      .where(key as 'consent', '=', stream)
+    return (await rows.execute())[0]
+  }
+  const past: readonly AnyRow[] = await averba.viewAsOf(view, { position })
+  return past.find(each => (each as unknown as Record<string, unknown>)[key] === stream)
+}
+
+/** The columns of a row. What is sealed is named, and not opened. */
+function showRow({ texts, query, ...page }: Page, row: object): Html {
+  const cells = Object.entries(row).filter(([, value]) => value !== null && value !== '')
+  const show = (value: unknown) => (isSealed(value) ? html`<em>${texts.sealed}</em>` : String(value))
+  const hasSealed = cells.some(([, value]) => isSealed(value))
+  const [, key] = cells[0] ?? []
+  const canReveal = hasSealed && readKnownAt(query) === undefined
+  const reveal = actForm({ texts, query, ...page }, 'reveal', texts.reveal, { stream: String(key) }, [
+    required('purpose', texts.purpose),
+  ])
+  return html`<h2>${texts.recorded}</h2><dl class="data">${cells.map(([name, value]) => html`<dt>${name}</dt><dd>${show(value)}</dd>`)}</dl>
+${canReveal && reveal}`
+}
+
+function isSealed(value: unknown): boolean {
+  return typeof value === 'string' && /^[a-z]+-[^/]+\/\d+\/[^/]+$/.test(value)
+}
+
+/** What an operator may decide on a consent. */
+function showActs(page: Page, stream: string, row: AnyRow | undefined): Html {
+  if (!row || !('end_wanted_at' in row)) return html``
+  const { texts } = page
+  const why = [required('reason', texts.reason)]
+  const acts = [
+    row.status === 'PENDENTE' && actForm(page, 'consents/deny', texts.deny, { stream }, why),
+    row.status === 'ATIVO' && actForm(page, 'consents/revoke', texts.revoke, { stream }, why),
+    row.end_wanted_at !== null && actForm(page, 'consents/withdraw-end', texts.withdrawEnd, { stream }, why),
+  ]
+  return html`${acts}`
+}
+
+/** Asks whether a consent was valid at an instant, by what was known at another. */
+function showQuestion({ texts }: Page, stream: string): Html {
+  return html`<h2>${texts.standing}</h2><p class="soft">${texts.standingNote}</p>
+<form class="filter" method="get" action="/prove"><input type="hidden" name="stream" value="${stream}">
+<label>${texts.validAt} <input name="at" required></label>
+<label>${texts.knownAt} <input name="known"></label><button>${texts.show}</button></form>`
+}
+
+function toEntry({ words }: Page, event: Recorded) {
+  const { position, at, stream, type, actor = null, basis = null, anomaly = null, parts = [] } = event
+  const entry = { position, at, stream, type, words: describeEvent(event, words), actor, basis, anomaly }
+  return { ...entry, parts: parts.map(({ name }) => words.kinds[`${type}/${name}`] ?? words.kinds[name] ?? name) }
+}
+
+/** Shows the chart of a machine, with links to the others. */
+export function showMachine({ texts }: Page, name: string): Html {
+  const machines = drawCharts([], 'json').map(text => String(JSON.parse(text).id))
+  return html`<p>${machines.map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
+${showChart(name, texts)}`
+}

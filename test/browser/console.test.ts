@@ -1,0 +1,159 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
+import type { AxeResults } from 'axe-core'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startCommand } from '../support/command-line.ts'
+import { eventsOf } from '../support/events-of.ts'
+import { createReportedWorld } from '../support/reported-world.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const images = resolve(import.meta.dirname, '../../docs/images')
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await chromium.launch({
+    executablePath: process.env.AVERBA_CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  })
+})
+afterAll(() => browser?.close())
+
+/** Opens the console of a world on a file in a browser. Every request of the browser is kept. */
+async function openConsole(options: readonly string[] = ['--operate', '--actor', 'agent-7'], look: object = {}) {
+  const store = temporaryStore()
+  const reported = await createReportedWorld(store)
+  const running = startCommand(['console', '--store', store, '--json', ...options])
+  const { address } = JSON.parse(await running.line('address'))
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...look })
+  const page = await context.newPage()
+  const [requests, errors]: [string[], string[]] = [[], []]
+  page.on('request', request => void requests.push(request.url()))
+  page.on('pageerror', error => void errors.push(String(error)))
+  page.on('console', message => void (message.type() === 'error' && errors.push(message.text())))
+  await page.goto(address)
+  const close = async () => {
+    await context.close()
+    running.stop('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 0 })
+  }
+  return { ...reported, page, requests, errors, close, origin: new URL(address).origin }
+}
+
+/** What axe finds wrong with a page. */
+async function faultsOf(page: Page, rules: string): Promise<string[]> {
+  const results: AxeResults = await page.evaluate(`${axe}; axe.run(document${rules})`)
+  expect(results.passes.length).toBeGreaterThan(0)
+  return results.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
+}
+
+const paths = [
+  ...['/', '/effects?state=settled', '/consents', '/validations', '/notifications', '/subscriptions', '/followers'],
+  ...['/log', '/machines/consent', '/compare?view=consents&a=5&b=40', '/verify?now=1'],
+]
+
+test.each([
+  ['light', { colorScheme: 'light' }, ''],
+  ['dark', { colorScheme: 'dark' }, ", { runOnly: ['color-contrast'] }"],
+  ['on a phone', { viewport: { width: 360, height: 740 }, hasTouch: true }, ", { runOnly: ['target-size', 'list'] }"],
+] as const)('every page is accessible, fits, and loads nothing from elsewhere: %s', async (_, look, rules) => {
+  const { page, world, requests, errors, origin, close } = await openConsole(undefined, look)
+  const [appeared] = await eventsOf(world, 'consent.appeared')
+  for (const path of [...paths, `/stream/${appeared?.stream}`]) {
+    await page.goto(origin + path)
+    expect([path, await faultsOf(page, rules)]).toEqual([path, []])
+    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+    expect([path, overflow]).toEqual([path, 0])
+  }
+  expect(requests.filter(url => !url.startsWith(origin))).toEqual([])
+  expect(errors).toEqual([])
+  await close()
+})
+
+test('a keyboard alone reaches the content, the menu and a stuck call, and releases it', async () => {
+  const { page, world, subject, origin, close } = await openConsole()
+  await world.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
+  const { effect } = await world.averba.consents.sync({ subject })
+  await page.goto(`${origin}/`)
+  await page.keyboard.press('Tab')
+  expect(await page.evaluate('document.activeElement.className')).toBe('skip')
+  await page.keyboard.press('Enter')
+  expect(await page.evaluate('location.hash')).toBe('#content')
+  await page.goto(`${origin}/`)
+  for (let tab = 0; tab < 3; tab++) await page.keyboard.press('Tab')
+  await page.keyboard.press('Enter')
+  await page.waitForURL('**/effects')
+  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Calls')
+  for (let tab = 0; tab < 60; tab++) {
+    await page.keyboard.press('Tab')
+    if ((await page.evaluate('document.activeElement.textContent')) === 'Release') break
+  }
+  await page.keyboard.press('Enter')
+  expect(await page.locator('.card').textContent()).toContain('Done.')
+  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'pending' })
+  await close()
+})
+
+test('the log shows new events while it is open, and filters them', async () => {
+  const { page, world, subject, origin, close } = await openConsole()
+  await page.goto(`${origin}/log?kind=subject`)
+  const before = await page.locator('#log tr').count()
+  await world.averba.consents.sync({ subject })
+  await page.locator('#log tr.new').first().waitFor()
+  expect(await page.locator('#log tr').count()).toBeGreaterThan(before)
+  expect(await page.locator('#log tr').first().textContent()).toContain('subject.')
+  await close()
+})
+
+test('the slider leads to a past moment, and the path of a consent is lit there', async () => {
+  const { page, world, origin, close } = await openConsole(['--lang', 'pt-BR'])
+  const [revoked] = await eventsOf(world, 'consent.revoked')
+  await page.goto(`${origin}/stream/${revoked?.stream}`)
+  expect(await page.getByRole('heading', { name: 'Linha do tempo' }).count()).toBe(1)
+  expect(await page.locator('li.active mark').allTextContents()).toHaveLength(5)
+  const past = (revoked?.position ?? 0) - 1
+  await page.locator('[data-known]').fill(String(past))
+  expect(await page.locator('input[name=known]').first().inputValue()).toBe(String(past))
+  await page.getByRole('button', { name: 'Mostrar' }).first().click()
+  await page.waitForURL(`**known=${past}`)
+  const lit = await page.locator('li.active > div > strong').allTextContents()
+  expect(lit).toContain('ATIVO')
+  expect(lit).not.toContain('REVOGADO')
+  await close()
+})
+
+test('personal data appears only after a purpose was given, and a form that cannot act says why', async () => {
+  const { page, world, origin, close } = await openConsole()
+  const [row] = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
+  await page.goto(`${origin}/stream/${row?.consent}`)
+  expect(await page.content()).not.toContain('cnpjUsuario')
+  await page.getByLabel('Purpose').fill('ticket 12')
+  await page.getByRole('button', { name: 'Reveal personal data' }).click()
+  expect(await page.locator('pre').first().textContent()).toContain('cnpjUsuario')
+  expect((await eventsOf(world, 'reveal.recorded')).at(-1)).toMatchObject({ data: { purpose: 'ticket 12' } })
+  await page.goto(`${origin}/stream/${row?.consent}`)
+  await page.getByLabel('Reason').fill('asked by phone')
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  // This console was started without the configuration of the services.
+  expect(await page.locator('.card').textContent()).toContain('SERVICE_NOT_CONFIGURED')
+  await close()
+})
+
+test('the screenshots of the documentation are of this console', async () => {
+  const { page, world, origin, close } = await openConsole(undefined, { viewport: { width: 1000, height: 700 } })
+  const [revoked] = await eventsOf(world, 'consent.revoked')
+  for (const [name, path] of [
+    ['overview', '/'],
+    ['consent', `/stream/${revoked?.stream}`],
+    ['log', '/log'],
+  ] as const) {
+    await page.goto(origin + path)
+    const shot = await page.screenshot()
+    expect(shot.subarray(1, 4).toString()).toBe('PNG')
+    if (process.env.AVERBA_SCREENSHOTS) writeFileSync(resolve(images, `console-${name}.png`), shot)
+    expect(readFileSync(resolve(images, `console-${name}.png`)).length).toBeGreaterThan(10_000)
+  }
+  await close()
+})

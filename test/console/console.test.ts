@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest'
+import { createApp } from '../../src/console/serve-console.ts'
+import type { Language } from '../../src/index.ts'
+import type { World } from '../../src/simulation/index.ts'
+import { eventsOf } from '../support/events-of.ts'
+import { readConsent } from '../support/given-consent.ts'
+import { createReportedWorld } from '../support/reported-world.ts'
+import { openWorld } from '../support/world.ts'
+
+const token = 'o-segredo-do-endereco'
+const origin = 'http://127.0.0.1:4000'
+const cookie = `averba-console=${token}`
+
+/** The console of a world; with an actor it acts. */
+function consoleOf({ averba }: World, { actor, language = 'en' }: { actor?: string; language?: Language } = {}) {
+  const verify = async () =>
+    ({ level: 'self-consistent', faults: [], unproven: [], origin: 'o', events: 1, root: 'r' }) as never
+  const app = createApp({ averba, language, actor, port: 0, verify }, token)
+  return {
+    request: async (path: string, init: RequestInit = {}, base = origin) =>
+      app.fetch(new Request(`${base}${path}`, init)),
+    get: async (path: string) => {
+      const answer = await app.fetch(new Request(`${origin}${path}`, { headers: { cookie } }))
+      return { status: answer.status, text: await answer.text() }
+    },
+    post: async (path: string, fields: Record<string, string>, from = origin) => {
+      const headers = { cookie, origin: from, 'content-type': 'application/x-www-form-urlencoded' }
+      const body = new URLSearchParams(fields).toString()
+      const answer = await app.fetch(new Request(`${origin}/act/${path}`, { method: 'POST', headers, body }))
+      return { status: answer.status, text: await answer.text() }
+    },
+  }
+}
+
+test('nothing is reachable without the token, from another name or page, and no page may load or send elsewhere', async () => {
+  const { request, get, post } = consoleOf(await openWorld(), { actor: 'agent-7' })
+  for (const path of ['/', '/log', '/console.css', '/?token=guess', '/nothing']) {
+    const answer = await request(path)
+    expect([path, answer.status]).toEqual([path, 403])
+    expect(await answer.text()).not.toContain('<')
+  }
+  // A name of somebody else that leads to this machine.
+  expect((await request('/', { headers: { cookie } }, 'http://rebound.exemplo.br:4000')).status).toBe(403)
+  const entered = await request(`/?token=${token}`)
+  expect(entered.status).toBe(302)
+  expect(entered.headers.get('location')).toBe('/')
+  expect(entered.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/)
+  const shown = await request('/', { headers: { cookie } })
+  expect(shown.headers.get('content-security-policy')).toBe(
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  )
+  expect(shown.headers.get('referrer-policy')).toBe('same-origin')
+  expect(shown.headers.get('cache-control')).toBe('no-store')
+  const { text } = await get('/')
+  expect(text).not.toMatch(/(src|href)="(https?:)?\/\//)
+  expect((await post('effects/park', { id: 'x' }, 'https://outro.exemplo.br')).status).toBe(403)
+  expect((await post('effects/explode', {})).status).toBe(404)
+})
+
+test('every page shows the log in both languages, without personal data, and foreign text is never markup', async () => {
+  const { world, which } = await createReportedWorld()
+  const stream = (await eventsOf(world, 'consent.appeared'))[0]?.stream ?? ''
+  const pages = [
+    ...['/', '/effects?state=settled', '/consents', '/consents?ends=1', '/validations', '/notifications'],
+    ...['/subscriptions', '/followers', '/log', '/log?kind=consent&type=consent.appeared', '/verify?now=1'],
+    ...['/machines/consent', '/machines/subject', '/compare?view=consents&a=5&b=40', `/stream/${stream}`],
+    ...[`/stream/${stream}?known=20`, '/consents?known=20', '/log/rows?after=3'],
+  ]
+  for (const language of ['en', 'pt-BR'] as const) {
+    const { get } = consoleOf(world, { language })
+    for (const page of pages) {
+      const { status, text } = await get(page)
+      expect([page, status]).toEqual([page, 200])
+      for (const personal of [world.samples.cpf, '52998224725', 'Maria', which.id])
+        expect(text, `${page} has ${personal}`).not.toContain(personal)
+      if (page !== '/log/rows?after=3') expect(text).toContain(`<html lang="${language}">`)
+    }
+  }
+  const { get } = consoleOf(world)
+  expect((await get(`/stream/${encodeURIComponent('<b>x')}`)).text).not.toContain('<b>x')
+  expect(await get('/log?type=consent.nope')).toMatchObject({
+    status: 400,
+    text: expect.stringContaining('INVALID_INPUT'),
+  })
+  expect(await get('/consents?known=2030-01-01T00:00:00Z')).toMatchObject({ status: 400 })
+  expect(await get('/?lang=pt-BR')).toMatchObject({ text: expect.stringContaining('Visão geral') })
+})
+
+test('a past moment shows what was known then, and the proof answers whether a consent was valid', async () => {
+  const { world } = await createReportedWorld()
+  const [revoked] = await eventsOf(world, 'consent.revoked')
+  const { get } = consoleOf(world)
+  const page = (known: string) => get(`/stream/${revoked?.stream}?known=${known}`)
+  expect((await page(String((revoked?.position ?? 0) - 1))).text).toMatch(/<strong>ATIVO<\/strong> <mark>/)
+  expect((await page('')).text).toMatch(/<strong>REVOGADO<\/strong> <mark>/)
+  const proof = await get(`/prove?stream=${revoked?.stream}&at=2026-11-20T12:10:00.000Z`)
+  expect(proof).toMatchObject({ status: 200, text: expect.stringContaining('Yes, it was valid') })
+})
+
+test('a console that only shows has no form that acts, and refuses each act', async () => {
+  const world = await openWorld()
+  const { get, post } = consoleOf(world)
+  await readConsent(world)
+  expect((await get('/consents')).text).not.toContain('method="post"')
+  expect((await post('effects/park', { id: 'x' })).status).toBe(403)
+  expect((await post('reveal', { stream: 'x', purpose: 'y' })).status).toBe(403)
+})
+
+test('an operator acts in a name that the log keeps, and sees personal data only after an event that says so', async () => {
+  const { world } = await createReportedWorld()
+  const { get, post } = consoleOf(world, { actor: 'agent-7' })
+  const actor = { kind: 'person', ref: 'agent-7' }
+  const [appeared] = await eventsOf(world, 'consent.appeared')
+  const stream = appeared?.stream ?? ''
+  expect((await get(`/stream/${stream}`)).text).toContain('action="/act/reveal"')
+  const revealed = await post('reveal', { stream, purpose: 'ticket 12' })
+  expect(revealed.text).toContain('cnpjUsuario')
+  expect((await eventsOf(world, 'reveal.recorded')).at(-1)).toMatchObject({ actor, data: { purpose: 'ticket 12' } })
+  expect((await post('reveal', { stream, purpose: '' })).text).toContain('INVALID_INPUT')
+
+  const active = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
+  expect(active.length).toBeGreaterThan(0)
+  const decided = await post('consents/revoke', { stream: active[0]?.consent ?? '', reason: 'asked by phone' })
+  expect(decided.text).toContain('Done.')
+  expect((await eventsOf(world, 'consent.changeRequested')).at(-1)).toMatchObject({
+    actor,
+    data: { status: 'REVOGADO' },
+  })
+  const again = await post('consents/revoke', { stream: active[0]?.consent ?? '', reason: 'asked by phone' })
+  expect(again.text).toContain('REFUSED')
+  for (const [path, fields] of [
+    ['effects/retry', { id: 'consent-x/1/0' }],
+    ['effects/park', { id: 'consent-x/1/0' }],
+    ['effects/withdraw', { id: 'consent-x/1/0' }],
+    ['followers/retry', { name: 'nobody' }],
+    ['followers/skip', { name: 'nobody' }],
+    ['notifications/replay', { id: 'notification-none' }],
+    ['validations/charged', { id: 'none' }],
+    ['validations/not-charged', { id: 'none' }],
+    ['subscriptions/rotate', { evento: 'none' }],
+  ] as const)
+    expect((await post(path, fields)).text, path).toMatch(/Not done\.<\/strong> (NOT_FOUND|REFUSED)/)
+})
