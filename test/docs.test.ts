@@ -90,6 +90,24 @@ test("the README's folders are the folders of src", () => {
   expect(named.sort()).toEqual(folders.map(entry => entry.name).sort())
 })
 
+test('the command lines in the pages are ones that averba takes', async () => {
+  const { createProgram } = await import('../src/cli/program.ts')
+  const { createSay } = await import('../src/cli/language.ts')
+  const terminal = { say: createSay('en'), stdout: process.stdout, stderr: process.stderr }
+  const lines = pages
+    .flatMap(page => blocksOf(page).filter(block => block.info === 'sh'))
+    .flatMap(({ code }) => code.split(/\n| && /))
+    .flatMap(line => /^(?:npx )?averba (.*?)(?: +#.*| [>|] .*)?$/.exec(line)?.[1] ?? [])
+  expect(lines.length).toBeGreaterThan(20)
+  for (const line of lines) {
+    const words = [...line.matchAll(/["']([^"']*)["']|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
+    const started: string[] = []
+    const program = createProgram(terminal as never, async () => void started.push(line)) // Nothing else is used.
+    await program.parseAsync(words, { from: 'user' })
+    expect(started).toEqual([line])
+  }
+})
+
 test('the page about the log has a row for every table', () => {
   const named = [...read('docs/log.md').matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = '']) => name)
   expect(named.sort()).toEqual([...tableNames].sort())
