@@ -1,5 +1,7 @@
 /** averba: consents, identity validations and customs webhooks of Brazilian services, in an append-only log. */
 
+import type { Averba, AverbaOptions } from './averba/averba.ts'
+
 /** The contracts' tables, with the contracts' own field names. */
 export type {
   CienciaDetalhada,
@@ -15,26 +17,22 @@ export { type PortalAuthentication, staticHeaders } from './adapters/portal/auth
 export { type PortalLogin, portalAccessKeys, portalSession } from './adapters/portal/login.ts'
 export type { Assinatura, AssinaturaListada, Falha, RecipientKind } from './adapters/portal/wire.ts'
 export type { Receiver } from './adapters/receiver/receiver.ts'
-export {
-  type ReceiverServer,
-  type ServeReceiversOptions,
-  serveReceivers,
-} from './adapters/receiver/serve-receivers.ts'
+export type { ReceiverServer, ServeReceiversOptions } from './adapters/receiver/serve-receivers.ts'
 export type { TokenResponse } from './adapters/token/wire.ts'
 export type { FieldResult } from './adapters/validation/protocol.ts'
 export type { Claims, ValidationResponse } from './adapters/validation/wire.ts'
 export type { Audit, DiscloseOptions } from './api/audit/module.ts'
-export { configTemplate } from './api/config-template.ts'
 export type { Awareness, AwarenessArea, AwarenessDetail } from './api/consents/awareness.ts'
 export type { DecisionEvidence } from './api/consents/changes.ts'
 export type { Standing } from './api/consents/consent-events.ts'
 export type { Consent, ConsentDetail, Consents, OwnedConsent } from './api/consents/consents.ts'
 export type { Enrolments } from './api/consents/enrolments.ts'
 export type { LoginState, Logins } from './api/consents/logins.ts'
+export { ConsentNotEffectiveError } from './api/consents/not-effective-error.ts'
 export type { FreshnessOptions, SyncResult, SyncSelector } from './api/consents/readings.ts'
-export { ConsentNotEffectiveError, type Standings } from './api/consents/standings.ts'
+export type { Standings } from './api/consents/standings.ts'
 export type { Events, Recorded } from './api/events.ts'
-export { type Examination, examine } from './api/health/examine.ts'
+export type { Examination } from './api/health/examine.ts'
 export type { Health, HealthOptions } from './api/health/module.ts'
 export type { HealthCheck } from './api/health-check.ts'
 export type { Call, CallDetail, Effects } from './api/log/effects.ts'
@@ -56,25 +54,16 @@ export type { Plan, PlannedChange } from './api/subscriptions/plan.ts'
 export type { ApplyOptions, ApplyResult, Subscription, Subscriptions } from './api/subscriptions/subscriptions.ts'
 export type { Validation } from './api/validations/validation.ts'
 export type { ValidationCommandOptions, ValidationInput, Validations } from './api/validations/validations.ts'
-export {
-  type Averba,
-  type AverbaOptions,
-  defineConfig,
-  type ListenerPayload,
-  openAverba,
-  type RunOptions,
-} from './averba/averba.ts'
+export type { Averba, AverbaOptions, ListenerPayload, RunOptions } from './averba/averba.ts'
 export type { IndexRebuildResult } from './averba/rebuild-index.ts'
 export type { AttemptReport, EngineEvents } from './engine/diagnostics.ts'
 export type { HandlerCall, HandlerError, HandlerTime } from './engine/following/handler-call.ts'
-export { drawCharts } from './machines/charts.ts'
 export type { ConsentStatus } from './machines/consent/status.ts'
 export type { HandlerState } from './machines/notification.ts'
-export { exportBundle, proveRecorded, type VerifyLogOptions, verifyLog } from './operations/audit.ts'
-export { backupStore, type ResumeResult, restoreStore, resumeStore } from './operations/backups.ts'
-export { type CopyOptions, copyStore } from './operations/moves.ts'
-export { type Divergence, type ReplayLogOptions, type ReplayResult, replayLog } from './operations/replay.ts'
-export { changeRootKey, diagnoseStore, rebuildStore } from './operations/upkeep.ts'
+export type { VerifyLogOptions } from './operations/audit.ts'
+export type { ResumeResult } from './operations/backups.ts'
+export type { CopyOptions } from './operations/moves.ts'
+export type { Divergence, ReplayLogOptions, ReplayResult } from './operations/replay.ts'
 export type { OpenedWith } from './operations/with-store.ts'
 export type { ConsentReport } from './pages/consent-page.ts'
 export type { Language, PageOptions, ProcessingKind } from './pages/labels.ts'
@@ -87,8 +76,7 @@ export { type Clock, systemClock } from './runtime/clock.ts'
 export type { Entropy } from './runtime/entropy.ts'
 export type { AsyncList } from './runtime/lazy-list.ts'
 export type { Diagnosis } from './store/checks/diagnose.ts'
-export { type Grantees, grantsFor } from './store/database/grants.ts'
-export { migrationsFrom } from './store/database/migrations.ts'
+export type { Grantees } from './store/database/grants.ts'
 export type {
   PostgresAnswer,
   PostgresClient,
@@ -123,3 +111,260 @@ export type {
 export { type CommandOptions, type Outcome, OutcomeError, valueOf } from './vocabulary/outcome.ts'
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
+
+// What follows loads most of the package at its first call, so that importing the package takes little time.
+
+/**
+ * Opens a log, or creates one. Starts no timer and no listener.
+ *
+ * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`,
+ * `KEYS_MISMATCH`
+ */
+export async function openAverba(options: AverbaOptions): Promise<Averba> {
+  const { openAverba: open } = await import('./averba/averba.ts')
+  return open(options)
+}
+
+/**
+ * Exports a log, which may be in use, to a new folder that anyone can verify, up to a checkpoint that it signs now.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
+ */
+export async function exportBundle(
+  options: Parameters<typeof import('./operations/audit.ts').exportBundle>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').exportBundle>>> {
+  const { exportBundle: run } = await import('./operations/audit.ts')
+  return run(options)
+}
+
+/**
+ * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
+ */
+export async function proveRecorded(
+  options: Parameters<typeof import('./operations/audit.ts').proveRecorded>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').proveRecorded>>> {
+  const { proveRecorded: run } = await import('./operations/audit.ts')
+  return run(options)
+}
+
+/**
+ * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
+ * the bytes of the headers, every part or the event that explains its absence, and every decision. For a store it also
+ * verifies that tables and views agree with the log.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
+ * when the given root key does not open the keyring
+ */
+export async function verifyLog(
+  options: Parameters<typeof import('./operations/audit.ts').verifyLog>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').verifyLog>>> {
+  const { verifyLog: run } = await import('./operations/audit.ts')
+  return run(options)
+}
+
+/**
+ * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function backupStore(
+  options: Parameters<typeof import('./operations/backups.ts').backupStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').backupStore>>> {
+  const { backupStore: run } = await import('./operations/backups.ts')
+  return run(options)
+}
+
+/**
+ * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
+ * pending in the backup may have been made since: the restored log would make them again.
+ *
+ * `acceptRollback` lets the log continue under a new name, linked to the old one by an event, even if later events are
+ * lost. Every call that was pending in the backup, except readings, becomes `unknown` instead of being made again.
+ * `lostEvents` is the minimum number of lost events: those between the backup and the high-water mark beside the store.
+ * It is absent when the mark shows no loss.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
+ * `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function restoreStore(
+  options: Parameters<typeof import('./operations/backups.ts').restoreStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').restoreStore>>> {
+  const { restoreStore: run } = await import('./operations/backups.ts')
+  return run(options)
+}
+
+/**
+ * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
+ * first; then as after `restoreStore` with `acceptRollback`. Stop every process on it before.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
+ * with it; and as `openAverba`
+ */
+export async function resumeStore(
+  options: Parameters<typeof import('./operations/backups.ts').resumeStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').resumeStore>>> {
+  const { resumeStore: run } = await import('./operations/backups.ts')
+  return run(options)
+}
+
+/**
+ * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
+ * and verifies the copy. Close every engine on it first. The log then ends at its former place with `log.moved`, and
+ * nothing is recorded there any more; at the new one it goes on with `log.arrived`. A move that was interrupted goes on
+ * when it is asked for again.
+ *
+ * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
+ * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
+ */
+export async function copyStore(
+  options: Parameters<typeof import('./operations/moves.ts').copyStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/moves.ts').copyStore>>> {
+  const { copyStore: run } = await import('./operations/moves.ts')
+  return run(options)
+}
+
+/**
+ * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function replayLog(
+  options: Parameters<typeof import('./operations/replay.ts').replayLog>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/replay.ts').replayLog>>> {
+  const { replayLog: run } = await import('./operations/replay.ts')
+  return run(options)
+}
+
+/**
+ * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
+ * sealed, signed or tagged anew, and the former keyring is overwritten. Close every engine on the log first: it cannot
+ * read the keyring any more until it is opened with the new root key. Copies of the former keyring still open with the
+ * former root key: destroy both.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
+ * `openAverba`
+ */
+export async function changeRootKey(
+  options: Parameters<typeof import('./operations/upkeep.ts').changeRootKey>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').changeRootKey>>> {
+  const { changeRootKey: run } = await import('./operations/upkeep.ts')
+  return run(options)
+}
+
+/**
+ * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
+ * `isDeep` compares everything in it with everything else, with `rootKey` when the keyring lacks it. A
+ * backup has its keyring elsewhere: name it with `keyring`.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
+ */
+export async function diagnoseStore(
+  options: Parameters<typeof import('./operations/upkeep.ts').diagnoseStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').diagnoseStore>>> {
+  const { diagnoseStore: run } = await import('./operations/upkeep.ts')
+  return run(options)
+}
+
+/**
+ * Rebuilds views of a store, which may be in use, and reports how their rows differed.
+ *
+ * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
+ */
+export async function rebuildStore(
+  options: Parameters<typeof import('./operations/upkeep.ts').rebuildStore>[0],
+): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').rebuildStore>>> {
+  const { rebuildStore: run } = await import('./operations/upkeep.ts')
+  return run(options)
+}
+
+/**
+ * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
+ * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
+ * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
+ */
+export async function examine(
+  options: Parameters<typeof import('./api/health/examine.ts').examine>[0],
+  how?: Parameters<typeof import('./api/health/examine.ts').examine>[1],
+): Promise<Awaited<ReturnType<typeof import('./api/health/examine.ts').examine>>> {
+  const { examine: run } = await import('./api/health/examine.ts')
+  return run(options, how)
+}
+
+/**
+ * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
+ * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
+ */
+export async function serveReceivers(
+  options: Parameters<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers>[0],
+): Promise<Awaited<ReturnType<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers>>> {
+  const { serveReceivers: run } = await import('./adapters/receiver/serve-receivers.ts')
+  return run(options)
+}
+
+/**
+ * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor
+ * imports within `createMachine(…)`, or as a Mermaid state diagram.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` when a machine or the format is unknown
+ */
+export async function drawCharts(
+  names: Parameters<typeof import('./machines/charts.ts').drawCharts>[0],
+  format: Parameters<typeof import('./machines/charts.ts').drawCharts>[1],
+): Promise<Awaited<ReturnType<typeof import('./machines/charts.ts').drawCharts>>> {
+  const { drawCharts: run } = await import('./machines/charts.ts')
+  return run(names, format)
+}
+
+/** Writes a commented configuration with every option: the file of `averba init`. */
+export async function configTemplate(): Promise<
+  Awaited<ReturnType<typeof import('./api/config-template.ts').configTemplate>>
+> {
+  const { configTemplate: run } = await import('./api/config-template.ts')
+  return run()
+}
+
+/**
+ * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
+ * can neither change nor remove one. The owner of the tables runs them, as a superuser or a member of both roles; the
+ * process makes the tables of the views, and owns these.
+ *
+ * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
+ */
+export async function grantsFor(
+  options: Parameters<typeof import('./store/database/grants.ts').grantsFor>[0],
+): Promise<Awaited<ReturnType<typeof import('./store/database/grants.ts').grantsFor>>> {
+  const { grantsFor: run } = await import('./store/database/grants.ts')
+  return run(options)
+}
+
+/**
+ * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
+ * does; none when they are current. On PostgreSQL they are for the given schema, which is created.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`, `MISCONFIGURED` for a schema that is not allowed
+ */
+export async function migrationsFrom(
+  version: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[0],
+  dialect: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[1],
+  schema?: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[2],
+): Promise<Awaited<ReturnType<typeof import('./store/database/migrations.ts').migrationsFrom>>> {
+  const { migrationsFrom: run } = await import('./store/database/migrations.ts')
+  return run(version, dialect, schema)
+}
+
+/**
+ * Types the options of an `averba.config.ts`, so that an editor completes them. The host gives the same object to
+ * `openAverba`, and the command line reads it. Nothing is checked or opened here.
+ *
+ * @example
+ * ```ts
+ * import { defineConfig } from 'averba'
+ *
+ * export default defineConfig({ store: 'averba.sqlite' })
+ * ```
+ */
+export function defineConfig(options: AverbaOptions): AverbaOptions {
+  return options
+}

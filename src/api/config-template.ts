@@ -32,7 +32,7 @@ const textOf = (name: string) => readFileSync(env(name), 'utf8')
 const authority = process.env['AVERBA_CA'] ? textOf('AVERBA_CA') : undefined
 `
 
-/** Writes a commented configuration with every option: the file of `averba init`. */
+/** See `configTemplate` of src/index.ts. */
 export function configTemplate(): string {
   const options = listOptions(optionsSchema).map(option => writeOption(option, '  ').join('\n'))
   return `${beginning}\nexport default defineConfig({\n${options.join('\n\n')}\n})\n`

@@ -61,21 +61,6 @@ export interface RunOptions extends ServingOptions {
   readonly prepare?: (averba: Averba) => void | Promise<void>
 }
 
-/**
- * Types the options of an `averba.config.ts`, so that an editor completes them. The host gives the same object to
- * `openAverba`, and the command line reads it. Nothing is checked or opened here.
- *
- * @example
- * ```ts
- * import { defineConfig } from 'averba'
- *
- * export default defineConfig({ store: 'averba.sqlite' })
- * ```
- */
-export function defineConfig(options: AverbaOptions): AverbaOptions {
-  return options
-}
-
 /** The methods of every area. */
 type AreaMethods = ReturnType<typeof createModules>['methods']
 
@@ -146,12 +131,7 @@ export interface Definitions {
 /** All machines and views of this version. */
 export const currentDefinitions: Definitions = { machines, views }
 
-/**
- * Opens a log, or creates one. Starts no timer and no listener.
- *
- * @throws {AverbaError} `MISCONFIGURED`, `STORE_UNSAFE`, `STORE_BUSY`, `NOT_OURS`, `CORRUPT`, `KEYS_MISSING`,
- * `KEYS_MISMATCH`
- */
+/** See `openAverba` of src/index.ts. */
 export function openAverba(options: AverbaOptions): Promise<Averba> {
   return openOn(undefined, options)
 }

@@ -18,8 +18,8 @@ interface ChartNode {
  * Draws the chart of a machine as boxes within boxes, from the same definition as the diagrams of the documentation.
  * With the state of a stream, the active states are lit, and those on its path have a solid border.
  */
-export function showChart(machine: string, texts: Texts, state?: StreamState): Html {
-  const root: ChartNode = JSON.parse(drawCharts([machine], 'json')[0] ?? '{}')
+export async function showChart(machine: string, texts: Texts, state?: StreamState): Promise<Html> {
+  const root: ChartNode = JSON.parse((await drawCharts([machine], 'json'))[0] ?? '{}')
   const active = withParents(state?.states ?? [])
   const visited = withParents((state?.path ?? []).flatMap(({ states }) => states))
   const draw = (name: string, path: readonly string[], node: ChartNode): Html => {

@@ -137,9 +137,9 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const stream = c.req.param('stream')
     return c.html(writePage(page, stream.split('-', 1)[0] ?? '', await showStream(page, stream)))
   })
-  app.get('/machines/:name', c => {
+  app.get('/machines/:name', async c => {
     const page = pageOf(c, options)
-    return c.html(writePage(page, page.texts.machines, showMachine(page, c.req.param('name'))))
+    return c.html(writePage(page, page.texts.machines, await showMachine(page, c.req.param('name'))))
   })
   app.get('/verify', async c => {
     const page = pageOf(c, options)

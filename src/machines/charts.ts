@@ -8,12 +8,7 @@ const formats: Readonly<Record<string, (machine: (typeof machines)[number]) => s
   mermaid: machine => toMermaid(toChartConfig(machine)),
 }
 
-/**
- * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor
- * imports within `createMachine(…)`, or as a Mermaid state diagram.
- *
- * @throws {AverbaError} `INVALID_INPUT` when a machine or the format is unknown
- */
+/** See `drawCharts` of src/index.ts. */
 export function drawCharts(names: readonly string[], format: string): string[] {
   const draw = Object.hasOwn(formats, format) ? formats[format] : undefined
   const unknown = names.find(name => !machines.some(machine => machine.name === name))

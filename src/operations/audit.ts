@@ -13,14 +13,7 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import { isOnPostgres, markPath } from '../vocabulary/names.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
-/**
- * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
- * the bytes of the headers, every part or the event that explains its absence, and every decision. For a store it also
- * verifies that tables and views agree with the log.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
- * when the given root key does not open the keyring
- */
+/** See `verifyLog` of src/index.ts. */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
   const { store, pool, keyring, onProgress, ...others } = options
   const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
@@ -81,11 +74,7 @@ function checkKeyLine(line: string): void {
   })
 }
 
-/**
- * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
- *
- * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
- */
+/** See `proveRecorded` of src/index.ts. */
 export function proveRecorded(options: OpenedWith & { event: EventSelector }): Promise<string> {
   return withStore(options, async store => {
     await store.checkpoint()
@@ -93,11 +82,7 @@ export function proveRecorded(options: OpenedWith & { event: EventSelector }): P
   })
 }
 
-/**
- * Exports a log, which may be in use, to a new folder that anyone can verify, up to a checkpoint that it signs now.
- *
- * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
- */
+/** See `exportBundle` of src/index.ts. */
 export async function exportBundle(options: OpenedWith & ExportTo): Promise<ExportResult> {
   return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
 }

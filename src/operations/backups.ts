@@ -18,27 +18,12 @@ import { toInstant } from '../vocabulary/instant.ts'
 import { markPath } from '../vocabulary/names.ts'
 import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
-/**
- * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
- */
+/** See `backupStore` of src/index.ts. */
 export function backupStore(options: Omit<BackupOptions, 'entropy'>): Promise<BackupResult> {
   return makeBackup({ ...options, entropy: systemEntropy })
 }
 
-/**
- * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
- * pending in the backup may have been made since: the restored log would make them again.
- *
- * `acceptRollback` lets the log continue under a new name, linked to the old one by an event, even if later events are
- * lost. Every call that was pending in the backup, except readings, becomes `unknown` instead of being made again.
- * `lostEvents` is the minimum number of lost events: those between the backup and the high-water mark beside the store.
- * It is absent when the mark shows no loss.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
- * `STORE_UNSAFE`, `CORRUPT`
- */
+/** See `restoreStore` of src/index.ts. */
 export async function restoreStore(
   options: OpenedWith & Pick<RestoreOptions, 'backup' | 'keys' | 'onProgress'> & { acceptRollback?: boolean },
 ): Promise<RestoreResult & { readonly resumedAs?: string; readonly lostEvents?: number }> {
@@ -59,13 +44,7 @@ export async function restoreStore(
 export type ResumeResult = StoreFacts &
   Pick<RestoreResult, 'pending' | 'lostErasures'> & { readonly resumedAs: string; readonly lostEvents?: number }
 
-/**
- * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
- * first; then as after `restoreStore` with `acceptRollback`. Stop every process on it before.
- *
- * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
- * with it; and as `openAverba`
- */
+/** See `resumeStore` of src/index.ts. */
 export async function resumeStore(
   options: OpenedWith & { readonly highWaterMark?: HighWaterMark } & Pick<CheckOptions, 'onProgress'>,
 ): Promise<ResumeResult> {

@@ -22,15 +22,7 @@ import type { Instant } from '../vocabulary/message.ts'
 import { verifyLog } from './audit.ts'
 import { type OpenedWith, withStore } from './with-store.ts'
 
-/**
- * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
- * and verifies the copy. Close every engine on it first. The log then ends at its former place with `log.moved`, and
- * nothing is recorded there any more; at the new one it goes on with `log.arrived`. A move that was interrupted goes on
- * when it is asked for again.
- *
- * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
- * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
- */
+/** See `copyStore` of src/index.ts. */
 export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<Copied> {
   const { rootKey } = from
   const [kept, keptThere] = [keyringOf(from, systemEntropy), keyringOf(to, systemEntropy)]

@@ -123,11 +123,7 @@ function isPastEnd({ position, at }: RecordedEvent, until: number | string | und
   return typeof until === 'number' ? position > until : at > until
 }
 
-/**
- * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
- *
- * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
- */
+/** See `replayLog` of src/index.ts. */
 export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult> {
   const { store, pool, until, onProgress, ...others } = options
   const to = typeof until === 'string' ? parseInstant(until) : until

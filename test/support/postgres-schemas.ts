@@ -37,7 +37,7 @@ export class PostgresSchemas {
     const client = await pool.connect()
     const roles = { process: `${schema}-app`, reader: `${schema}-reader` }
     for (const role of Object.values(roles)) await client.query({ text: `create role "${role}" login password '1'` })
-    for (const text of [...migrationsFrom(0, 'postgres', schema), ...grantsFor({ schema, ...roles })])
+    for (const text of [...(await migrationsFrom(0, 'postgres', schema)), ...(await grantsFor({ schema, ...roles }))])
       await client.query({ text })
     client.release()
     await closePool()

@@ -44,10 +44,7 @@ export interface ReceiverServer {
 /** How long closing waits for requests in progress: longer than the portal waits for an answer. */
 const closeWaitMs = 5_000
 
-/**
- * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
- * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
- */
+/** See `serveReceivers` of src/index.ts. */
 export async function serveReceivers(options: ServeReceiversOptions): Promise<ReceiverServer> {
   const { receivers, certificate, certificates = {}, host, port = 443, clock = systemClock } = options
   const { onTrouble = () => undefined } = options

@@ -20,6 +20,7 @@ import {
   standingAt,
   standingFrom,
 } from './consent-events.ts'
+import { ConsentNotEffectiveError } from './not-effective-error.ts'
 import type { ConsentReadings, FreshnessOptions } from './readings.ts'
 
 /** Whether consents are effective, and uses of data under them. */
@@ -51,28 +52,7 @@ export interface Standings {
   use(selector: RecordSelector & FreshnessOptions, commandOptions?: CommandOptions): Promise<Standing>
 }
 
-/** The consent is not effective, so its data must not be used. The refusal is in the log. */
-export class ConsentNotEffectiveError extends AverbaError {
-  override readonly name = 'ConsentNotEffectiveError'
-  readonly standing: Standing
-
-  /** @param usedAt the position of the use allowed before under the same command id */
-  constructor(standing: Standing, usedAt?: number) {
-    const more = [
-      standing.reason === 'never-read' && neverReadHint,
-      standing.replayed && 'It was decided before: use another command id for a new decision',
-      usedAt !== undefined && `The earlier use under this command id stays recorded at ${usedAt}`,
-    ]
-    super('CONSENT_NOT_EFFECTIVE', `Cannot use the consent: ${standing.reason}`, {
-      hint: ['Do not use the data. The refusal is recorded', ...more].filter(Boolean).join('. '),
-    })
-    this.standing = standing
-  }
-}
-
 const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
-
-const neverReadHint = 'This consent was never read: call consents.sync, and check the id with consents.list'
 
 interface RefreshedHistory {
   readonly history: ConsentHistory

@@ -48,11 +48,7 @@ export interface Examination {
   readonly store?: Diagnosis
 }
 
-/**
- * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
- * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
- * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
- */
+/** See `examine` of src/index.ts. */
 export async function examine(
   options: HostOptions,
   { token = false, isDeep = false }: { readonly token?: boolean; readonly isDeep?: boolean } = {},

@@ -12,8 +12,8 @@ export const chartsCommand = defineCommand({
     '--format <name>': { text: 'json, with one machine on each line, or mermaid', fallback: 'json' },
   },
   example: 'averba charts consent --format mermaid',
-  run(terminal, { format }, names) {
-    for (const line of drawCharts(names, format).join('\n').split('\n')) printLine(terminal, line)
+  async run(terminal, { format }, names) {
+    for (const line of (await drawCharts(names, format)).join('\n').split('\n')) printLine(terminal, line)
     return exitCodes.done
   },
 })
@@ -29,8 +29,8 @@ export const migrationsCommand = defineCommand({
     '--json': 'print one JSON object',
   },
   example: 'averba migrations --dialect postgres',
-  run(terminal, { from, dialect, schema, json }) {
-    return printStatements(terminal, migrationsFrom(Number(from), dialect, schema), json)
+  async run(terminal, { from, dialect, schema, json }) {
+    return printStatements(terminal, await migrationsFrom(Number(from), dialect, schema), json)
   },
 })
 
@@ -48,9 +48,9 @@ export const grantsCommand = defineCommand({
   notes:
     'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after\n' +
     'averba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.',
-  run(terminal, { reader, schema, json }, role) {
+  async run(terminal, { reader, schema, json }, role) {
     const readers = reader !== undefined && { reader }
-    return printStatements(terminal, grantsFor({ process: role, schema, ...readers }), json)
+    return printStatements(terminal, await grantsFor({ process: role, schema, ...readers }), json)
   },
 })
 

@@ -15,8 +15,8 @@ export const initCommand = defineCommand({
     '--force': 'overwrite an existing configuration',
   },
   example: 'averba init --dir .',
-  run(_, { dir, force }) {
-    const result = writeConfig(dir, force)
+  async run(_, { dir, force }) {
+    const result = writeConfig(dir, force, await configTemplate())
     return { result, lines: formatNextSteps(result) }
   },
 })
@@ -30,10 +30,9 @@ function* formatNextSteps({ file, variables }: ReturnType<typeof writeConfig>): 
 }
 
 /** Writes a commented configuration into a folder, made if it is missing. Returns the variables that it requires. */
-function writeConfig(dir: string, force: boolean) {
+function writeConfig(dir: string, force: boolean, config: string) {
   const folder = resolve(dir)
   const file = join(folder, defaultConfig)
-  const config = configTemplate()
   try {
     mkdirSync(folder, { recursive: true })
   } catch (cause) {

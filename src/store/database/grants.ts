@@ -34,13 +34,7 @@ export interface Grantees {
   readonly reader?: string
 }
 
-/**
- * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
- * can neither change nor remove one. The owner of the tables runs them, as a superuser or a member of both roles; the
- * process makes the tables of the views, and owns these.
- *
- * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
- */
+/** See `grantsFor` of src/index.ts. */
 export function grantsFor({ schema = 'averba', process, reader }: Grantees): string[] {
   checkSchemaName(schema)
   const app = quoteRole(process)

@@ -41,12 +41,7 @@ export function* migrate(connection: Connection, path: string, all: readonly Mig
   yield* together(migrationStatements(version, connection.dialect, all).map(sql => rows({ sql, parameters: [] })))
 }
 
-/**
- * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
- * does; none when they are current. On PostgreSQL they are for the given schema, which is created.
- *
- * @throws {AverbaError} `INVALID_INPUT`, `MISCONFIGURED` for a schema that is not allowed
- */
+/** See `migrationsFrom` of src/index.ts. */
 export function migrationsFrom(version: number, dialect: string, schema = 'averba'): string[] {
   const isKnown = Number.isInteger(version) && version >= 0 && version <= migrations.length
   if (isKnown && (dialect === 'sqlite' || dialect === 'postgres')) {

@@ -67,7 +67,7 @@ test('the first line has all addresses, a host works with them, and the variable
   // What Docker reads: everything after the first =, quotes included.
   const raw = Object.fromEntries(written.split('\n').flatMap(line => (line ? [line.split(/=(.*)/s, 2)] : [])))
   expect(raw).toEqual(env)
-  expect(requiredVariables(configTemplate()).filter(name => !env[name])).toEqual([])
+  expect(requiredVariables(await configTemplate()).filter(name => !env[name])).toEqual([])
   const { consentService, tokenService, validationService, portal } = addresses
   const averba = await openEngine({
     store: ':memory:',
