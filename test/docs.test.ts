@@ -17,7 +17,7 @@ const pages = [
   'README.md',
   'CHANGELOG.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.md'))
+    .filter(name => name.endsWith('.md') && !name.includes('node_modules'))
     .map(name => join('docs', name)),
 ]
 
@@ -110,13 +110,29 @@ test('the command lines in the pages are ones that averba takes', async () => {
   }
 })
 
+const portuguese = pages.filter(page => page.startsWith('docs/pt-BR/') && !page.endsWith('README.md'))
+
+test.each(portuguese)('%s has the code, headings and rows of the English page', page => {
+  const original = page.replace('pt-BR/', '')
+  expect(blocksOf(page)).toEqual(blocksOf(original))
+  const shape = (name: string) => {
+    const prose = read(name).replace(/^```[\s\S]*?^```$/gm, '')
+    const tokens = [...prose.matchAll(/^(#+) |^(\|)|^(?:- |\d+\. )/gm)]
+    return tokens.map(([found]) => found)
+  }
+  expect(shape(page)).toEqual(shape(original))
+})
+
 test('the page about the log has a row for every table', () => {
   const named = [...read('docs/log.md').matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = '']) => name)
   expect(named.sort()).toEqual([...tableNames].sort())
 })
 
 test('the code in the pages runs', async () => {
-  const scripts = pages.flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
+  // The Portuguese pages have the same code: the test below.
+  const scripts = pages
+    .filter(page => !page.includes('pt-BR'))
+    .flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
   expect(scripts.length).toBeGreaterThanOrEqual(2)
   const all = await run(scripts.map(({ code }) => code))
   expect(all).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)

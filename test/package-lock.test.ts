@@ -26,5 +26,7 @@ test('the lock file has the optional packages of every platform, as npm ci requi
 test('the lock file matches package.json and names no registry', () => {
   const { dependencies, devDependencies, engines } = read('package.json')
   expect(packages['']).toMatchObject({ dependencies, devDependencies, engines })
-  expect(Object.values(packages).filter(entry => entry.resolved !== undefined)).toEqual([])
+  const ofDocs: Record<string, Entry> = read('docs/package-lock.json').packages
+  for (const each of [packages, ofDocs])
+    expect(Object.values(each).filter(entry => entry.resolved !== undefined)).toEqual([])
 })
