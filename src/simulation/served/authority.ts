@@ -1,17 +1,7 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, hourMs } from '../../vocabulary/instant.ts'
-import 'reflect-metadata'
-import { webcrypto } from 'node:crypto'
-import {
-  BasicConstraintsExtension,
-  ExtendedKeyUsageExtension,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509'
+import { extension, type Issuer, nameOf, subjectOf, writeCertificate } from './write-certificate.ts'
 
 /** A certificate with its key, as PEM text. */
 export interface IssuedCertificate {
@@ -22,7 +12,6 @@ export interface IssuedCertificate {
 /** A private certificate authority for simulated services and their clients. */
 export type Authority = Awaited<ReturnType<typeof createAuthority>>
 
-const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const serverAuth = '1.3.6.1.5.5.7.3.1'
 const clientAuth = '1.3.6.1.5.5.7.3.2'
 
@@ -32,81 +21,58 @@ export async function createAuthority(
   authorityName = 'averba simulated authority',
   saved?: IssuedCertificate,
 ) {
-  const crypto = webcrypto as unknown as Crypto // The same interface under two declarations.
   const notBefore = new Date(now - dayMs)
   const notAfter = new Date(now + 365 * dayMs)
-  const createKeys = () => crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const exportKey = async (key: CryptoKey) =>
-    `${PemConverter.encode(await crypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')}\n`
-  const createRoot = async () => {
-    const keys = await createKeys()
-    const root = await X509CertificateGenerator.createSelfSigned(
-      {
-        name: `CN=${authorityName}`,
-        notBefore,
-        notAfter: new Date(now + 3_650 * dayMs),
-        signingAlgorithm: algorithm,
-        keys,
-        extensions: [
-          new BasicConstraintsExtension(true, 0, true),
-          new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-        ],
-      },
-      crypto,
-    )
-    return { root, privateKey: keys.privateKey }
-  }
-  const readRoot = async ({ cert, key }: IssuedCertificate) => {
-    const pkcs8 = PemConverter.decodeFirst(key)
-    return {
-      root: new X509Certificate(cert),
-      privateKey: await crypto.subtle.importKey('pkcs8', pkcs8, algorithm, true, ['sign']),
-    }
-  }
-  const { root, privateKey } = await (saved ? readRoot(saved) : createRoot()).catch((cause: unknown) => {
-    const hint = 'Give what was saved, unchanged'
-    throw new AverbaError('INVALID_INPUT', 'Cannot read the saved authority', { cause, hint })
-  })
+  const root = saved ? readRoot(saved) : createRoot(authorityName, notBefore, new Date(now + 3_650 * dayMs))
 
-  const issue = async (cn: string, usage: string, names: readonly string[], until = notAfter) => {
-    const own = await createKeys()
-    const cert = await X509CertificateGenerator.create(
-      {
-        subject: `CN=${cn}`,
-        issuer: root.subject,
-        notBefore,
-        notAfter: until,
-        signingAlgorithm: algorithm,
-        publicKey: own.publicKey,
-        signingKey: privateKey,
-        extensions: [
-          new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-          new ExtendedKeyUsageExtension([usage]),
-          ...(names.length > 0 ? [new SubjectAlternativeNameExtension(names.map(toAlternativeName))] : []),
-        ],
-      },
-      crypto,
-    )
-    return { cert: cert.toString('pem'), key: await exportKey(own.privateKey) }
+  const issue = (cn: string, usage: string, names: readonly string[], until = notAfter): IssuedCertificate => {
+    const own = createKeys()
+    const cert = writeCertificate({
+      ...{ subject: nameOf(cn), publicKey: own.publicKey, notBefore, notAfter: until, issuer: root },
+      extensions: [extension.digitalSignature, extension.usage(usage), ...extension.names(names)],
+    })
+    return { cert, key: exportKey(own.privateKey) }
   }
 
   return {
     /** Its certificate, as PEM text, for the trust store of the others. */
-    ca: root.toString('pem'),
+    ca: root.cert,
     /** What another process goes on with. */
-    save: async (): Promise<IssuedCertificate> => ({ cert: root.toString('pem'), key: await exportKey(privateKey) }),
+    save: async (): Promise<IssuedCertificate> => ({ cert: root.cert, key: exportKey(root.privateKey) }),
     /** Issues a server certificate for DNS names and IP addresses. */
-    issueServer: (names: readonly string[]) => issue(names[0] ?? 'localhost', serverAuth, names),
+    issueServer: async (names: readonly string[]) => issue(names[0] ?? 'localhost', serverAuth, names),
     /** Issues a server certificate that expired an hour before the authority was created. */
-    issueExpiredServer: (names: readonly string[]) =>
+    issueExpiredServer: async (names: readonly string[]) =>
       issue(names[0] ?? 'localhost', serverAuth, names, new Date(now - hourMs)),
     /** Issues a client certificate; the simulated services identify the client by this name. */
-    issueClient: (clientName: string) => issue(clientName, clientAuth, []),
+    issueClient: async (clientName: string) => issue(clientName, clientAuth, []),
     /** Issues a client certificate that expired an hour before the authority was created. */
-    issueExpiredClient: (clientName: string) => issue(clientName, clientAuth, [], new Date(now - hourMs)),
+    issueExpiredClient: async (clientName: string) => issue(clientName, clientAuth, [], new Date(now - hourMs)),
   }
 }
 
-function toAlternativeName(name: string): { type: 'ip' | 'dns'; value: string } {
-  return { type: /^[\d.]+$/.test(name) ? 'ip' : 'dns', value: name }
+function createKeys() {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' })
+}
+
+function exportKey(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+function createRoot(name: string, notBefore: Date, notAfter: Date): Issuer {
+  const { publicKey, privateKey } = createKeys()
+  const issuer = { name: nameOf(name), publicKey, privateKey }
+  const extensions = [extension.authority, extension.signsCertificates]
+  const cert = writeCertificate({ subject: issuer.name, publicKey, notBefore, notAfter, issuer, extensions })
+  return { ...issuer, cert }
+}
+
+function readRoot({ cert, key }: IssuedCertificate): Issuer {
+  try {
+    const { raw, publicKey } = new X509Certificate(cert)
+    return { name: subjectOf(raw), publicKey, privateKey: createPrivateKey(key), cert: `${cert.trim()}\n` }
+  } catch (cause) {
+    const hint = 'Give what was saved, unchanged'
+    throw new AverbaError('INVALID_INPUT', 'Cannot read the saved authority', { cause, hint })
+  }
 }
