@@ -22,15 +22,31 @@ test('processes that open a new file at the same time open the same log', async 
   expect(readdirSync(dirname(store)).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])
 })
 
-test('the command line starts without loading undici, prom-client and better-sqlite3', async () => {
-  const loaded: string[] = await runCode(`
-    import { createRequire } from 'node:module'
-    await import('./src/cli/program.ts')
-    const { cache } = createRequire(process.cwd() + '/')
-    const names = Object.keys(cache).map(path => /node_modules\\/((@[^/]+\\/)?[^/]+)/.exec(path)?.[1])
-    console.log(JSON.stringify([...new Set(names)]))
-  `)
-  // The test notices what is loaded.
-  expect(loaded).toContain('xstate')
-  for (const slow of ['undici', 'prom-client', 'better-sqlite3']) expect(loaded).not.toContain(slow)
+test('the command line starts, and the package is imported, without what only an open log needs', async () => {
+  for (const [module, needed] of [
+    ['./src/cli/program.ts', ['commander']],
+    ['./src/index.ts', []],
+    ['./src/averba/averba.ts', ['kysely', 'xstate', 'zod']],
+  ] as const) {
+    const loaded: string[] = await runCode(`
+      import { registerHooks } from 'node:module'
+      const names = new Set()
+      registerHooks({
+        load(url, context, next) {
+          const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? []
+          if (name !== undefined) names.add(name)
+          return next(url, context)
+        },
+      })
+      await import('${module}')
+      console.log(JSON.stringify([...names]))
+    `)
+    // The test notices what is loaded.
+    for (const name of needed) expect([module, loaded]).toEqual([module, expect.arrayContaining([name])])
+    const slow = ['undici', 'prom-client', 'better-sqlite3', 'kysely', 'xstate', 'zod', 'hono', 'node-forge']
+    expect([module, loaded.filter(name => slow.includes(name) && !needed.some(each => each === name))]).toEqual([
+      module,
+      [],
+    ])
+  }
 })

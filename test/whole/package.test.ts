@@ -44,6 +44,22 @@ test('everything that the pages of the package link to is in the package', async
   expect(led.filter(({ to }) => !isPacked(to))).toEqual([])
 })
 
+test('the package passes publint and attw, and its maps lead to sources that it contains', async () => {
+  const { stdout } = await run(toolPath('publint'), ['run', join(folder, tarball), '--strict'])
+  expect(stdout).toContain('All good!')
+  // Without CommonJS: `require` works on every supported Node.
+  await run(toolPath('attw'), [join(folder, tarball), '--profile', 'esm-only', '--format', 'json'])
+  const listed = await run('tar', ['-tzf', join(folder, tarball)])
+  const packed = new Set(listed.stdout.split('\n').map(line => line.replace(/^package\//, '')))
+  const maps = [...packed].filter(path => path.endsWith('.map'))
+  expect(maps.length).toBeGreaterThan(500)
+  const sources = maps.flatMap(path => {
+    const { sources: named }: { sources: string[] } = JSON.parse(readFileSync(join(root, path), 'utf8'))
+    return named.map(source => posix.join(posix.dirname(path), source))
+  })
+  expect(sources.filter(source => !packed.has(source))).toEqual([])
+})
+
 test('the installed package runs its commands and the code of the README, and its types compile', async () => {
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
   const packages = [`./${tarball}`, `typescript@${oldestTypescript}`]

@@ -1,0 +1,125 @@
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import Database from 'better-sqlite3'
+import { expect, onTestFinished, test } from 'vitest'
+import { startCommand } from '../support/command-line.ts'
+import { root, toolPath } from '../support/run-script.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** Starts an example in a folder of its own. */
+function startExample(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const folder = temporaryFolder()
+  const deno = [toolPath('deno'), 'run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
+  const [command = '', ...flags] = env.RUNTIME === 'Deno' ? deno : [process.execPath]
+  const example = spawn(command, [...flags, '--conditions=averba-source', join(root, 'examples', name), ...args], {
+    ...{ cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NO_COLOR: '1', ...env } },
+  })
+  onTestFinished(() => void example.kill('SIGKILL'))
+  const lines = createInterface({ input: example.stdout })[Symbol.asyncIterator]()
+  return {
+    folder,
+    next: async () => String((await lines.next()).value),
+    end: async () => {
+      example.kill('SIGTERM')
+      expect(await once(example, 'exit')).toEqual([0, null])
+    },
+    output: async () => {
+      const all: string[] = []
+      for (let line = await lines.next(); !line.done; line = await lines.next()) all.push(line.value)
+      return all
+    },
+  }
+}
+
+test.each(['Node', 'Deno'])('an identity is checked once for each id, from a script on %s', async RUNTIME => {
+  const { output } = startExample('identity-check.ts', ['order-1', 'order-1'], { RUNTIME })
+  expect(await output()).toEqual([
+    'order-1 settled asked now',
+    ...['  nome match', '  sexo match'],
+    'order-1 settled answered before: nothing was paid',
+    ...['  nome match', '  sexo match'],
+  ])
+})
+
+test('a consent manager behind Fastify gives receipts, and uses nothing after a revocation', async () => {
+  const { next, end } = startExample('consent-manager.ts')
+  const address = await next()
+  const call = async (
+    path: string,
+    init: { body?: object; headers?: Record<string, string>; method?: string } = {},
+  ) => {
+    const { body, headers = {}, method = 'POST' } = init
+    const sent = { method, headers: { ...(body && { 'content-type': 'application/json' }), ...headers } }
+    const answer = await fetch(`${address}${path}`, { ...sent, ...(body && { body: JSON.stringify(body) }) })
+    const text = await answer.text()
+    return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
+  }
+  expect(await call('/subjects', { body: { cpf: '123' } })).toMatchObject({
+    status: 400,
+    json: { code: 'INVALID_CPF' },
+  })
+  const { json } = await call('/subjects', { body: { cpf: '25774435016' } })
+  const { id } = json.consents.find((each: { status: string }) => each.status === 'ATIVO')
+  const consent = `/subjects/${json.subject}/consents/${id}`
+  expect((await call(`${consent}/use`)).json).toMatchObject({ effective: true })
+  expect(await call(`${consent}/revocation`)).toMatchObject({ status: 400 })
+  const headers = { 'idempotency-key': 'r-1' }
+  const first = await call(`${consent}/revocation`, { headers })
+  expect(first).toMatchObject({ status: 200, json: { status: 'settled' } })
+  expect((await call(`${consent}/revocation`, { headers })).json).toEqual(first.json)
+  expect(await call(`${consent}/use`)).toMatchObject({ status: 403, json: { code: 'CONSENT_NOT_EFFECTIVE' } })
+  const receipt = await call(`${consent}/receipt`, { method: 'GET' })
+  expect(receipt.text).toContain('<html lang="pt-BR">')
+  expect(await call('/readyz', { method: 'GET' })).toMatchObject({ status: 200, json: { ready: true } })
+  await end()
+})
+
+test("a broker's inbox behind Express has each notification once in its own database", async () => {
+  const { next, end, folder } = startExample('customs-inbox.ts', [], { HOOK_SECRET: 'do-teste' })
+  const { subscribed, address } = JSON.parse(await next())
+  expect(subscribed).toBe('settled')
+  const deliver = async (secret: string) => {
+    const headers = {
+      'event-type': 'dimp-situacao-import',
+      'destinatario-tipo': 'CNPJ',
+      'destinatario-id': '1',
+      secret,
+    }
+    const body = JSON.stringify({ numero: '26BR1', situacao: 'REGISTRADA' })
+    const url = `http://127.0.0.1:${address.port}/averba`
+    return (await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }))
+      .status
+  }
+  expect(await deliver('outro')).toBe(401)
+  expect([await deliver('do-teste'), await deliver('do-teste')]).toEqual([200, 200])
+  expect(await next()).toBe('26BR1 is REGISTRADA')
+  await end()
+  const own = new Database(join(folder, 'broker.sqlite'), { readonly: true })
+  expect(own.prepare('select number, status from declaration').all()).toEqual([
+    { number: '26BR1', status: 'REGISTRADA' },
+  ])
+  own.close()
+})
+
+test('Python, strict about certificates, reads consents from the simulated service over mutual TLS', async () => {
+  const simulator = startCommand(['simulate', '--json'])
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'services.json'), `${await simulator.line('consentService')}\n`)
+  const script = join(root, 'examples/simulator.py')
+  const out = await new Promise<string>((resolve, reject) => {
+    const python = spawn('python3', [script, 'services.json'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+    let text = ''
+    python.stdout.on('data', chunk => {
+      text += chunk
+    })
+    python.on('error', reject)
+    python.on('close', code => (code === 0 ? resolve(text) : reject(new Error(`Python ended with ${code}`))))
+  })
+  expect(out.trim().split('\n').sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
+  simulator.stop('SIGTERM')
+  await simulator.ended
+  expect(execFileSync('python3', ['--version'], { encoding: 'utf8' })).toMatch(/^Python 3/)
+})
