@@ -16,6 +16,9 @@ const nginx = 'test/nginx/*.test.ts'
 /** What needs Chromium: `npm run test:browser`. */
 const browser = 'test/browser/*.test.ts'
 
+/** What installs the package on other runtimes: `npm run test:package`. */
+const onRuntimes = 'test/package/*.test.ts'
+
 /** The flows that run on PostgreSQL too: `npm run test:postgres`. */
 const onPostgres = [
   'consents/{consent-changes,consents,readings-at-once,requested-changes}',
@@ -54,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: [...whole, nginx, browser],
+          exclude: [...whole, nginx, browser, onRuntimes],
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -68,6 +71,9 @@ export default defineConfig({
       },
       {
         test: { name: 'nginx', include: [nginx], testTimeout: 30_000 },
+      },
+      {
+        test: { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },
       },
       {
         test: { name: 'browser', include: [browser], testTimeout: 120_000, hookTimeout: 60_000 },

@@ -16,6 +16,7 @@ const menu = {
       'scaling',
       'log',
       'machines',
+      'versions',
       'speed',
       'comparison',
     ],

@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, expect, test } from 'vitest'
+import { root } from '../support/run-script.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+const run = promisify(execFile)
+const packed = temporaryFolder()
+let tarball = ''
+
+beforeAll(async () => {
+  await run('npm', ['pack', '--pack-destination', packed, '--ignore-scripts'], { cwd: root })
+  tarball = join(packed, readdirSync(packed)[0] ?? '')
+})
+
+const denoFlags = ['run', '--allow-all', '--no-lock', '--node-modules-dir=manual']
+
+test.each([
+  ['Node 22', 'node@22', ['node']],
+  ['Node 24', 'node@24', ['node']],
+  ['Deno', 'deno@2', ['deno', ...denoFlags]],
+] as const)('a newcomer walks the start page with the packed package: %s', async (_, runtime, [program, ...flags]) => {
+  const folder = temporaryFolder()
+  writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
+  const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--foreground-scripts', tarball, runtime]
+  await run('npm', install, { cwd: folder })
+  const tools = join(folder, 'node_modules/.bin')
+  const env = { ...process.env, NO_COLOR: '1', PATH: `${tools}:${process.env.PATH}` }
+  const start = (...args: readonly string[]) => run(join(tools, program), [...flags, ...args], { cwd: folder, env })
+  const averba = (...args: readonly string[]) => start('node_modules/averba/dist/cli/main.js', ...args)
+
+  const { stdout: version } = await averba('--version')
+  expect(version.trim()).toBe(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version)
+  const demo = await averba('demo', '--json', '--dir', 'demo')
+  expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ views: 'equal', pending: 0 })
+  cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
+  expect((await start('first-steps.ts')).stdout).toMatch(/^settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
+
+  // What an operator sees of that log, in both languages.
+  const of = ['--store', 'first-steps.sqlite']
+  expect((await averba('status', ...of)).stdout).toContain('Nothing needs a person.')
+  expect((await averba('consents', 'list', ...of, '--lang', 'pt-BR')).stdout).toMatch(/^CONSENTIMENTO +STATUS/)
+  expect((await averba('verify', 'first-steps.sqlite').catch(error => error)).stdout).toMatch(/held|self-consistent/)
+  expect((await averba('doctor', 'first-steps.sqlite')).stdout).toContain('No problems.')
+  await averba('init')
+  expect(readFileSync(join(folder, 'averba.config.ts'), 'utf8')).toContain('defineConfig')
+})
