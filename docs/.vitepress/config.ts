@@ -10,6 +10,7 @@ const menu = {
     ],
     Operation: [
       'command-line',
+      'alerts',
       'running',
       'operating',
       'postgres',
