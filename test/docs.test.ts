@@ -92,6 +92,13 @@ test("the README's folders are the folders of src", () => {
   expect(named.sort()).toEqual(folders.map(entry => entry.name).sort())
 })
 
+/** The commands in the files of docs/deploy, which are lists or lines. */
+const commandsToDeploy = readdirSync(join(root, 'docs/deploy')).flatMap(file =>
+  [...read(`docs/deploy/${file}`).matchAll(/averba\/dist\/cli\/main\.js(.*)$/gm)].map(([, more = '']) =>
+    more.replace(/[[\]",']+/g, ' ').trim(),
+  ),
+)
+
 test('the command lines in the pages are ones that averba takes', async () => {
   const { createProgram } = await import('../src/cli/program.ts')
   const { createSay } = await import('../src/cli/language.ts')
@@ -100,6 +107,8 @@ test('the command lines in the pages are ones that averba takes', async () => {
     .flatMap(page => blocksOf(page).filter(block => block.info === 'sh'))
     .flatMap(({ code }) => code.split(/\n| && /))
     .flatMap(line => /^(?:npx )?averba (.*?)(?: +#.*| [>|] .*)?$/.exec(line)?.[1] ?? [])
+    .concat(commandsToDeploy)
+  expect(commandsToDeploy).toHaveLength(4)
   expect(lines.length).toBeGreaterThan(20)
   for (const line of lines) {
     const words = [...line.matchAll(/["']([^"']*)["']|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')

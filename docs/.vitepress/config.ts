@@ -11,6 +11,7 @@ const menu = {
     Operation: [
       'command-line',
       'alerts',
+      'deploying',
       'running',
       'operating',
       'postgres',
