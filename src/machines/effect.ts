@@ -59,7 +59,7 @@ export type EffectEvent =
   | Event<'effect.parked', ParkedCall & ({ by: 'operator' } | ({ by: 'policy' } & PolicyChoice))>
   /** An operator released it: it is due at once, and its attempts are counted from zero. */
   | Event<'effect.resumed', EffectRef>
-  /** It did nothing and never will, because another command replaces it. */
+  /** It did nothing and never will: a person gave it up, or another command replaces it. */
   | Event<'effect.withdrawn', EffectRef>
   /** The call may have been done, and its answer was not understood. */
   | Event<'effect.misunderstood', EffectRef & { unread: AnswerSeen }>
@@ -96,7 +96,7 @@ const chart = setup({ types: typesOf<EffectEvent>() }).createMachine({
       meta: { refuses: { 'effect.parked': { refused: 'it is parked' } } },
     },
     withdrawn: {
-      description: 'It did nothing and never will: another command replaces it.',
+      description: 'It did nothing and never will: it was given up, or another command replaces it.',
       meta: { refusesAll: { refused: 'it was withdrawn' } },
     },
   },

@@ -144,6 +144,9 @@ export const effectStates = [
   'cancelled',
 ] as const
 
+/** The states of a call that was not sent, or certainly did nothing. */
+export const unsentStates: readonly EffectState[] = ['pending', 'deferred', 'parked']
+
 /** An effect in the ledger. Its id is `<stream>/<version>/<n>`. */
 export interface PendingEffect<T extends string = string, D = unknown> extends Effect<T, D> {
   readonly id: string

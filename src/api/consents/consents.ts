@@ -5,7 +5,7 @@ import { type ConsentStatus, consentStatuses } from '../../machines/consent/stat
 import type { ConsentRow } from '../../views/consents.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import type { Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
+import { type Instant, type PendingEffect, type RecordedEvent, unsentStates } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { type CommandOptions, type Outcome, valueOf } from '../../vocabulary/outcome.ts'
 import { parseCnpj, readCnpj } from '../../vocabulary/tax-numbers.ts'
@@ -174,10 +174,10 @@ export function createConsents(context: ApiContext): Consents {
         const data = { ...ofWaiting, ...(verb !== 'withdrawEnd' && { askedAt: toInstant(now), ...until }) }
         const message = { type, data, ...(parts && { parts }) }
         if (!waiting) return { targets: [{ stream, message }] }
-        // Its end is in the same append, which fails if an attempt begins meanwhile.
         const ref = { effect: waiting.id, type: waiting.type }
         const withdrawn = { stream: effectStream(waiting), message: { type: 'effect.withdraw', data: ref } }
-        return { targets: [{ stream, message }, withdrawn] }
+        // An attempt may begin meanwhile, also of another process.
+        return { targets: [{ stream, message }, withdrawn], cancelsFrom: unsentStates }
       },
       ask,
       async () => {
@@ -191,7 +191,8 @@ export function createConsents(context: ApiContext): Consents {
   async function findWaitingChange(stream: string): Promise<PendingEffect | undefined> {
     const open = await store.effects({ stream, states: ['pending', 'started', 'deferred', 'parked', 'unknown'] })
     const [change, other] = open.filter(({ type }) => type === 'consentService.changeStatus')
-    if (!change || other) return undefined
+    // One from before a restore may have been made since.
+    if (!change || other || store.isFromBeforeRestore(change)) return undefined
     const { state, dueAt } = change
     const waits =
       state === 'deferred' || state === 'parked' || (state === 'pending' && fromInstant(dueAt) > clock.now())

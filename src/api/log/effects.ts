@@ -4,7 +4,13 @@ import { refusalError } from '../../engine/recording/recorder.ts'
 import { type AsyncList, lazyList } from '../../runtime/lazy-list.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
-import { type EffectState, effectStates, type PendingEffect, type Waiting } from '../../vocabulary/message.ts'
+import {
+  type EffectState,
+  effectStates,
+  type PendingEffect,
+  unsentStates,
+  type Waiting,
+} from '../../vocabulary/message.ts'
 import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
@@ -37,8 +43,8 @@ export interface Effects {
    */
   park(id: string, commandOptions?: CommandOptions): Promise<void>
   /**
-   * Gives up a call that was not done: an approval, a validation, or a change of a subscription. It is never sent, and
-   * ends as `declined`, `WITHDRAWN`. Recorded with its actor.
+   * Gives up a call that was not done: an approval, a validation, or a change of a subscription. It is never sent and
+   * `cancelled`; its outcome is `declined`, `WITHDRAWN`. Recorded with its actor.
    *
    * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or may have been done, for a reading,
    * for a denial or revocation (see `consents.withdrawEnd`), and where its service is not configured
@@ -62,6 +68,7 @@ const paidCall = 'validationService.validatePerson'
 
 const notWithdrawnReason =
   'a reading is never given up, a denial or revocation only by consents.withdrawEnd, and other calls only where their service is configured'
+const restoredReason = 'it may have been done: the log was restored since, and does not know'
 const heldByOperator = 'parked by an operator'
 
 /** Why an operator cannot change the state of a call. */
@@ -78,7 +85,6 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
 const probedReason = 'it may have been done: a pending reading will show it'
 
 const openStates = ['pending', 'started', 'deferred', 'parked', 'unknown'] as const
-const unsentStates: readonly EffectState[] = ['pending', 'deferred', 'parked']
 
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
@@ -112,6 +118,10 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     return state === 'unknown' ? 'reading' : 'process'
   }
 
+  function canBeWithdrawn(pending: PendingEffect): boolean {
+    return engine.withdrawnFact(pending, false) !== undefined && !store.isFromBeforeRestore(pending)
+  }
+
   function actionsFor(pending: PendingEffect): Waiting['actions'] {
     const { state, type, isDamaged } = pending
     if (isDamaged) return []
@@ -121,7 +131,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     return [
       ...(state === 'deferred' ? (['retry'] as const) : []),
       ...held,
-      ...(engine.withdrawnFact(pending, false) ? (['withdraw'] as const) : []),
+      ...(canBeWithdrawn(pending) ? (['withdraw'] as const) : []),
     ]
   }
 
@@ -179,8 +189,8 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     const createRequest = async (): Promise<DecisionRequest> => {
       const pending = await find(id, 'withdraw')
       const { state, type, stream } = pending
-      // The end of the call is in the same append, which fails if an attempt begins meanwhile.
       if (!unsentStates.includes(state)) throw refuseState(pending)
+      if (store.isFromBeforeRestore(pending)) throw refusalError(restoredReason)
       const { wasAnswered } = await readTrace(store, pending)
       const fact = engine.withdrawnFact(pending, wasAnswered)
       if (fact === undefined) throw refusalError(notWithdrawnReason)
@@ -190,6 +200,8 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
           { stream: effectStream(pending), message: { type: 'effect.withdraw', data: ref } },
           { stream, message: fact },
         ],
+        // An attempt may begin meanwhile, also of another process.
+        cancelsFrom: unsentStates,
       }
     }
     await commands.record({ method: 'effects.withdraw', id }, createRequest, commandOptions)

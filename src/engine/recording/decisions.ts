@@ -19,7 +19,7 @@ export interface AddressedMessage {
 
 /** Messages that are decided and recorded together. The other members go with the events: see `Append`. */
 export interface DecisionRequest
-  extends Pick<Append, 'concerns' | 'indexEntries' | 'recent' | 'moves' | 'destroys' | 'whenErased'> {
+  extends Pick<Append, 'concerns' | 'indexEntries' | 'recent' | 'moves' | 'cancelsFrom' | 'destroys' | 'whenErased'> {
   readonly targets: readonly AddressedMessage[]
   /** Streams without a message that must not have changed since the request was made. */
   readonly preconditions?: readonly ExpectedStream[]

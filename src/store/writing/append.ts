@@ -1,5 +1,5 @@
 import { logStream, type logTypes } from '../../proof/recorded-header.ts'
-import type { Actor, Basis, DecisionInput, Event, Instant, Parts, RecordedEvent } from '../../vocabulary/message.ts'
+import type { Actor, Basis, DecisionInput, EffectState, Event, Instant, Parts, RecordedEvent } from '../../vocabulary/message.ts'
 import type { AttemptEnd, EffectMove } from '../ledger/effect-row.ts'
 import type { IndexValue } from '../log/keyed-index.ts'
 import type { Destruction } from './destruction.ts'
@@ -39,6 +39,8 @@ export interface Append {
   readonly settles?: AttemptEnd
   /** The effect that the last event defers, parks, releases, or begins an attempt at. */
   readonly moves?: EffectMove
+  /** The states that an effect which an event cancels may be in. By default any in which it has not ended. */
+  readonly cancelsFrom?: readonly EffectState[]
   /** Values to store under keyed digests. Each digest must have the value `replaces` now, or none. */
   readonly indexEntries?: readonly IndexEntry[]
   /** A digest for deduplication: the append conflicts when one with the same digest was recorded recently. */

@@ -153,7 +153,7 @@ function stage(context: AppendContext, input: Append, found: Found): Appended {
 
 /** Checks what an append requires besides the versions of its streams. Returns why it conflicts, if it does. */
 function findConflict({ batch, cache }: AppendContext, input: Append, found: Found): string | undefined {
-  const { indexEntries = [], recent, settles, moves, destroys, concerns } = input
+  const { indexEntries = [], recent, settles, moves, cancelsFrom, destroys, concerns } = input
   const valueOf = (entry: IndexEntry) => batch.indexEntries.get(entryKey(entry))?.value ?? found.indexed?.get(entry)
   const taken = indexEntries.find(entry => valueOf(entry) !== entry.replaces)
   if (taken) return `a ${taken.kind} was indexed meanwhile`
@@ -163,8 +163,11 @@ function findConflict({ batch, cache }: AppendContext, input: Append, found: Fou
   if (settles && !canEnd(effectOf(settles.effect), settles))
     return `the effect "${settles.effect}" has ended meanwhile, or another attempt has begun`
   for (const { event } of input.events) {
-    for (const effect of event.cancels ?? [])
-      if (effectOf(effect)?.is_open !== 1) return `the effect "${effect}" has ended meanwhile`
+    for (const effect of event.cancels ?? []) {
+      const row = effectOf(effect)
+      if (row?.is_open !== 1) return `the effect "${effect}" has ended meanwhile`
+      if (cancelsFrom?.includes(row.state) === false) return `the effect "${effect}" has begun meanwhile`
+    }
   }
   for (const id of found.resolved?.values() ?? [])
     if (batch.effects.has(id)) return `the effect "${id}" has changed meanwhile`

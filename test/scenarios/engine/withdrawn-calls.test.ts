@@ -1,10 +1,12 @@
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Averba } from '../../../src/index.ts'
+import { type Averba, backupStore, restoreStore } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { isToken, validate } from '../../support/open-validating.ts'
+import { isToken, openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
@@ -115,4 +117,42 @@ test('what a call waits for is said of each one that has not ended, and nothing 
   await averba.effects.retry(effect)
   expect(await waitingOf(averba, effect)).toEqual({ for: 'process', until: null, actions: ['park'] })
   for (const each of await averba.effects.list({ state: 'settled' })) expect(each).not.toHaveProperty('waiting')
+})
+
+test('a call that is under way is not given up, and its answer counts', async () => {
+  const arrived = Promise.withResolvers<void>()
+  const answers = Promise.withResolvers<void>()
+  const world = await openWorld({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (isToken(request)) return answer
+      arrived.resolve()
+      await answers.promise
+      return answer
+    },
+  })
+  const validating = validate(world.averba, 'p-1')
+  await arrived.promise
+  const [call] = await world.averba.effects.list({ state: 'started' })
+  await expect(world.averba.effects.withdraw(call?.id ?? '')).rejects.toMatchObject({ code: 'REFUSED' })
+  answers.resolve()
+  expect(await validating).toMatchObject({ status: 'settled' })
+})
+
+test('a call from before a restore is not given up as not done: the log cannot know', async () => {
+  const folder = temporaryFolder()
+  const store = join(folder, 'log.sqlite')
+  const { world, goDown } = await givenServicesThatGoDown({ averba: { store } })
+  goDown()
+  const { effect } = await validate(world.averba, 'p-1')
+  await world.averba.effects.park(effect)
+  await backupStore({ store, to: join(folder, 'backup') })
+  const restored = join(folder, 'restored.sqlite')
+  await restoreStore({ backup: join(folder, 'backup'), store: restored, keys: `${store}.keys`, acceptRollback: true })
+  const again = await openValidating({ store: restored, clock: world.clock })
+  expect(await waitingOf(again, effect)).toMatchObject({ for: 'release', actions: ['retry'] })
+  await expect(again.effects.withdraw(effect)).rejects.toMatchObject({
+    code: 'REFUSED',
+    message: expect.stringContaining('the log was restored since'),
+  })
 })

@@ -1,5 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { unsentStates } from '../../../src/vocabulary/message.ts'
 import { appendOf, at } from '../append-of.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'
@@ -68,6 +69,25 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
         expect(await winning).toMatchObject({ status: 'appended' })
         expect(await store.effect(effect)).toMatchObject({ state: first })
       }))
+
+  test('what may only cancel an unsent effect conflicts once an attempt has begun or its outcome is in doubt', () =>
+    given(async store => {
+      await store.append(requesting)
+      const effect = 'token-a/1/0'
+      const withdraw = () =>
+        store.append({ ...appendOf('subject-a', 'none', [{ cancels: [effect] }]), cancelsFrom: unsentStates })
+      await store.claimEffect(effect, Date.parse(at))
+      expect(await withdraw()).toMatchObject({ status: 'conflict' })
+      const settles = { effect, attempts: 1, as: 'unknown' as const, reason: '' }
+      await store.append({ ...toStream('token-b', 'any'), settles })
+      expect(await withdraw()).toMatchObject({ status: 'conflict' })
+      expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
+      const other = appendOf('token-c', 'none', [{ effects: [{ type: 'tokenService.requestToken', data: {} }] }])
+      await store.append(other)
+      const cancels = { ...appendOf('subject-b', 'none', [{ cancels: ['token-c/1/0'] }]), cancelsFrom: unsentStates }
+      expect(await store.append(cancels)).toMatchObject({ status: 'appended' })
+      expect(await store.effect('token-c/1/0')).toMatchObject({ state: 'cancelled' })
+    }))
 
   test('an attempt that never reported back is claimed again after its lease, with wasStarted', () =>
     given(async store => {
