@@ -66,6 +66,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'runtime/entropy.ts': 'the system entropy',
       'store/database/postgres-connection.ts': 'names a process among those of a server, in no event',
       'console/serve-console.ts': 'the token in the address of a console',
+      'console/page.ts': 'the ids of forms',
       'simulation/served/authority.ts': 'keys for certificates of simulated servers, which no log contains',
       'simulation/served/write-certificate.ts': 'their serial numbers',
     },

@@ -10,6 +10,8 @@ export interface UnreadAnswer {
   readonly form: string
   /** Its first 2,000 characters, long numbers masked; absent once erased, and where a validation has it. */
   readonly text?: string
+  /** Where it is sealed: `subjects.reveal({ answer: part }, …)` opens it on record. */
+  readonly part?: PartAddress
 }
 
 const shownMax = 2_000
@@ -28,8 +30,9 @@ export async function findUnreadAnswer(
     newest ??= { at, ...data.unread }
     // Of several in a row, the text of the first is kept.
     if (!parts?.some(({ name }) => name === 'answer')) continue
-    const text = await open(`${id}/answer`)
-    return { ...newest, ...(typeof text === 'string' && { text: maskNumbers(text.slice(0, shownMax)) }) }
+    const part = `${id}/answer`
+    const text = await open(part)
+    return { ...newest, ...(typeof text === 'string' && { text: maskNumbers(text.slice(0, shownMax)), part }) }
   }
   return newest
 }

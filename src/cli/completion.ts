@@ -49,7 +49,7 @@ function completeWords(program: Command, words: readonly string[]): string[] {
   const last = words.at(-1) ?? ''
   let command = program
   for (const word of before) command = command.commands.find(each => each.name() === word) ?? command
-  const options = [...command.options, ...program.options].flatMap(({ long }) => long ?? [])
-  const known = last.startsWith('-') ? options : command.commands.map(each => each.name())
+  const options = new Set([...command.options, ...program.options].flatMap(({ long }) => long ?? []))
+  const known = last.startsWith('-') ? [...options] : command.commands.map(each => each.name())
   return known.filter(each => each.startsWith(last))
 }

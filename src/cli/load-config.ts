@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Averba, AverbaError, type AverbaOptions, type Keys, type OpenedWith, openAverba } from '../index.ts'
+import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
 import { isFileError } from '../vocabulary/file-errors.ts'
 import { isOnPostgres } from '../vocabulary/names.ts'
 import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './options.ts'
@@ -84,7 +84,7 @@ export function requiredVariables(config: string): string[] {
 export async function withConfigured<T>(
   terminal: Terminal,
   file: string,
-  work: (averba: Averba, place: LogPlace) => Promise<T>,
+  work: (averba: Averba) => Promise<T>,
   { mustExist = false } = {},
 ): Promise<T> {
   const options = await loadConfig(file)
@@ -104,9 +104,6 @@ export const sourceOptions = {
   ...logOptions,
 } as const
 
-/** Where a log is, for work on it as a whole. */
-export type LogPlace = Pick<OpenedWith, 'store' | 'pool' | 'keyring'>
-
 /** The values of these options. */
 export interface SourceValues {
   readonly config: string | undefined
@@ -123,7 +120,7 @@ export interface SourceValues {
 export async function withLog<T>(
   terminal: Terminal,
   { config, store, keys, rootKeyFrom }: SourceValues,
-  work: (averba: Averba, place: LogPlace) => Promise<T>,
+  work: (averba: Averba) => Promise<T>,
 ): Promise<T> {
   const unused = store === undefined ? { '--keys': keys, '--root-key-from': rootKeyFrom } : { '--config': config }
   rejectOptions(unused, option => ({
@@ -141,7 +138,7 @@ export async function withLog<T>(
  */
 export async function withStore<T>(
   { store, keyring, rootKey }: LogOptions,
-  work: (averba: Averba, place: LogPlace) => Promise<T>,
+  work: (averba: Averba) => Promise<T>,
   more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
 ): Promise<T> {
   // A log on a server whose keyring exists is not created either: a missing one is refused.
@@ -152,8 +149,7 @@ export async function withStore<T>(
   return withOpen({ store, schedules: false, ...given, ...more }, work)
 }
 
-async function withOpen<T>(options: AverbaOptions, work: (averba: Averba, place: LogPlace) => Promise<T>): Promise<T> {
-  const { store, pool, keyring } = options
+async function withOpen<T>(options: AverbaOptions, work: (averba: Averba) => Promise<T>): Promise<T> {
   const averba = await openAverba(options)
-  return work(averba, { store, ...(pool && { pool }), ...(keyring && { keyring }) }).finally(() => averba.close())
+  return work(averba).finally(() => averba.close())
 }

@@ -1,6 +1,8 @@
-import { AverbaError } from '../index.ts'
+import { format } from 'node:util'
+import { AverbaError, type Outcome } from '../index.ts'
 import { type CommandEnd, exitCodes } from './command.ts'
 import type { Say } from './language.ts'
+import { describeOutcome } from './outcome.ts'
 import type { Line } from './output.ts'
 import { createProgress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
@@ -8,55 +10,78 @@ import type { Terminal } from './terminal.ts'
 /** What became of one of many. */
 export interface DoneOne {
   readonly id: string
-  /** `listed`: nothing was to be done with it. */
-  readonly status: 'done' | 'failed' | 'listed'
-  /** Why it failed. */
-  readonly error?: { readonly code: string; readonly message: string }
+  /**
+   * `recorded`: its outcome is not known yet, and a process that runs continues it. `found`: nothing was to be done.
+   * `untried`: a bug ended the command before.
+   */
+  readonly status: 'done' | 'recorded' | 'failed' | 'found' | 'untried'
+  /** Why it failed, or what it waits for. */
+  readonly detail?: string
+  readonly code?: string
 }
 
-/** Acts on one after the other. A refused one does not stop the others. Without an act they are only listed. */
-export async function actOnEach(
-  terminal: Terminal,
-  ids: readonly string[],
-  act: ((id: string) => Promise<unknown>) | undefined,
-): Promise<DoneOne[]> {
+/** What to do with each: to act, or only to look whether that could be done. */
+interface Acts {
+  readonly act?: (id: string) => Promise<Outcome<unknown> | unknown>
+  readonly look?: (id: string) => Promise<unknown>
+}
+
+/** Acts on one after the other. A refused one does not stop the others; a bug does, and what was done is still told. */
+export async function actOnEach(terminal: Terminal, ids: readonly string[], { act, look }: Acts): Promise<DoneOne[]> {
   const progress = createProgress(terminal)
   const done: DoneOne[] = []
+  let isBroken = false
   for (const id of ids) {
-    done.push(await actOn(id, act))
-    if (act) progress('', done.length, ids.length)
+    if (isBroken) {
+      done.push({ id, status: 'untried' })
+      continue
+    }
+    try {
+      done.push({ id, ...toStatus(terminal.say, id, act ? await act(id) : await look?.(id), act !== undefined) })
+    } catch (error) {
+      isBroken = !(error instanceof AverbaError)
+      if (isBroken) terminal.stderr.write(`${format(error)}\n`)
+      const { code, message } = error instanceof AverbaError ? error : { code: 'BUG', message: 'a bug in averba' }
+      done.push({ id, status: 'failed', code, detail: message })
+    }
+    progress('', done.length, ids.length)
   }
   return done
 }
 
-async function actOn(id: string, act: ((id: string) => Promise<unknown>) | undefined): Promise<DoneOne> {
-  if (!act) return { id, status: 'listed' }
-  try {
-    await act(id)
-    return { id, status: 'done' }
-  } catch (error) {
-    if (!(error instanceof AverbaError)) throw error
-    return { id, status: 'failed', error: { code: error.code, message: error.message } }
-  }
+function toStatus(say: Say, id: string, result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
+  if (!hasActed) return { status: 'found' }
+  if (!isOutcome(result) || result.status === 'settled') return { status: 'done' }
+  const detail = describeOutcome(say, id, result)
+  return result.status === 'declined' ? { status: 'failed', code: 'OUTCOME', detail } : { status: 'recorded', detail }
 }
 
-/** Says what became of each, and ends with 1 when one failed. */
+function isOutcome(result: unknown): result is Outcome<unknown> {
+  return typeof result === 'object' && result !== null && 'status' in result && 'effect' in result
+}
+
+/** Says what became of each: 0 when all are done, 2 when one is not known yet, 1 when one failed. */
 export function describeDone(say: Say, done: readonly DoneOne[], noun: string): Exclude<CommandEnd, number> {
-  const failed = done.filter(each => each.status === 'failed').length
-  return {
-    result: { done },
-    lines: formatDone(say, done, noun),
-    code: failed === 0 ? exitCodes.done : exitCodes.error,
-  }
+  const has = (status: DoneOne['status']) => done.some(each => each.status === status)
+  const ofAll = has('failed') ? exitCodes.error : has('recorded') ? exitCodes.attention : exitCodes.done
+  const code = has('untried') || done.some(each => each.code === 'BUG') ? exitCodes.bug : ofAll
+  return { result: { done }, lines: formatDone(say, done, noun), code }
 }
 
 function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable<string | Line> {
-  for (const { id, status, error } of done) {
-    if (error) yield { text: `${say`failed`}  ${id}  ${error.code}: ${error.message}`, style: 'red' }
-    else yield `${status === 'done' ? say`done` : say`found`}  ${id}`
+  const names = {
+    ...{ done: say`done`, recorded: say`recorded`, failed: say`failed`, found: say`found` },
+    untried: say`not tried`,
+  }
+  const styles = { recorded: 'yellow', failed: 'red', untried: 'red' } as const
+  for (const { id, status, code, detail } of done) {
+    const more = [code, detail].filter(each => each !== undefined).join(': ')
+    const style = status === 'done' || status === 'found' ? undefined : styles[status]
+    yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, ...(style && { style }) }
   }
   const count = (which: DoneOne['status']) => done.filter(each => each.status === which).length
   if (done.length === 0) yield say`Nothing was found.`
-  else if (count('listed') > 0) yield say`${say.count(count('listed'), noun)} found; nothing was done.`
-  else yield say`${say.count(count('done'), noun)} done, ${count('failed')} failed.`
+  else if (count('found') > 0) yield say`${say.count(count('found'), noun)} found; nothing was done.`
+  else
+    yield say`${say.count(count('done') + count('recorded'), noun)} done, ${count('failed') + count('untried')} failed.`
 }

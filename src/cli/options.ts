@@ -69,6 +69,16 @@ function readLimit(text: string): number {
   throw new AverbaError('INVALID_INPUT', 'Cannot use --limit: give a number from 1 to 999999')
 }
 
+/**
+ * Rejects ids together with options that select: the ids alone would count.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function rejectSelection(ids: readonly string[], options: Readonly<Record<`--${string}`, unknown>>): void {
+  if (ids.length === 0) return
+  rejectOptions(options, option => ({ cannot: `Cannot use ${option} with ids`, hint: 'Give the ids, or what selects' }))
+}
+
 /** The option of every command that a person decides on: the log keeps who. */
 export const actorOption = {
   '--actor <ref>': {

@@ -226,13 +226,12 @@ export const portuguese: Readonly<Record<string, string>> = {
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
   "add the person's data itself, with --actor and --purpose":
     'acrescenta os próprios dados da pessoa, com --actor e --purpose',
-  'show the beginning of an answer that was not understood: it may hold personal data':
-    'mostra o começo de uma resposta não compreendida: pode ter dados pessoais',
   'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
   'how you found out: kept sealed, as data of the person': 'como você apurou: guardado lacrado, como dado da pessoa',
   'open, pending, started, deferred, parked, unknown, settled, declined or cancelled':
     'open, pending, started, deferred, parked, unknown, settled, declined ou cancelled',
-  'only calls in this state': 'só chamadas neste estado',
+  'only calls in this state; by default parked': 'só chamadas neste estado; por padrão, parked',
+  'only calls in this state; by default deferred': 'só chamadas neste estado; por padrão, deferred',
   'only calls to this service: consentService, tokenService, validationService or portal':
     'só chamadas a este serviço: consentService, tokenService, validationService ou portal',
   'only calls of this type, such as consentService.changeStatus':
@@ -387,8 +386,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 shown, 1 no notification has this id.':
     'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
   'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
-  'Exit codes: 0 all are done, 1 one was refused, declined or is not known yet.':
-    'Códigos de saída: 0 todos feitos, 1 um foi recusado ou ainda não se sabe.',
+  'Exit codes: 0 all are done, 2 one is not known yet: averba run continues it, 1 one was refused or declined.':
+    'Códigos de saída: 0 todos feitos, 2 um ainda não se sabe: averba run continua, 1 um foi recusado.',
   'Exit codes: 0 all are done, 1 a call was refused or not found.':
     'Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.',
   'A process that runs performs them: averba run.\nExit codes: 0 all are done, 1 a call was refused or not found.': `${runs}Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.`,
@@ -406,8 +405,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Códigos de saída: 0 feito, 2 ainda não se sabe: averba run continua, 1 não feito.',
   'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.':
     'Códigos de saída: 0 os dois dias foram lidos, 2 ainda não se sabe: averba run continua, 1 não lidos.',
-  'Exit codes: 0 all are read, 1 one was not read: averba effects list shows why.':
-    'Códigos de saída: 0 todos lidos, 1 um não foi lido: averba effects list mostra por quê.',
+  'Exit codes: 0 all are read, 2 one is not yet: averba effects list shows why, 1 one was refused.':
+    'Códigos de saída: 0 todos lidos, 2 um ainda não: averba effects list mostra por quê, 1 um foi recusado.',
   'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.':
     'averba charts --format mermaid desenha a máquina.\nCódigos de saída: 0 mostrado, 1 não há este fluxo.',
   'Exit codes: 0 the records were read, 1 they were not.': 'Códigos de saída: 0 os registros foram lidos, 1 não foram.',
@@ -484,6 +483,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   done: 'feito',
   failed: 'falhou',
   found: 'achado',
+  recorded: 'registrado',
+  'not tried': 'não tentado',
   '{} done, {} failed.': '{} com êxito, {} sem êxito.',
   '{} found; nothing was done.': '{}; nada foi feito.',
   log: 'registro',
@@ -521,7 +522,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'at work in a process': 'em trabalho em um processo',
   'perhaps done and paid: find out [resolve]': 'talvez feita e paga: apure [resolve]',
   'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
-  '--answer shows its beginning, which may hold personal data': '--answer mostra o começo, que pode ter dados pessoais',
+  '--data shows its beginning, which may hold personal data': '--data mostra o começo, que pode ter dados pessoais',
   '{} bytes, sealed: --data shows it': '{} bytes, lacrados: --data os mostra',
   'it arrived {} times': 'chegou {} vezes',
   'parked at the event {}: {} [retry, skip]': 'suspenso no evento {}: {} [retry, skip]',

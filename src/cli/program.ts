@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { format } from 'node:util'
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { AverbaError, type Language } from '../index.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import { type CreateCommand, exitCodes, type StartWork } from './command.ts'
@@ -50,12 +50,11 @@ const commands: Readonly<Record<string, readonly CreateCommand[]>> = {
 }
 
 /** Runs the command that the arguments name, and resolves with its exit code after all output is written. */
-export async function runProgram(given: readonly string[], host: HostTerminal): Promise<number> {
+export async function runProgram(args: readonly string[], host: HostTerminal): Promise<number> {
   const output = new WatchedOutput(host)
   let code: number = exitCodes.done
   const run = async () => {
-    const { language, args } = takeLanguage(given)
-    const terminal = withLanguage(host, language)
+    const terminal = withLanguage(host, findLanguage(args))
     const program = createProgram(terminal, async (work, continuesWithoutOutput) => {
       output.isOptional = continuesWithoutOutput
       code = await work(terminal)
@@ -78,7 +77,7 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     .name('averba')
     .description(say.text('Consents, identity validations and customs webhooks, kept in an append-only log.'))
     .version(readVersion(), '--version', say.text('print the version of averba'))
-    .option('--lang <language>', say.text('en or pt-BR; by default that of LANG'))
+    .addOption(languageOption(say))
     .showHelpAfterError(say.text('averba --help shows every command.'))
     .exitOverride()
     .configureHelp({ styleTitle: title => say.text(title) })
@@ -89,6 +88,8 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     })
   const adopt = (parent: Command) => {
     parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
+    // Every command takes it, and only the first help names it.
+    if (parent !== program) parent.addOption(languageOption(say).hideHelp())
     for (const each of parent.commands) adopt(each.copyInheritedSettings(parent))
   }
   for (const [heading, created] of Object.entries(commands))
@@ -97,20 +98,26 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
   return program
 }
 
-/** Takes `--lang` out of the arguments, wherever it is: also the help and errors of other arguments are in it. */
-function takeLanguage(given: readonly string[]): { language?: Language; args: string[] } {
-  const end = given.indexOf('--')
-  const at = given.findIndex(each => each === '--lang' || each.startsWith('--lang='))
-  if (at < 0 || (end >= 0 && at > end)) return { args: [...given] }
-  const [, inline] = given[at]?.split('=') ?? []
-  const named = inline ?? given[at + 1]
-  const language = languages.find(each => each.toLowerCase() === named?.toLowerCase().replace('_', '-'))
-  if (language === undefined)
-    throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
-  return { language, args: [...given.slice(0, at), ...given.slice(at + (inline === undefined ? 2 : 1))] }
+function languageOption(say: Say): Option {
+  return new Option('--lang <language>', say.text('en or pt-BR; by default that of LANG')).argParser(readLanguage)
 }
 
-const languages = ['en', 'pt-BR'] as const
+/** Finds the language before commander reads the arguments: the help and errors of other arguments are in it. */
+function findLanguage(args: readonly string[]): Language | undefined {
+  const at = args.findIndex(each => each === '--lang' || each.startsWith('--lang='))
+  const [, inline] = args[at]?.split('=') ?? []
+  return toLanguage(at < 0 ? undefined : (inline ?? args[at + 1]))
+}
+
+function toLanguage(text: string | undefined): Language | undefined {
+  return (['en', 'pt-BR'] as const).find(each => each.toLowerCase() === text?.toLowerCase().replace('_', '-'))
+}
+
+function readLanguage(text: string): Language {
+  const language = toLanguage(text)
+  if (language !== undefined) return language
+  throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
+}
 
 /** What commander says about wrong arguments, with the places of their names. */
 const usageErrors = [

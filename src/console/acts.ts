@@ -1,18 +1,24 @@
-import { type Actor, type Averba, AverbaError, type Outcome, OutcomeError } from '../index.ts'
+import { type Actor, type Averba, AverbaError, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Page } from './page.ts'
 
 /** What an operator sends with a form. */
 type Form = Readonly<Record<string, string>>
 
-type Act = (averba: Averba, form: Form, by: { readonly actor: Actor }) => Promise<Html | undefined>
+interface By {
+  readonly actor: Actor
+  readonly commandId?: string
+}
+
+/** What was shown, or how the call ended; nothing when it is simply done. */
+type Act = (averba: Averba, form: Form, by: By) => Promise<Html | Outcome<unknown> | undefined>
 
 const decide =
   (method: 'deny' | 'revoke' | 'withdrawEnd'): Act =>
   async ({ consents }, { stream = '', reason = '' }, by) => {
     const found = await consents.of({ stream })
     if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
-    return requireKnown(await consents[method]({ subject: found.subject, id: found.id }, { ...by, reason }))
+    return consents[method]({ subject: found.subject, id: found.id }, { ...by, reason })
   }
 
 /** What the console does, by the path of the form. The log keeps each with its actor. */
@@ -21,9 +27,9 @@ const acts: Readonly<Record<string, Act>> = {
   'effects/park': async ({ effects }, { id = '' }, by) => void (await effects.park(id, by)),
   'effects/withdraw': async ({ effects }, { id = '' }, by) => void (await effects.withdraw(id, by)),
   'followers/retry': async ({ log }, { name = '' }) => void (await log.retry(name)),
-  'followers/skip': async ({ log }, { name = '' }, by) => void (await log.skip(name, by)),
-  'notifications/replay': async ({ notifications }, { id = '' }, by) =>
-    void (await notifications.replay({ id: id.replace(/^notification-/, ''), parked: true }, by)),
+  'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
+  'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
+    void (await notifications.replay({ id: id.replace(/^notification-/, ''), parked: true }, { actor })),
   'validations/charged': async ({ validations }, { id = '' }, by) =>
     void (await validations.resolve(id, { charged: true }, by)),
   'validations/not-charged': async ({ validations }, { id = '' }, by) =>
@@ -31,20 +37,14 @@ const acts: Readonly<Record<string, Act>> = {
   'consents/deny': decide('deny'),
   'consents/revoke': decide('revoke'),
   'consents/withdraw-end': decide('withdrawEnd'),
-  'subscriptions/rotate': async ({ subscriptions }, { evento = '' }, by) =>
-    requireKnown(await subscriptions.rotate(evento, by)),
+  'subscriptions/rotate': ({ subscriptions }, { evento = '' }, by) => subscriptions.rotate(evento, by),
   reveal,
-}
-
-/** An outcome that is not known yet is no failure: a process that runs continues it. */
-function requireKnown(outcome: Outcome<unknown>): undefined {
-  if (outcome.status === 'declined') throw new OutcomeError(outcome)
 }
 
 const kinds = { consent: 'consents', validation: 'validations', notification: 'notifications' } as const
 
 /** Opens the sealed columns of a row, after an event with who sees them and why. */
-async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { actor }: { actor: Actor }): Promise<Html> {
+async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { actor }: By): Promise<Html> {
   const kind = stream.split('-', 1)[0] ?? ''
   if (!Object.hasOwn(kinds, kind)) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
   const view = kinds[kind as keyof typeof kinds] // Checked before.
@@ -73,11 +73,22 @@ export function isAct(name: string): boolean {
 
 /** Does what a form asks for, and shows the result. */
 export async function act({ averba, texts }: Page, name: string, form: Form, ref: string): Promise<Html> {
+  const { command = '', ...fields } = form
   try {
-    const shown = await acts[name]?.(averba, form, { actor: { kind: 'person', ref } })
-    return html`<div class="card yes"><strong>${texts.done}</strong></div>${shown}`
+    const by = { actor: { kind: 'person', ref }, ...(command !== '' && { commandId: `console-${command}` }) } as const
+    const shown = await acts[name]?.(averba, fields, by)
+    if (shown === undefined || 'html' in shown) return html`${showResult('yes', texts.done)}${shown}`
+    const { status } = shown
+    if (status === 'settled') return showResult('yes', texts.done)
+    if (status === 'declined')
+      return showResult('no', texts.failed, shown.problem.title ?? String(shown.problem.status))
+    return showResult('doubt', texts.notKnownYet, status === 'deferred' ? `${shown.retryAt}: ${shown.reason}` : status)
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return html`<div class="card no"><strong>${texts.failed}</strong> ${error.code}: ${error.message}${error.hint !== undefined && html`<p class="soft">${error.hint}</p>`}</div>`
+    return showResult('no', texts.failed, `${error.code}: ${error.message}`, error.hint)
   }
+}
+
+function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail = '', hint?: string): Html {
+  return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}${hint !== undefined && html`<p class="soft">${hint}</p>`}</div>`
 }

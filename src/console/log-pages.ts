@@ -1,14 +1,16 @@
 import type { Events, Recorded, Verdict, Views } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
-import { nameActor, showInstant, showTable } from '../pages/document.ts'
+import { type Columns, nameActor, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
-import { choice, field, filterForm, linkToStream, type Page } from './page.ts'
+import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
 
 const rowsPerPage = 50
 
 /** The log, the newest events first, with filters; new events appear at the top while it is open. */
 export async function showLog(page: Page): Promise<Html> {
-  const { texts, query, labels } = page
+  const { texts, query, labels, averba } = page
+  // What the filter leaves out is not read again.
+  const { position } = await averba.figures()
   const events = await readLog(page)
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
@@ -23,7 +25,7 @@ export async function showLog(page: Page): Promise<Html> {
 <p><label><input type="checkbox" data-live checked> ${texts.live}</label></p>
 <div class="scroll" role="region" aria-label="${texts.log}" tabindex="0"><table>
 <thead><tr>${[texts.position, texts.at, texts.stream, texts.type, texts.words].map(each => html`<th scope="col">${each}</th>`)}</tr></thead>
-<tbody id="log" data-last="${events[0]?.position ?? 0}">${showLogRows(page, events)}</tbody></table></div>
+<tbody id="log" data-last="${position}">${showLogRows(page, events)}</tbody></table></div>
 ${events.length === 0 && html`<p class="none">${labels.nothing}</p>`}
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
@@ -72,30 +74,33 @@ const changesMax = 500
 
 /** A view at two moments, and what differs. */
 export async function showComparison(page: Page): Promise<Html> {
-  const { averba, query, texts } = page
+  const { query, texts } = page
   const view = views.find(each => each === query.get('view'))
   const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, views)}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
 <p class="soft">${texts.knownAt}</p>`
   if (view === undefined) return form
-  const [a, b] = [await rowsAt(averba, view, query.get('a')), await rowsAt(averba, view, query.get('b'))]
+  const [a, b] = [await rowsAt(page, view, 'a'), await rowsAt(page, view, 'b')]
   const changes = [...new Set([...a.keys(), ...b.keys()])].flatMap(key => changesOf(key, a.get(key), b.get(key), texts))
   if (changes.length === 0) return html`${form}<p class="none">${texts.equal}</p>`
-  return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, [
+  const note = changes.length > changesMax ? { note: `${changesMax} / ${changes.length}` } : {}
+  const columns: Columns<(typeof changes)[number]> = [
     ['ID', each => html`<code>${each.key}</code>`],
     [texts.change, each => each.what],
     [texts.column, each => each.column],
     [texts.before, each => each.before],
     [texts.after, each => each.after],
-  ])}`
+  ]
+  return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, columns, note)}`
 }
 
 type RowByKey = ReadonlyMap<string, Readonly<Record<string, unknown>>>
 
-async function rowsAt(averba: Page['averba'], view: keyof Views, given: string | null): Promise<RowByKey> {
-  const moment = (given ?? '').trim()
-  const end = (await averba.figures()).position
-  const asOf = moment === '' ? { position: end } : /^\d+$/.test(moment) ? { position: Number(moment) } : { at: moment }
-  const rows: readonly object[] = await averba.viewAsOf(view, asOf)
+async function rowsAt({ averba, query }: Page, view: keyof Views, name: string): Promise<RowByKey> {
+  const known = readKnownAt(query, name) ?? (await averba.figures()).position
+  const rows: readonly object[] = await averba.viewAsOf(
+    view,
+    typeof known === 'number' ? { position: known } : { at: known },
+  )
   return new Map(rows.map(row => [String(Object.values(row)[0]), { ...row }]))
 }
 

@@ -39,12 +39,11 @@ export async function readOverview(averba: Averba): Promise<Overview> {
 
 function needsOf(health: Health, subscriptions: readonly Subscription[], undecided: readonly Call[]): Need[] {
   const failed = health.checks.filter(({ ok }) => !ok)
-  const isTold = (evento: string) => failed.some(({ detail }) => detail.includes(evento))
   return [
     ...failed.map(({ name, detail }) => ({ what: name, detail })),
     // Also without a configuration, which the check of subscriptions needs.
     ...subscriptions
-      .filter(({ deletedBy, evento }) => deletedBy === 'portal' && !isTold(evento))
+      .filter(({ deletedBy }) => deletedBy === 'portal')
       .map(({ evento }) => ({ what: 'deleted', detail: evento }) as const),
     ...(undecided.length === 0 ? [] : [{ what: 'undecided', detail: String(undecided.length) } as const]),
   ]

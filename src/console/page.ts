@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import type { Averba } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
+import { withMilliseconds } from '../vocabulary/instant.ts'
 import { type Texts, textsOf } from './texts.ts'
 
 /** What every page of the console is made of. */
@@ -60,7 +62,7 @@ export function writePage({ language, texts, actor, path, query }: Page, title: 
 <header class="top">
 <strong>averba</strong>
 <nav aria-label="${texts.title}"><ul>${menu.map(([to, name]) => html`<li><a href="${to}"${path === to && html` aria-current="page"`}>${texts[name]}</a></li>`)}</ul></nav>
-<p class="soft">${actor === undefined ? texts.readOnly : `${texts.operating} ${actor}`} · <a href="${path}?${here.toString()}" hreflang="${other}">${texts.language}</a></p>
+<p class="soft">${actor === undefined ? texts.readOnly : `${texts.operating} ${actor}`} · <a href="?${here.toString()}" hreflang="${other}">${texts.language}</a></p>
 </header>
 <main id="content" class="wide" tabindex="-1">
 <h1>${title}</h1>
@@ -91,7 +93,9 @@ export function field(page: Page, name: string, label: string): Html {
 
 /** A form that shows the same page with other values. */
 export function filterForm(page: Page, fields: readonly Html[]): Html {
-  return html`<form class="filter" method="get" action="${page.path}">${fields}<button>${page.texts.filter}</button></form>`
+  const known = page.query.get('known')
+  const kept = known !== null && html`<input type="hidden" name="known" value="${known}">`
+  return html`<form class="filter" method="get" action="${page.path}">${kept}${fields}<button>${page.texts.filter}</button></form>`
 }
 
 /** A form that acts, shown only to an operator. Its fields are sent with the ids. */
@@ -103,7 +107,10 @@ export function actForm(
   fields: readonly Html[] = [],
 ): Html {
   if (actor === undefined) return html``
-  const hidden = Object.entries(ids).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)
+  // A form that is sent twice is one act.
+  const hidden = Object.entries({ ...ids, command: newCommandId() }).map(
+    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
+  )
   return html`<form class="act" method="post" action="/act/${act}">${hidden}${fields}<button>${label}</button></form>`
 }
 
@@ -112,12 +119,12 @@ export function required(name: string, label: string): Html {
   return html`<label>${label} <input name="${name}" required></label>`
 }
 
-/** The moment that a page is to show: a position, or an instant; `undefined` for now. */
-export function readKnownAt(query: URLSearchParams): number | string | undefined {
-  const given = (query.get('known') ?? '').trim()
+/** The moment that a parameter names: a position, or an instant; `undefined` for now. */
+export function readKnownAt(query: URLSearchParams, name = 'known'): number | string | undefined {
+  const given = (query.get(name) ?? '').trim()
   if (given === '') return undefined
   if (/^\d+$/.test(given)) return Number(given)
-  return given.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+  return withMilliseconds(given)
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */
@@ -132,4 +139,11 @@ ${others.map(([name, value]) => html`<input type="hidden" name="${name}" value="
 <input type="range" min="1" max="${position}" value="${at}" aria-label="${texts.knownAt}" data-known>
 <button>${texts.show}</button>${given !== '' && html` <a href="${path}">${texts.now}</a> <span class="soft">${texts.pastNote}</span>`}
 </form>`
+}
+
+/** In letters only: eleven digits in a row could be a CPF. */
+function newCommandId(): string {
+  return randomUUID()
+    .replaceAll('-', '')
+    .replace(/\d/g, each => 'ghijklmnop'.charAt(Number(each)))
 }

@@ -1,11 +1,13 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { serve } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import { getCookie, setCookie } from 'hono/cookie'
 import { secureHeaders } from 'hono/secure-headers'
-import { type Averba, AverbaError, type Verdict } from '../index.ts'
+import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
+import { withMilliseconds } from '../vocabulary/instant.ts'
 import { act, isAct } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
@@ -24,13 +26,13 @@ import { showMachine, showStream } from './stream-page.ts'
 /** What a console shows, and whether it acts. */
 export interface ConsoleOptions {
   readonly averba: Averba
-  /** Verifies the log. */
-  readonly verify: () => Promise<Verdict>
   readonly language: Language
   /** In whose name it acts. Without it the console only shows. */
   readonly actor?: string | undefined
   /** The port on loopback; 0 for a free one. */
   readonly port: number
+  /** Gets what only a bug throws: no page shows it. */
+  readonly onBug: (error: unknown) => void
 }
 
 /** A console that is being served. */
@@ -41,7 +43,10 @@ export interface RunningConsole {
 }
 
 const host = '127.0.0.1'
-const cookie = 'averba-console'
+const formBytesMax = 65_536
+
+/** Cookies are shared by all ports of a name: two consoles must not take each other's. */
+const cookieOf = (url: string) => `averba-console-${new URL(url).port}`
 
 /** The pages that are shown for a path alone. */
 const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show: (page: Page) => Promise<Html>]>> = {
@@ -97,16 +102,18 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     const { hostname, searchParams, pathname } = new URL(c.req.url)
     if (hostname !== host && hostname !== 'localhost') return c.text('Forbidden', 403)
     if (isSame(searchParams.get('token') ?? '', token)) {
-      setCookie(c, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' })
+      setCookie(c, cookieOf(c.req.url), token, { httpOnly: true, sameSite: 'Strict', path: '/' })
       return c.redirect(pathname)
     }
-    if (!isSame(getCookie(c, cookie) ?? '', token)) return c.text('Open the address that averba console printed', 403)
+    if (!isSame(getCookie(c, cookieOf(c.req.url)) ?? '', token))
+      return c.text('Open the address that averba console printed', 403)
     c.header('cache-control', 'no-store')
     return next()
   })
   app.onError((error, c) => {
     const page = pageOf(c, options)
     // Any other error is a bug, and its message may hold personal data.
+    if (!(error instanceof AverbaError)) options.onBug(error)
     const [status, text] =
       error instanceof AverbaError ? ([400, `${error.code}: ${error.message}`] as const) : ([500, 'error'] as const)
     return c.html(writePage(page, page.texts.failed, html`<div class="card no"><strong>${text}</strong></div>`), status)
@@ -143,7 +150,7 @@ function addPages(app: Hono, options: ConsoleOptions): void {
   })
   app.get('/verify', async c => {
     const page = pageOf(c, options)
-    const verdict = page.query.get('now') === '1' ? await options.verify() : undefined
+    const verdict = page.query.get('now') === '1' ? await options.averba.audit.verify() : undefined
     return c.html(writePage(page, page.texts.verify, showVerdict(page, verdict)))
   })
   app.get('/prove', async c => {
@@ -151,7 +158,7 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const found = await averba.consents.of({ stream: query.get('stream') ?? '' })
     if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot answer: the data subject was erased')
     const knownAt = readKnownAt(query)
-    const question = { consent: { subject: found.subject, id: found.id }, at: query.get('at') ?? '' }
+    const question = { consent: { subject: found.subject, id: found.id }, at: withMilliseconds(query.get('at') ?? '') }
     const asked = knownAt === undefined ? question : { ...question, knownAt }
     const report = await averba.audit.prove(asked, { format: 'html', language })
     // A file of its own: it brings the policy that allows its own script.
@@ -160,13 +167,14 @@ function addPages(app: Hono, options: ConsoleOptions): void {
       'content-disposition': 'attachment; filename="consent.html"',
     })
   })
-  app.post('/act/*', async c => {
-    const page = pageOf(c, options)
+  app.post('/act/*', bodyLimit({ maxSize: formBytesMax, onError: c => c.text('Payload Too Large', 413) }), async c => {
+    // Its own path is none to come back to.
+    const page = { ...pageOf(c, options), path: '/' }
     const name = new URL(c.req.url).pathname.slice('/act/'.length)
     const origin = c.req.header('origin')
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
     if (!isAct(name)) return c.notFound()
-    const fields = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value).slice(0, 2_000)])
+    const fields = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
     const shown = await act(page, name, Object.fromEntries(fields), options.actor)
     return c.html(writePage(page, page.texts.act, shown))
   })

@@ -80,8 +80,8 @@ export const englishEvents: EventWords = {
       : status === asked
         ? `The service answered that it made the change to ${status}, which a reading had already shown`
         : `The answer to a change came late, with ${status}`,
-  'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
-    `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: ${isDone ? 'the service had already shown this status' : 'it no longer applied'}`,
+  'consent.changeWithheld': ({ asked, sentBefore, isDone, isGivenUp }) =>
+    `The change to ${asked} was not sent${sentBefore ? ' again' : ''}: ${isGivenUp ? 'it was given up' : isDone ? 'the service had already shown this status' : 'it no longer applied'}`,
   'consent.changeLost': () => 'The answer to the change was lost: it may have been made',
   'consent.changeContradicted': ({ status }) =>
     `The service answered the change with ${status}: a new reading will show what became of it`,

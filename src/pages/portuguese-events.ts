@@ -76,8 +76,8 @@ export const portugueseEvents: EventWords = {
       : status === asked
         ? `O serviço respondeu que fez a mudança para ${status}, que uma leitura já havia mostrado`
         : `A resposta a uma mudança chegou tarde, com ${status}`,
-  'consent.changeWithheld': ({ asked, sentBefore, isDone }) =>
-    `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: ${isDone ? 'o serviço já havia mostrado essa situação' : 'já não se aplicava'}`,
+  'consent.changeWithheld': ({ asked, sentBefore, isDone, isGivenUp }) =>
+    `Mudança para ${asked} não ${sentBefore ? 'repetida' : 'enviada'}: ${isGivenUp ? 'desistiu-se dela' : isDone ? 'o serviço já havia mostrado essa situação' : 'já não se aplicava'}`,
   'consent.changeLost': () => 'A resposta ao pedido de mudança se perdeu: talvez tenha sido feita',
   'consent.changeContradicted': ({ status }) =>
     `O serviço respondeu à mudança com ${status}: uma nova leitura mostrará o que aconteceu`,

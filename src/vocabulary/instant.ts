@@ -70,3 +70,8 @@ export function parseInstant(text: string): Instant {
     hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
   })
 }
+
+/** Gives an instant without milliseconds, as `date -u` and averba's own lists print it, its milliseconds. */
+export function withMilliseconds(text: string): string {
+  return text.trim().replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+}

@@ -5,18 +5,19 @@ import type { World } from '../../src/simulation/index.ts'
 import { eventsOf } from '../support/events-of.ts'
 import { readConsent } from '../support/given-consent.ts'
 import { createReportedWorld } from '../support/reported-world.ts'
+import { temporaryStore } from '../support/temporary-folder.ts'
 import { openWorld } from '../support/world.ts'
 
 const token = 'o-segredo-do-endereco'
 const origin = 'http://127.0.0.1:4000'
-const cookie = `averba-console=${token}`
+const cookie = `averba-console-4000=${token}`
 
 /** The console of a world; with an actor it acts. */
 function consoleOf({ averba }: World, { actor, language = 'en' }: { actor?: string; language?: Language } = {}) {
-  const verify = async () =>
-    ({ level: 'self-consistent', faults: [], unproven: [], origin: 'o', events: 1, root: 'r' }) as never
-  const app = createApp({ averba, language, actor, port: 0, verify }, token)
+  const bugs: unknown[] = []
+  const app = createApp({ averba, language, actor, port: 0, onBug: error => void bugs.push(error) }, token)
   return {
+    bugs,
     request: async (path: string, init: RequestInit = {}, base = origin) =>
       app.fetch(new Request(`${base}${path}`, init)),
     get: async (path: string) => {
@@ -58,7 +59,7 @@ test('nothing is reachable without the token, from another name or page, and no 
 })
 
 test('every page shows the log in both languages, without personal data, and foreign text is never markup', async () => {
-  const { world, which } = await createReportedWorld()
+  const { world, which } = await createReportedWorld(temporaryStore())
   const stream = (await eventsOf(world, 'consent.appeared'))[0]?.stream ?? ''
   const pages = [
     ...['/', '/effects?state=settled', '/consents', '/consents?ends=1', '/validations', '/notifications'],
@@ -140,4 +141,40 @@ test('an operator acts in a name that the log keeps, and sees personal data only
     ['subscriptions/rotate', { evento: 'none' }],
   ] as const)
     expect((await post(path, fields)).text, path).toMatch(/Not done\.<\/strong> (NOT_FOUND|REFUSED)/)
+})
+
+test('an act that is not known yet is not called done, and a form that is sent twice is one act', async () => {
+  let isDown = false
+  const world = await openWorld({
+    intercept: async (request, forward) =>
+      isDown ? Response.json({}, { status: 429, headers: { 'retry-after': '3600' } }) : forward(request),
+  })
+  await readConsent(world)
+  const { get, post, request } = consoleOf(world, { actor: 'agent-7' })
+  const rows = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
+  const active = rows[0]?.consent ?? ''
+  isDown = true
+  const command = /name="command" value="(\w+)"/.exec((await get(`/stream/${active}`)).text)?.[1] ?? ''
+  expect(command).toMatch(/^[a-z]+$/)
+  const fields = { stream: active, reason: 'asked by phone', command }
+  for (let times = 0; times < 2; times++)
+    expect((await post('consents/revoke', fields)).text).toContain('Recorded, and not known yet')
+  expect(await eventsOf(world, 'consent.changeRequested')).toHaveLength(1)
+  const large = await post('consents/revoke', { ...fields, reason: 'x'.repeat(70_000) })
+  expect(large.status).toBe(413)
+  // The cookie of another console, at another port, is not this one's.
+  const other = await request('/', { headers: { cookie: `averba-console-4001=${token}` } })
+  expect(other.status).toBe(403)
+})
+
+test('what only a bug throws is told to who started the console, and no page shows it', async () => {
+  const world = await openWorld()
+  const { get, bugs } = consoleOf({
+    ...world,
+    averba: { ...world.averba, figures: () => Promise.reject(new TypeError('x y z')) },
+  })
+  const { status, text } = await get('/')
+  expect(status).toBe(500)
+  expect(text).not.toContain('x y z')
+  expect(bugs).toMatchObject([{ message: 'x y z' }])
 })

@@ -2,8 +2,7 @@ import { type Averba, AverbaError, type RecordSelector, type SubjectRef, type Vi
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
-import { actorOption, limitOption, readActor } from '../options.ts'
-import { codeOf, describeOutcome } from '../outcome.ts'
+import { actorOption, limitOption, readActor, rejectSelection } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -50,14 +49,13 @@ const syncCommand = defineCommand({
     '--json': 'print one JSON object',
   },
   example: 'averba consents sync --controller 11222333000181',
-  notes: 'Exit codes: 0 all are read, 1 one was not read: averba effects list shows why.',
+  notes: 'Exit codes: 0 all are read, 2 one is not yet: averba effects list shows why, 1 one was refused.',
   async run(terminal, { config, dryRun, controller, status, subject, ends }) {
     const filter = requireFilter({ controller, status, subject, ends })
     return withConfigured(terminal, config, async averba => {
       const subjects = [...new Set((await findRows(averba, filter)).map(row => row.subject))]
-      const read = async (ref: string) =>
-        requireDone(terminal, ref, await averba.consents.sync({ subject: ref as SubjectRef })) // Of a row.
-      return describeDone(terminal.say, await actOnEach(terminal, subjects, dryRun ? undefined : read), 'subject')
+      const act = (ref: string) => averba.consents.sync({ subject: ref as SubjectRef }) // Of a row.
+      return describeDone(terminal.say, await actOnEach(terminal, subjects, dryRun ? {} : { act }), 'subject')
     })
   },
 })
@@ -77,18 +75,26 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
       '--json': 'print one JSON object',
     },
     example: `averba consents ${verb} ${example} --actor agent-7`,
-    notes: 'Exit codes: 0 all are done, 1 one was refused, declined or is not known yet.',
+    notes:
+      'Exit codes: 0 all are done, 2 one is not known yet: averba run continues it, 1 one was refused or declined.',
     async run(terminal, { config, reason, actor, dryRun, controller, status, subject, ends }, ids) {
       const filter = { controller, status, subject, ends }
+      const selects = {
+        '--controller': controller,
+        '--status': status,
+        '--subject': subject,
+        '--ends': ends || undefined,
+      }
+      rejectSelection(ids, selects)
       return withConfigured(terminal, config, async averba => {
         const found = ids.length > 0 ? ids : (await findRows(averba, requireFilter(filter))).map(row => row.consent)
-        const decide = async (stream: string) => {
-          const which = await requireConsent(averba, stream)
-          const why = { reason, ...readActor(actor) }
+        const look = (stream: string) => requireConsent(averba, stream)
+        const act = async (stream: string) => {
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
-          return requireDone(terminal, stream, await averba.consents[method](which, why))
+          return averba.consents[method](await look(stream), { reason, ...readActor(actor) })
         }
-        return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? undefined : decide), 'consent')
+        const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
+        return describeDone(terminal.say, done, 'consent')
       })
     },
   })
@@ -140,12 +146,6 @@ async function requireConsent({ consents }: Averba, stream: string): Promise<Rec
   const found = await consents.of({ stream })
   if (found) return { subject: found.subject, id: found.id }
   throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
-}
-
-/** Reports an outcome that is not settled as an error. */
-function requireDone({ say }: Terminal, what: string, outcome: Parameters<typeof describeOutcome>[2]): void {
-  if (codeOf(outcome) === 0) return
-  throw new AverbaError('OUTCOME', describeOutcome(say, what, outcome))
 }
 
 function toJson(row: ConsentRow) {

@@ -1,4 +1,5 @@
-import { AverbaError, verifyLog } from '../../index.ts'
+import { format } from 'node:util'
+import { AverbaError } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { printLine } from '../output.ts'
@@ -27,12 +28,14 @@ export const consoleCommand = defineCommand({
     if (operate && actor === undefined)
       throw new AverbaError('INVALID_INPUT', 'Cannot operate: --actor is missing', { hint: 'The log keeps who acts' })
     const stopped = waitForStop(terminal)
-    await withLog(terminal, source, async (averba, place) => {
-      const verify = () => verifyLog(place)
+    await withLog(terminal, source, async averba => {
       // Loaded here, since it is slow to load and only this command needs it.
       const { serveConsole } = await import('../../console/serve-console.ts')
       const { language } = terminal.say
-      const running = await serveConsole({ averba, verify, language, port, actor: operate ? actor : undefined })
+      const running = await serveConsole({
+        ...{ averba, language, port, actor: operate ? actor : undefined },
+        onBug: error => terminal.stderr.write(`${format(error)}\n`),
+      })
       printLine(terminal, json ? JSON.stringify({ address: running.address }) : running.address)
       await stopped
       await running.close()

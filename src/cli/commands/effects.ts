@@ -4,7 +4,7 @@ import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
-import { actorOption, limitOption, readActor } from '../options.ts'
+import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -51,17 +51,19 @@ const showCommand = defineCommand({
   usage: 'show <id>',
   description: 'Show one call: what it is, why it waits, what was answered, and its attempts.',
   arguments: ['the id of averba effects list'],
-  options: {
-    '--answer': 'show the beginning of an answer that was not understood: it may hold personal data',
-    ...sourceOptions,
-    '--json': 'print one JSON object',
-  },
+  options: { ...revealOptions, ...sourceOptions, '--json': 'print one JSON object' },
   example: 'averba effects show consent-01m7wd7tg0/2/0',
   notes: 'Exit codes: 0 shown, 1 no call has this id.',
-  async run(terminal, { answer, ...source }, id) {
-    const call = await withLog(terminal, source, averba => requireCall(averba, id))
+  async run(terminal, { data, actor, purpose, ...source }, id) {
+    const reveal = readReveal({ data, actor, purpose })
+    const { call, answer } = await withLog(terminal, source, async averba => {
+      const found = await requireCall(averba, id)
+      const part = found.unread?.part
+      if (!reveal || part === undefined) return { call: found, answer: undefined }
+      return { call: found, answer: String((await averba.subjects.reveal({ answer: part }, reveal)).answer) }
+    })
     const { unread, ...rest } = call
-    const seen = unread && { unread: answer ? unread : { ...unread, text: undefined } }
+    const seen = unread && { unread: { ...unread, text: answer } }
     return { result: { ...toJson(rest), ...seen }, lines: formatCall(terminal, call, answer) }
   },
 })
@@ -73,7 +75,7 @@ function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, descriptio
     description,
     arguments: ['the ids of the calls; without ids all calls that the options select'],
     options: {
-      '--state <name>': { text: 'only calls in this state', fallback: from },
+      '--state <name>': `only calls in this state; by default ${from}`,
       ...filterOptions,
       ...actorOption,
       '--dry-run': 'only list the calls',
@@ -83,12 +85,19 @@ function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, descriptio
     example: `averba effects ${verb} ${example} --actor agent-7`,
     notes: `${note}Exit codes: 0 all are done, 1 a call was refused or not found.`,
     async run(terminal, { state, service, type, stream, actor, dryRun, ...source }, ids) {
+      rejectSelection(ids, { '--state': state, '--service': service, '--type': type, '--stream': stream })
       if (ids.length === 0 && [service, type, stream].every(each => each === undefined))
         throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor --service, --type or --stream`)
       return withLog(terminal, source, async averba => {
-        const found = ids.length > 0 ? ids : (await findCalls(averba, state, { service, type, stream })).map(c => c.id)
+        const filter = { service, type, stream }
+        const found = ids.length > 0 ? ids : (await findCalls(averba, state ?? from, filter)).map(({ id }) => id)
+        const look = async (id: string) => {
+          const { waiting } = await requireCall(averba, id)
+          if (waiting?.actions.includes(verb)) return
+          throw new AverbaError('REFUSED', `Cannot ${verb} the call now: averba effects show says what can be done`)
+        }
         const act = (id: string) => averba.effects[verb](id, readActor(actor))
-        const done = await actOnEach(terminal, found, dryRun ? undefined : act)
+        const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
         return describeDone(terminal.say, done, 'call')
       })
     },
@@ -176,7 +185,7 @@ export function describeWait(say: Say, { waiting, reason, state }: Call): string
   return actions.length === 0 ? why : `${why} [${actions.join(', ')}]`
 }
 
-function* formatCall(terminal: Terminal, call: CallDetail, isAnswerShown: boolean): Iterable<string | Line> {
+function* formatCall(terminal: Terminal, call: CallDetail, answer: string | undefined): Iterable<string | Line> {
   const { say } = terminal
   const { id, type, stream, state, dueAt, attempts, unread } = call
   yield { text: `${id}  ${type}`, style: 'bold' }
@@ -188,6 +197,7 @@ function* formatCall(terminal: Terminal, call: CallDetail, isAnswerShown: boolea
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)
-  if (isAnswerShown && unread.text !== undefined) yield formatPair('', unread.text)
-  else yield formatPair('', say`--answer shows its beginning, which may hold personal data`)
+  if (answer !== undefined) yield formatPair('', answer)
+  else if (unread.part !== undefined)
+    yield formatPair('', say`--data shows its beginning, which may hold personal data`)
 }

@@ -30,7 +30,7 @@ const retryCommand = defineCommand({
     'A process that runs calls them: averba run.\n' + 'Exit codes: 0 all are released, 1 a follower is not parked.',
   async run(terminal, source, names) {
     return withLog(terminal, source, async ({ log }) => {
-      const done = await actOnEach(terminal, names, name => log.retry(name))
+      const done = await actOnEach(terminal, names, { act: name => log.retry(name) })
       return describeDone(terminal.say, done, 'follower')
     })
   },

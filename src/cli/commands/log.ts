@@ -9,6 +9,7 @@ import {
 } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
+import { withMilliseconds } from '../../vocabulary/instant.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { limitOption } from '../options.ts'
@@ -41,14 +42,15 @@ export const logCommand = defineCommand({
       else printStyled(terminal, formatEvent(terminal, event))
     }
     await withLog(terminal, source, async averba => {
-      let last = await printPast(averba, filter, { after, limit }, print)
+      let end = (await averba.figures()).position
+      await printPast(averba, filter, { after, limit, end }, print)
       const stopping = follow ? terminal.stopSignal() : AbortSignal.abort()
       while (!stopping.aborted) {
-        for await (const event of averba.log.read({ ...filter, after: last })) {
-          print(event)
-          last = event.position
-        }
         await systemClock.sleep(followEveryMs, stopping, 'averba log --follow')
+        // Of what the filter leaves out, nothing is read again.
+        const next = (await averba.figures()).position
+        for await (const event of averba.log.read({ ...filter, after: end })) if (event.position <= next) print(event)
+        end = next
       }
     })
     return exitCodes.done
@@ -57,24 +59,17 @@ export const logCommand = defineCommand({
 
 type LogFilter = NonNullable<Parameters<Averba['log']['read']>[0]>
 
-/** Prints the events after a position, or else the last ones. Returns where to go on. */
+/** Prints the events after a position, or else the last ones, up to the end of the log when the command began. */
 async function printPast(
   { log }: Averba,
   filter: LogFilter,
-  { after, limit }: { readonly after: number | undefined; readonly limit: number },
+  { after, limit, end }: { readonly after: number | undefined; readonly limit: number; readonly end: number },
   print: (event: Recorded) => void,
-): Promise<number> {
-  if (after !== undefined) {
-    let last = after
-    for await (const event of log.read({ ...filter, after })) {
-      print(event)
-      last = event.position
-    }
-    return last
-  }
-  const newest = await takeFirst(log.read({ ...filter, backward: true }), limit)
-  for (const event of newest.reverse()) print(event)
-  return newest.at(-1)?.position ?? 0
+): Promise<void> {
+  if (after === undefined) {
+    const newest = log.read({ ...filter, after: end + 1, backward: true })
+    for (const event of (await takeFirst(newest, limit)).reverse()) print(event)
+  } else for await (const event of log.read({ ...filter, after })) if (event.position <= end) print(event)
 }
 
 async function takeFirst<T>(all: AsyncIterable<T>, count: number): Promise<T[]> {
@@ -144,10 +139,10 @@ async function readShown(
   return { state, calls, events: events.reverse() }
 }
 
-/** Whole seconds, as `date -u` prints them, get milliseconds. */
+/** A position or an instant. */
 function readKnownAt(text: string | undefined): string | number | undefined {
   if (text === undefined) return undefined
-  return /^\d+$/.test(text) ? Number(text) : text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+  return /^\d+$/.test(text) ? Number(text) : withMilliseconds(text)
 }
 
 function* formatShown(terminal: Terminal, stream: string, { state, calls, events }: Shown): Iterable<string | Line> {

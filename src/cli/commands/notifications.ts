@@ -2,7 +2,7 @@ import { type Averba, AverbaError, type HandlerState, type Views } from '../../i
 import { defineCommand, defineGroup } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
-import { actorOption, limitOption, readActor, readReveal, revealOptions } from '../options.ts'
+import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -68,12 +68,14 @@ const replayCommand = defineCommand({
   notes:
     'A process that runs calls the handlers: averba run.\nExit codes: 0 all are done, 1 one was refused or not found.',
   async run(terminal, { parked, evento, actor, dryRun, ...source }, ids) {
+    rejectSelection(ids, { '--evento': evento })
     return withLog(terminal, source, async averba => {
       const onlyParked = parked || ids.length === 0
       const found = ids.length > 0 ? ids : (await findRows(averba, { trouble: 'parked', evento })).map(row => idOf(row))
       const act = (id: string) =>
         averba.notifications.replay({ id, ...(onlyParked && { parked: true }) }, readActor(actor))
-      return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? undefined : act), 'notification')
+      const look = (id: string) => requireRow(averba, id)
+      return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? { look } : { act }), 'notification')
     })
   },
 })

@@ -5,6 +5,7 @@ import {
   type SubjectPageOptions,
   type SubjectSelector,
 } from '../../index.ts'
+import { withMilliseconds } from '../../vocabulary/instant.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
@@ -107,5 +108,5 @@ function readInstant(option: string, text: string | undefined): string {
     throw new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`, { hint })
   }
   if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
-  return text.replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
+  return withMilliseconds(text)
 }

@@ -1,5 +1,14 @@
 import { logStream, type logTypes } from '../../proof/recorded-header.ts'
-import type { Actor, Basis, DecisionInput, EffectState, Event, Instant, Parts, RecordedEvent } from '../../vocabulary/message.ts'
+import type {
+  Actor,
+  Basis,
+  DecisionInput,
+  EffectState,
+  Event,
+  Instant,
+  Parts,
+  RecordedEvent,
+} from '../../vocabulary/message.ts'
 import type { AttemptEnd, EffectMove } from '../ledger/effect-row.ts'
 import type { IndexValue } from '../log/keyed-index.ts'
 import type { Destruction } from './destruction.ts'

@@ -87,7 +87,15 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   })
   const again = await averba('effects', 'park', effect, 'x/1/0', '--json', ...by, ...of)
   expect(again.code).toBe(1)
-  expect(parse(again).done).toMatchObject([{ error: { code: 'REFUSED' } }, { error: { code: 'NOT_FOUND' } }])
+  expect(parse(again).done).toMatchObject([{ code: 'REFUSED' }, { code: 'NOT_FOUND' }])
+  // Ids and filters together could be read both ways, and a dry run looks each one up.
+  expect(await averba('effects', 'park', effect, '--service', 'portal', ...by, ...of)).toMatchObject(
+    failedWith('Cannot use --service with ids'),
+  )
+  expect(await averba('effects', 'retry', effect, 'x/1/0', '--dry-run', ...by, ...of)).toMatchObject({
+    code: 1,
+    out: expect.stringMatching(/^found {2}\S+\nfailed {2}x\/1\/0 {2}NOT_FOUND: /),
+  })
 
   setDown(false)
   await averba('effects', 'retry', effect, ...by, ...of)
@@ -221,7 +229,11 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect(givenUp).toMatchObject({ code: 0 })
   expect(await averba('consents', 'list', '--ends', ...of)).toMatchObject({ out: 'No consents.\n' })
   const enrolled = await averba('consents', 'withdraw-end', stream, '--reason', 'again', ...by, ...config)
-  expect(enrolled).toMatchObject({ code: 1, out: expect.stringContaining('REFUSED') })
+  expect(enrolled).toMatchObject({ code: 1, out: expect.stringContaining('REFUSED')   const busy = async () => Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
+  const other = ['--status', 'ATIVO', '--reason', 'x', ...by, ...configOf(world, store, { fetch: busy })]
+  const waiting = await averba('consents', 'revoke', ...other)
+  expect(waiting).toMatchObject({ code: 2, out: expect.stringContaining('recorded  consent-') })
+})
 })
 
 test('subscriptions are listed with the day of their deletion, rotated and recovered', async () => {
