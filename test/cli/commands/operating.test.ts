@@ -229,11 +229,13 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect(givenUp).toMatchObject({ code: 0 })
   expect(await averba('consents', 'list', '--ends', ...of)).toMatchObject({ out: 'No consents.\n' })
   const enrolled = await averba('consents', 'withdraw-end', stream, '--reason', 'again', ...by, ...config)
-  expect(enrolled).toMatchObject({ code: 1, out: expect.stringContaining('REFUSED')   const busy = async () => Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
+  expect(enrolled).toMatchObject({ code: 1, out: expect.stringContaining('REFUSED') })
+
+  // What is recorded, and goes out when the service answers again, is neither done nor failed.
+  const busy = async () => Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
   const other = ['--status', 'ATIVO', '--reason', 'x', ...by, ...configOf(world, store, { fetch: busy })]
   const waiting = await averba('consents', 'revoke', ...other)
   expect(waiting).toMatchObject({ code: 2, out: expect.stringContaining('recorded  consent-') })
-})
 })
 
 test('subscriptions are listed with the day of their deletion, rotated and recovered', async () => {
