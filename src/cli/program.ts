@@ -88,9 +88,16 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     })
   const adopt = (parent: Command) => {
     parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
-    // Every command takes it, and only the first help names it.
-    if (parent !== program) parent.addOption(languageOption(say).hideHelp())
-    for (const each of parent.commands) adopt(each.copyInheritedSettings(parent))
+    if (parent !== program) {
+      // Every command takes it, and only the first help names it.
+      parent.addOption(languageOption(say).hideHelp())
+      const path = parent.parent === program ? parent.name() : `${parent.parent?.name()} ${parent.name()}`
+      parent.showHelpAfterError(say`averba ${path} --help shows what it takes.`)
+    }
+    for (const each of parent.commands) {
+      each.copyInheritedSettings(parent)
+      adopt(each)
+    }
   }
   for (const [heading, created] of Object.entries(commands))
     for (const create of created) program.addCommand(create(start, say).helpGroup(say.text(heading)))

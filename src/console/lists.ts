@@ -96,7 +96,7 @@ export function showConsents(page: Page): Promise<Html> {
       [texts.knowledge, row => labels.knowledge[row.knowledge] ?? ''],
       [texts.controller, row => row.controller],
       [texts.expires, row => showInstant(row.expires_at, labels)],
-      [texts.endWanted, row => showInstant(row.end_wanted_at, labels)],
+      [texts.endWanted, row => (row.end_wanted_at === null ? '' : showInstant(row.end_wanted_at, labels))],
     ],
   })
 }
@@ -117,7 +117,10 @@ export function showValidations(page: Page): Promise<Html> {
     columns: () => [
       ['ID', row => row.id],
       [texts.stream, row => linkToStream(row.validation)],
-      [texts.state, row => words.validationStates[row.state] ?? row.state],
+      [
+        texts.state,
+        row => (row.state === 'declined' ? texts.noResult : (words.validationStates[row.state] ?? row.state)),
+      ],
       [texts.requested, row => showInstant(row.requested_at, labels)],
       [texts.ended, row => showInstant(row.ended_at, labels)],
       [texts.act, resolve],
@@ -218,8 +221,7 @@ export function actsOn(page: Page, { id, waiting }: Call): Html {
 export async function showFollowers(page: Page): Promise<Html> {
   const { texts, labels, averba } = page
   const state = ({ isParked, attempts, reason, dueAt }: Follower): Html => {
-    if (isParked)
-      return html`<strong class="bad">${page.words.waitings.release}</strong> <div class="soft">${reason}</div>`
+    if (isParked) return html`<strong class="bad">${texts.parkedFollower}</strong> <div class="soft">${reason}</div>`
     return attempts > 0 ? html`${showInstant(dueAt, labels)} <div class="soft">${reason}</div>` : html`${texts.good}`
   }
   const acts = ({ isParked, name }: Follower): Html => {

@@ -62,7 +62,7 @@ export function writePage({ language, texts, actor, path, query }: Page, title: 
 <header class="top">
 <strong>averba</strong>
 <nav aria-label="${texts.title}"><ul>${menu.map(([to, name]) => html`<li><a href="${to}"${path === to && html` aria-current="page"`}>${texts[name]}</a></li>`)}</ul></nav>
-<p class="soft">${actor === undefined ? texts.readOnly : `${texts.operating} ${actor}`} · <a href="?${here.toString()}" hreflang="${other}">${texts.language}</a></p>
+<p class="soft">${actor === undefined ? texts.readOnly : `${texts.operating} ${actor}`} · ${texts.times} · <a href="?${here.toString()}" hreflang="${other}">${texts.language}</a></p>
 </header>
 <main id="content" class="wide" tabindex="-1">
 <h1>${title}</h1>
@@ -98,20 +98,28 @@ export function filterForm(page: Page, fields: readonly Html[]): Html {
   return html`<form class="filter" method="get" action="${page.path}">${kept}${fields}<button>${page.texts.filter}</button></form>`
 }
 
+/** What cannot be taken back is asked for twice. */
+const finalActs: ReadonlySet<string> = new Set([
+  ...['effects/withdraw', 'followers/skip', 'validations/charged', 'validations/not-charged'],
+  ...['consents/deny', 'consents/revoke', 'consents/withdraw-end'],
+])
+
 /** A form that acts, shown only to an operator. Its fields are sent with the ids. */
 export function actForm(
-  { actor }: Page,
+  { actor, texts }: Page,
   act: string,
   label: string,
   ids: Readonly<Record<string, string>>,
   fields: readonly Html[] = [],
 ): Html {
   if (actor === undefined) return html``
+  const isFinal = finalActs.has(act)
   // A form that is sent twice is one act.
   const hidden = Object.entries({ ...ids, command: newCommandId() }).map(
     ([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`,
   )
-  return html`<form class="act" method="post" action="/act/${act}">${hidden}${fields}<button>${label}</button></form>`
+  const form = html`<form class="act" method="post" action="/act/${act}">${hidden}${fields}<button>${isFinal ? texts.confirm : label}</button></form>`
+  return isFinal ? html`<details class="act"><summary>${label}</summary>${form}</details>` : form
 }
 
 /** A required field for text in a form that acts. */

@@ -176,7 +176,10 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     if (!isAct(name)) return c.notFound()
     const fields = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
     const shown = await act(page, name, Object.fromEntries(fields), options.actor)
-    return c.html(writePage(page, page.texts.act, shown))
+    // Where the form was: a browser names only pages of the console itself.
+    const referer = c.req.header('referer')
+    const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : '/'
+    return c.html(writePage(page, page.texts.act, html`${shown}<p><a href="${back}">${page.texts.back}</a></p>`))
   })
 }
 

@@ -212,7 +212,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
     case 'notification.replay': {
       const { which } = message.data
       const again = handlings.filter(each => each.state === 'parked' || (which === 'all' && each.state === 'handled'))
-      if (again.length === 0) return refuse('no handler needs to be called again')
+      if (again.length === 0)
+        return refuse('only handlers that are done or parked are called again, and a failing one by itself')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }

@@ -121,8 +121,8 @@ const waitings: BothLanguages<Waiting['for']> = {
   release: ['suspensa', 'parked'],
   reading: ['talvez feita: uma leitura o mostrará', 'perhaps done: a reading will show it'],
   person: [
-    'talvez feita e paga: apure, e depois averba validations resolve',
-    'perhaps done and paid: find out, then averba validations resolve',
+    'talvez feita e paga: apure, e resolva (averba validations list --state inconclusive)',
+    'perhaps done and paid: find out, and resolve it (averba validations list --state inconclusive)',
   ],
   repair: ['o seu evento está danificado: averba doctor --deep', 'its event is damaged: averba doctor --deep'],
 }

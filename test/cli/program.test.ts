@@ -20,7 +20,7 @@ test('a missing argument is refused with the way to the help', async () => {
   expect(await averba('backup')).toEqual({
     code: 1,
     out: '',
-    err: "error: missing required argument 'store'\naverba --help shows every command.\n",
+    err: "error: missing required argument 'store'\naverba backup --help shows what it takes.\n",
   })
 })
 

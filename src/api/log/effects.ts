@@ -66,8 +66,6 @@ export interface CallDetail extends Call {
 /** The only call whose outcome nothing but a person can find out. */
 const paidCall = 'validationService.validatePerson'
 
-const notWithdrawnReason =
-  'a reading is never given up, a denial or revocation only by consents.withdrawEnd, and other calls only where their service is configured'
 const restoredReason = 'it may have been done: the log was restored since, and does not know'
 const heldByOperator = 'parked by an operator'
 
@@ -185,6 +183,14 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     await commands.record({ method: `effects.${verb}`, id }, createRequest, commandOptions)
   }
 
+  function notWithdrawnReason({ type }: PendingEffect): string {
+    const effectClass = engine.classOf(type)
+    if (effectClass === undefined) return 'its service is not configured in this process'
+    return effectClass === 'read'
+      ? 'a reading is never given up: it changes nothing'
+      : 'a denial or revocation is given up by consents.withdrawEnd only, with a reason'
+  }
+
   async function withdraw(id: string, commandOptions: CommandOptions = {}): Promise<void> {
     const createRequest = async (): Promise<DecisionRequest> => {
       const pending = await find(id, 'withdraw')
@@ -193,7 +199,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
       if (store.isFromBeforeRestore(pending)) throw refusalError(restoredReason)
       const { wasAnswered } = await readTrace(store, pending)
       const fact = engine.withdrawnFact(pending, wasAnswered)
-      if (fact === undefined) throw refusalError(notWithdrawnReason)
+      if (fact === undefined) throw refusalError(notWithdrawnReason(pending))
       const ref = { effect: id, type }
       return {
         targets: [

@@ -1,4 +1,4 @@
-import { type Averba, AverbaError, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
+import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
@@ -134,7 +134,7 @@ function findRows(
   if (status !== undefined && known === undefined)
     throw new AverbaError('INVALID_INPUT', 'Cannot list consents: the status is unknown', { hint: statuses.join(', ') })
   let query = views.selectFrom('consents').selectAll().where('knowledge', '!=', 'erased')
-  if (controller !== undefined) query = query.where('controller', '=', controller.replace(/[./-]/g, ''))
+  if (controller !== undefined) query = query.where('controller', '=', parseCnpj(controller))
   if (known !== undefined) query = query.where('status', '=', known)
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (ends) query = query.where('end_wanted_at', 'is not', null)

@@ -16,6 +16,8 @@ const filterOptions = {
   '--stream <stream>': 'only calls of this stream, such as consent-…',
 } as const
 
+const services = ['consentService', 'tokenService', 'validationService', 'portal']
+
 interface CallFilter {
   readonly service: string | undefined
   readonly type: string | undefined
@@ -86,8 +88,10 @@ function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, descriptio
     notes: `${note}Exit codes: 0 all are done, 1 a call was refused or not found.`,
     async run(terminal, { state, service, type, stream, actor, dryRun, ...source }, ids) {
       rejectSelection(ids, { '--state': state, '--service': service, '--type': type, '--stream': stream })
-      if (ids.length === 0 && [service, type, stream].every(each => each === undefined))
-        throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor --service, --type or --stream`)
+      if (ids.length === 0 && [state, service, type, stream].every(each => each === undefined)) {
+        const hint = `Give ids, or --state, --service, --type or --stream. To see which calls: add --dry-run`
+        throw new AverbaError('INVALID_INPUT', `Cannot ${verb} calls: neither ids nor what selects them`, { hint })
+      }
       return withLog(terminal, source, async averba => {
         const filter = { service, type, stream }
         const found = ids.length > 0 ? ids : (await findCalls(averba, state ?? from, filter)).map(({ id }) => id)
@@ -136,6 +140,8 @@ async function findCalls(
   { service, type, stream }: CallFilter,
   max = Number.POSITIVE_INFINITY,
 ): Promise<Call[]> {
+  if (service !== undefined && !services.includes(service))
+    throw new AverbaError('INVALID_INPUT', 'Cannot list calls: the service is unknown', { hint: services.join(', ') })
   const found: Call[] = []
   // Checked by the API.
   for await (const call of effects.list({ state: state as 'open' })) {
@@ -182,7 +188,9 @@ export function describeWait(say: Say, { waiting, reason, state }: Call): string
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`
   const why = `${getLanguageWords(say.language).waitings[waiting.for]}${when}${reason === '' ? '' : `: ${reason}`}`
-  return actions.length === 0 ? why : `${why} [${actions.join(', ')}]`
+  // `resolve` is said in words: it takes the id of the validation.
+  const acts = actions.filter(each => each !== 'resolve')
+  return acts.length === 0 ? why : `${why} [${acts.join(', ')}]`
 }
 
 function* formatCall(terminal: Terminal, call: CallDetail, answer: string | undefined): Iterable<string | Line> {

@@ -71,5 +71,5 @@ function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUn
   const at = position + 1
   if (isParked) return say`parked at the event ${at}: ${reason} [retry, skip]`
   if (dueAt !== null) return say`tries the event ${at} again ${formatUntil(say, dueAt)}: ${reason}`
-  return takenUntil === null ? say`for a process that runs` : say`at work in a process`
+  return takenUntil === null ? say`waits for its next event` : say`at work in a process`
 }

@@ -173,10 +173,11 @@ const recoverCommand = defineCommand({
     const outcomes = await withConfigured({ ...terminal, say }, config, ({ subscriptions }) =>
       subscriptions.recover(day),
     )
-    const lines = outcomes.map(each =>
+    const days = [say`the day before`, day ?? say`today`]
+    const lines = outcomes.map((each, i) =>
       each.status === 'settled'
         ? say`${each.value.day}: ${say.count(each.value.recovered, 'notification')} recovered of ${say.count(each.value.read, 'failure record')}.`
-        : describeOutcome(say, day ?? '', each),
+        : describeOutcome(say, days[i] ?? '', each),
     )
     return { result: { outcomes }, lines, code: Math.max(...outcomes.map(codeOf)) }
   },

@@ -91,9 +91,15 @@ export function createControl(
   clock: Pick<ShiftedClock, 'advance' | 'now'>,
 ): (request: Request) => Promise<Response> {
   const app = new Hono()
-  app.use(
-    bodyLimit({ maxSize: bodyBytesMax, onError: context => context.json({ error: 'the body is too large' }, 413) }),
-  )
+  const limit = bodyLimit({
+    ...{ maxSize: bodyBytesMax, onError: context => context.json({ error: 'the body is too large' }, 413) },
+  })
+  app.use((context, next) => {
+    if (context.req.header('transfer-encoding') !== undefined)
+      return Promise.resolve(context.json({ error: 'the length of the body is missing' }, 411))
+    // The limit cannot read a request without a body.
+    return context.req.header('content-length') === undefined ? next() : limit(context, next)
+  })
 
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {

@@ -78,7 +78,7 @@ test('a stuck call is found, explained, released, parked and given up, while ano
 
   // Without --actor nobody would be accountable.
   expect(await averba('effects', 'park', effect, ...of)).toMatchObject(failedWith("required option '--actor <ref>'"))
-  expect(await averba('effects', 'park', ...by, ...of)).toMatchObject(failedWith('neither ids nor'))
+  expect(await averba('effects', 'park', ...by, ...of)).toMatchObject(failedWith('neither ids nor what selects'))
   const found = await averba('effects', 'park', '--service', 'validationService', '--dry-run', ...by, ...of)
   expect(found).toMatchObject({ code: 0, out: expect.stringContaining('2 calls found; nothing was done.') })
   expect(await averba('effects', 'park', '--service', 'validationService', ...by, ...of)).toMatchObject({
