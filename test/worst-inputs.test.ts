@@ -19,7 +19,7 @@ import { parseTlogProof, verifyTlogProof } from '../src/proof/tlog-proof.ts'
 import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
 import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
 import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
-import { parseInstant } from '../src/vocabulary/instant.ts'
+import { parseInstant, withMilliseconds } from '../src/vocabulary/instant.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
 import { printable, printableText } from '../src/vocabulary/printable.ts'
 import { holdsCpf, isCnpj, isCpf, maskCpfs, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
@@ -59,6 +59,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   maskNumbers,
   printable,
   printableText,
+  withMilliseconds,
   toBytes,
   verifyTlogProof: text => verifyTlogProof(text, []),
   verifyDisclosure: text => verifyDisclosure(text, []),

@@ -1,5 +1,4 @@
 import { Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { z } from 'zod'
 import {
   categoriaSchema,
@@ -9,9 +8,11 @@ import {
   statusSchema,
   statusTratamentoSchema,
 } from '../../adapters/consent/wire.ts'
+import { readBounded } from '../../adapters/http/answer-body.ts'
 import { limits, recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
 import { claimsSchema } from '../../adapters/validation/wire.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
+import { parseJson } from '../../vocabulary/json.ts'
 import { isCpf } from '../../vocabulary/tax-numbers.ts'
 import { centuryMs, describeIssues, faultSchema } from '../faults/fault.ts'
 import type { Simulators } from '../services/create-simulators.ts'
@@ -91,19 +92,11 @@ export function createControl(
   clock: Pick<ShiftedClock, 'advance' | 'now'>,
 ): (request: Request) => Promise<Response> {
   const app = new Hono()
-  const limit = bodyLimit({
-    ...{ maxSize: bodyBytesMax, onError: context => context.json({ error: 'the body is too large' }, 413) },
-  })
-  app.use((context, next) => {
-    if (context.req.header('transfer-encoding') !== undefined)
-      return Promise.resolve(context.json({ error: 'the length of the body is missing' }, 411))
-    // The limit cannot read a request without a body.
-    return context.req.header('content-length') === undefined ? next() : limit(context, next)
-  })
-
   const post = <T>(path: string, schema: z.ZodType<T>, act: (body: T) => unknown) =>
     app.post(path, async context => {
-      const body = await context.req.json().catch(() => undefined)
+      const text = await readBounded(context.req.raw.body ?? [], bodyBytesMax).catch(() => undefined)
+      if (text === undefined) return context.json({ error: 'the body is too large' }, 413)
+      const body = parseJson(text.toString())
       if (body === undefined) return context.json({ error: 'the body is not JSON' }, 400)
       const parsed = schema.safeParse(body)
       if (!parsed.success) return context.json({ error: describeIssues(parsed.error, 'body') }, 400)
