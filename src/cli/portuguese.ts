@@ -89,8 +89,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Calls to the services that have not ended.': 'Chamadas aos serviços que não terminaram.',
   'List the calls that have not ended: why each waits, until when, and what you can do.':
     'Lista as chamadas que não terminaram: por que cada uma espera, até quando e o que se pode fazer.',
-  'Show one call: what it is, why it waits, what was answered, and its attempts.':
-    'Mostra uma chamada: o que é, por que espera, o que foi respondido e as tentativas.',
+  'Show one call: what it is, why it waits, how often it was attempted, and what was answered.':
+    'Mostra uma chamada: o que é, por que espera, quantas vezes foi tentada e o que foi respondido.',
   'Release parked or deferred calls: they are due at once.':
     'Libera chamadas suspensas ou adiadas: vencem imediatamente.',
   'Hold calls back until somebody releases them.': 'Segura chamadas até que alguém as libere.',

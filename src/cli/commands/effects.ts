@@ -51,7 +51,7 @@ const listCommand = defineCommand({
 
 const showCommand = defineCommand({
   usage: 'show <id>',
-  description: 'Show one call: what it is, why it waits, what was answered, and its attempts.',
+  description: 'Show one call: what it is, why it waits, how often it was attempted, and what was answered.',
   arguments: ['the id of averba effects list'],
   options: { ...revealOptions, ...sourceOptions, '--json': 'print one JSON object' },
   example: 'averba effects show consent-01m7wd7tg0/2/0',
