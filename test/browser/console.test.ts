@@ -134,10 +134,14 @@ test('personal data appears only after a purpose was given, and a form that cann
   expect(await page.locator('pre').first().textContent()).toContain('cnpjUsuario')
   expect((await eventsOf(world, 'reveal.recorded')).at(-1)).toMatchObject({ data: { purpose: 'ticket 12' } })
   await page.goto(`${origin}/stream/${row?.consent}`)
+  // What is final is asked for twice.
+  await page.locator('summary', { hasText: 'Revoke' }).click()
   await page.getByLabel('Reason').fill('asked by phone')
-  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('button', { name: 'Confirm' }).click()
   // This console was started without the configuration of the services.
   expect(await page.locator('.card').textContent()).toContain('SERVICE_NOT_CONFIGURED')
+  await page.getByRole('link', { name: 'Back' }).click()
+  await page.waitForURL(`**/stream/${row?.consent}`)
   await close()
 })
 
