@@ -58,6 +58,7 @@ export default defineConfig({
   ignoreDeadLinks: [
     /^(\.\/)?(\.\.\/)+(README|CONTRIBUTING|SECURITY|CHANGELOG|LICENSE|examples|test|src|bench)/,
     /decisions/,
+    /^\.\/deploy\//,
   ],
   markdown: { html: false },
   themeConfig: { search: { provider: 'local' } },
