@@ -4,10 +4,10 @@ import { type CommandEnd, exitCodes } from './command.ts'
 import type { Say } from './language.ts'
 import { formatInstant } from './output.ts'
 
-/** The exit code of an outcome: 2 while it is not known, since a process that runs continues it. */
-export function codeOf({ status }: Outcome<unknown>): number {
-  if (status === 'settled') return exitCodes.done
-  return status === 'declined' ? exitCodes.error : exitCodes.attention
+/** The exit code of outcomes: 1 when one was declined, 2 while one is not known: a process that runs continues it. */
+export function codeOfAll(outcomes: readonly Outcome<unknown>[]): number {
+  if (outcomes.some(({ status }) => status === 'declined')) return exitCodes.error
+  return outcomes.every(({ status }) => status === 'settled') ? exitCodes.done : exitCodes.attention
 }
 
 /** Says how a call ended, or what happens next. The value of a settled one is not shown. */
@@ -31,5 +31,5 @@ export function describeOutcome(say: Say, what: string, outcome: Outcome<unknown
 /** The end of a command with one outcome. */
 export function endOf(say: Say, what: string, outcome: Outcome<unknown>): Exclude<CommandEnd, number> {
   const { value: _, ...told } = { value: undefined, ...outcome }
-  return { result: told, lines: [describeOutcome(say, what, outcome)], code: codeOf(outcome) }
+  return { result: told, lines: [describeOutcome(say, what, outcome)], code: codeOfAll([outcome]) }
 }

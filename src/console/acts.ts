@@ -1,6 +1,7 @@
 import { type Actor, type Averba, AverbaError, type Outcome } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Page } from './page.ts'
+import { findStreamRow } from './stream-row.ts'
 
 /** What an operator sends with a form. */
 type Form = Readonly<Record<string, string>>
@@ -41,19 +42,9 @@ const acts: Readonly<Record<string, Act>> = {
   reveal,
 }
 
-const kinds = { consent: 'consents', validation: 'validations', notification: 'notifications' } as const
-
 /** Opens the sealed columns of a row, after an event with who sees them and why. */
 async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { actor }: By): Promise<Html> {
-  const kind = stream.split('-', 1)[0] ?? ''
-  if (!Object.hasOwn(kinds, kind)) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
-  const view = kinds[kind as keyof typeof kinds] // Checked before.
-  // The key's name is that of the kind, which the types of a query cannot follow.
-  const rows = averba.views
-    .selectFrom(view as 'consents')
-    .selectAll()
-    .where(kind as 'consent', '=', stream)
-  const [row] = await rows.execute()
+  const row = await findStreamRow(averba, stream)
   if (!row) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
   const opened = await averba.subjects.reveal(row, { actor, purpose })
   const shown = Object.entries(opened).filter(([name, value]) => value !== row[name as keyof typeof row])

@@ -1,6 +1,8 @@
 import type { Call, Follower, Subscription, Views } from '../index.ts'
 import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
+import { effectStates } from '../vocabulary/message.ts'
+import { serviceNames } from '../vocabulary/names.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
 
 const rowsPerPage = 50
@@ -76,15 +78,13 @@ async function selectPage<N extends keyof Views>(
   return (await query.execute()) as unknown as Views[N][]
 }
 
-const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
-
 /** The consents. */
 export function showConsents(page: Page): Promise<Html> {
   const { texts, labels } = page
   return showRows(page, texts.consents, {
     ...{ view: 'consents', key: 'consent', equal: ['status', 'controller', 'subject'] },
     filters: () => [
-      choice(page, 'status', texts.status, statuses),
+      choice(page, 'status', texts.status, Object.keys(labels.consentStatuses)),
       field(page, 'controller', texts.controller),
       field(page, 'subject', texts.subject),
       html`<label><input type="checkbox" name="ends" value="1"${page.query.get('ends') === '1' && html` checked`}> ${texts.onlyEnds}</label>`,
@@ -111,9 +111,7 @@ export function showValidations(page: Page): Promise<Html> {
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },
-    filters: () => [
-      choice(page, 'state', texts.state, ['requested', 'answered', 'declined', 'inconclusive', 'erased']),
-    ],
+    filters: () => [choice(page, 'state', texts.state, Object.keys(words.validationStates))],
     columns: () => [
       ['ID', row => row.id],
       [texts.stream, row => linkToStream(row.validation)],
@@ -188,10 +186,9 @@ export async function showEffects(page: Page): Promise<Html> {
     if (service === '' || call.type.startsWith(`${service}.`)) calls.push(call)
     if (calls.length >= rowsPerPage) break
   }
-  const states = ['pending', 'started', 'deferred', 'parked', 'unknown', 'settled', 'declined', 'cancelled']
   return html`${filterForm(page, [
-    choice(page, 'state', texts.state, states),
-    choice(page, 'service', texts.service, ['consentService', 'tokenService', 'validationService', 'portal']),
+    choice(page, 'state', texts.state, effectStates),
+    choice(page, 'service', texts.service, serviceNames),
   ])}
 ${showTable(texts.effects, calls, labels, [
   ['ID', call => html`<code>${call.id}</code>`],

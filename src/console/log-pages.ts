@@ -10,7 +10,7 @@ const rowsPerPage = 50
 export async function showLog(page: Page): Promise<Html> {
   const { texts, query, labels, averba } = page
   // What the filter leaves out is not read again.
-  const { position } = await averba.figures()
+  const position = await averba.log.end()
   const events = await readLog(page)
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
@@ -96,7 +96,7 @@ export async function showComparison(page: Page): Promise<Html> {
 type RowByKey = ReadonlyMap<string, Readonly<Record<string, unknown>>>
 
 async function rowsAt({ averba, query }: Page, view: keyof Views, name: string): Promise<RowByKey> {
-  const known = readKnownAt(query, name) ?? (await averba.figures()).position
+  const known = readKnownAt(query, name) ?? (await averba.log.end())
   const rows: readonly object[] = await averba.viewAsOf(
     view,
     typeof known === 'number' ? { position: known } : { at: known },

@@ -137,7 +137,7 @@ export function readKnownAt(query: URLSearchParams, name = 'known'): number | st
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */
 export async function knownAtForm({ averba, path, query, texts }: Page): Promise<Html> {
-  const { position } = await averba.figures()
+  const position = await averba.log.end()
   const given = query.get('known') ?? ''
   const others = [...query].filter(([name]) => name !== 'known')
   const at = /^\d+$/.test(given) ? Math.min(Number(given), position) : position

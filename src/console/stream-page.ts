@@ -1,4 +1,4 @@
-import { type Call, drawCharts, type Recorded, type StreamState, type Views } from '../index.ts'
+import { type Call, drawCharts, type Recorded, type StreamState } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
@@ -6,18 +6,9 @@ import { showTimeline } from '../pages/show-timeline.ts'
 import { showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
+import { findStreamRow, type StreamRow } from './stream-row.ts'
 
 const eventsShown = 200
-
-/** The view that has the rows of each kind of stream, and its key. */
-const viewOf = {
-  consent: ['consents', 'consent'],
-  validation: ['validations', 'validation'],
-  notification: ['notifications', 'notification'],
-  subscription: ['subscriptions', 'subscription'],
-} as const
-
-type ViewedKind = keyof typeof viewOf
 
 /** Shows one stream: its latest known state, its chart, its calls and its life as a timeline. */
 export async function showStream(page: Page, stream: string): Promise<Html> {
@@ -26,7 +17,7 @@ export async function showStream(page: Page, stream: string): Promise<Html> {
   const state = await averba.log.stateOf(stream, known)
   const events = await readEvents(page, stream, state)
   const calls = known === undefined ? await readCalls(page, stream) : []
-  const row = await readRow(page, stream, state)
+  const row = await findStreamRow(averba, stream, known === undefined ? undefined : state.position)
   return html`<p><code>${stream}</code></p>
 ${await knownAtForm(page)}
 ${row && showRow(page, row)}
@@ -73,28 +64,6 @@ async function readCalls({ averba }: Page, stream: string): Promise<Call[]> {
   return calls
 }
 
-type AnyRow = Views[(typeof viewOf)[ViewedKind][0]]
-
-async function readRow(
-  { averba, query }: Page,
-  stream: string,
-  { position }: StreamState,
-): Promise<AnyRow | undefined> {
-  const kind = stream.split('-', 1)[0] ?? ''
-  if (!Object.hasOwn(viewOf, kind)) return undefined
-  const [view, key] = viewOf[kind as ViewedKind] // Checked before.
-  if (readKnownAt(query) === undefined) {
-    // The key's name depends on the view, which the types of a query cannot follow.
-    const rows = averba.views
-      .selectFrom(view as 'consents')
-      .selectAll()
-      .where(key as 'consent', '=', stream)
-    return (await rows.execute())[0]
-  }
-  const past: readonly AnyRow[] = await averba.viewAsOf(view, { position })
-  return past.find(each => (each as unknown as Record<string, unknown>)[key] === stream)
-}
-
 /** The columns of a row. What is sealed is named, and not opened. */
 function showRow({ texts, query, ...page }: Page, row: object): Html {
   const cells = Object.entries(row).filter(([, value]) => value !== null && value !== '')
@@ -114,7 +83,7 @@ function isSealed(value: unknown): boolean {
 }
 
 /** What an operator may decide on a consent. */
-function showActs(page: Page, stream: string, row: AnyRow | undefined): Html {
+function showActs(page: Page, stream: string, row: StreamRow | undefined): Html {
   if (!row || !('end_wanted_at' in row)) return html``
   const { texts } = page
   const why = [required('reason', texts.reason)]

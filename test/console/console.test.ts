@@ -118,6 +118,10 @@ test('an operator acts in a name that the log keeps, and sees personal data only
   expect(revealed.text).toContain('cnpjUsuario')
   expect((await eventsOf(world, 'reveal.recorded')).at(-1)).toMatchObject({ actor, data: { purpose: 'ticket 12' } })
   expect((await post('reveal', { stream, purpose: '' })).text).toContain('INVALID_INPUT')
+  // Its row is found, and nothing in it is sealed.
+  const [subscribed] = await eventsOf(world, 'subscription.registered')
+  const ofSubscription = await post('reveal', { stream: subscribed?.stream ?? '', purpose: 'ticket 12' })
+  expect(ofSubscription.text).toContain('INVALID_INPUT: Cannot reveal: nothing is sealed')
 
   const active = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
   expect(active.length).toBeGreaterThan(0)

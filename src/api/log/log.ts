@@ -3,6 +3,7 @@ import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import { type HostTransaction, markDone } from '../../store/ledger/done-items.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
+import { endOfLog } from '../../store/log/read.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -77,6 +78,8 @@ export interface Log {
    * has no stream, or a type is unknown: not recorded by this version, and in no event of the log
    */
   read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
+  /** The position of the last event. */
+  end(): Promise<number>
   /**
    * The state of a stream by its machine, now or as it was known at a position or an instant, and the events that led
    * to it.
@@ -144,6 +147,7 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
         hint: 'Keep the ids of events that you have handled in a table of your own, in the same transaction',
       })
     },
+    end: () => store.reader.read(endOfLog),
     stateOf: (stream, knownAt) => readStreamState(context, machines, stream, knownAt),
     followers: () => followers.list(),
     retry: async name => void (await resume(name, 'again')),

@@ -1,5 +1,6 @@
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
 import { getLanguageWords } from '../../pages/words.ts'
+import { serviceNames } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
@@ -15,8 +16,6 @@ const filterOptions = {
   '--type <name>': 'only calls of this type, such as consentService.changeStatus',
   '--stream <stream>': 'only calls of this stream, such as consent-…',
 } as const
-
-const services = ['consentService', 'tokenService', 'validationService', 'portal']
 
 interface CallFilter {
   readonly service: string | undefined
@@ -140,8 +139,10 @@ async function findCalls(
   { service, type, stream }: CallFilter,
   max = Number.POSITIVE_INFINITY,
 ): Promise<Call[]> {
-  if (service !== undefined && !services.includes(service))
-    throw new AverbaError('INVALID_INPUT', 'Cannot list calls: the service is unknown', { hint: services.join(', ') })
+  if (service !== undefined && !serviceNames.some(each => each === service))
+    throw new AverbaError('INVALID_INPUT', 'Cannot list calls: the service is unknown', {
+      hint: serviceNames.join(', '),
+    })
   const found: Call[] = []
   // Checked by the API.
   for await (const call of effects.list({ state: state as 'open' })) {

@@ -42,13 +42,13 @@ export const logCommand = defineCommand({
       else printStyled(terminal, formatEvent(terminal, event))
     }
     await withLog(terminal, source, async averba => {
-      let end = (await averba.figures()).position
+      let end = await averba.log.end()
       await printPast(averba, filter, { after, limit, end }, print)
       const stopping = follow ? terminal.stopSignal() : AbortSignal.abort()
       while (!stopping.aborted) {
         await systemClock.sleep(followEveryMs, stopping, 'averba log --follow')
         // Of what the filter leaves out, nothing is read again.
-        const next = (await averba.figures()).position
+        const next = await averba.log.end()
         for await (const event of averba.log.read({ ...filter, after: end })) if (event.position <= next) print(event)
         end = next
       }

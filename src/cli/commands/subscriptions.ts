@@ -4,7 +4,7 @@ import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defineCommand, defineGroup, exitCodes } from '../command.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
 import { actorOption, readActor } from '../options.ts'
-import { codeOf, describeOutcome, endOf } from '../outcome.ts'
+import { codeOfAll, describeOutcome, endOf } from '../outcome.ts'
 import { formatCount, formatInstant, formatUntil, type Line, printLine } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
@@ -179,7 +179,7 @@ const recoverCommand = defineCommand({
         ? say`${each.value.day}: ${say.count(each.value.recovered, 'notification')} recovered of ${say.count(each.value.read, 'failure record')}.`
         : describeOutcome(say, days[i] ?? '', each),
     )
-    return { result: { outcomes }, lines, code: Math.max(...outcomes.map(codeOf)) }
+    return { result: { outcomes }, lines, code: codeOfAll(outcomes) }
   },
 })
 
