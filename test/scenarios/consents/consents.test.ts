@@ -148,10 +148,12 @@ test('a caller gets the result of a lost change that is read back while the log 
 test('consents.of and validations.of find what an event is about until the subject is erased', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
   const { averba, samples, consentService } = world
-  const found: unknown[] = []
-  averba.log.follow('ends', ['consent.revoked'], async event => void found.push(await averba.consents.of(event)))
+  const found: { consent?: unknown; validation?: unknown } = {}
+  averba.log.follow('ends', ['consent.revoked'], async event => {
+    found.consent = await averba.consents.of(event)
+  })
   averba.log.follow('paid', ['validation.answered'], async event => {
-    found.push(await averba.validations.of(event))
+    found.validation = await averba.validations.of(event)
     await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
       message: 'Cannot find the validation: the event is not about a validation',
@@ -161,10 +163,10 @@ test('consents.of and validations.of find what an event is about until the subje
   valueOf(await averba.consents.sync({ subject }))
   await averba.validations.validate({ id: 'v-1', cpf: samples.cpf, claims: { nome: 'MARIA' } })
   await averba.settle()
-  expect(found).toEqual([
-    expect.objectContaining({ subject, id: consent.id, status: 'REVOGADO', knowledge: 'known' }),
-    expect.objectContaining({ id: 'v-1', state: 'answered' }),
-  ])
+  expect(found).toMatchObject({
+    consent: { subject, id: consent.id, status: 'REVOGADO', knowledge: 'known' },
+    validation: { id: 'v-1', state: 'answered' },
+  })
   await averba.subjects.erase({ subject }, { requester: 'r-1', legalBasis: 'LGPD 18 VI' })
   for await (const event of averba.log.read({ types: ['consent.revoked'] }))
     expect(await averba.consents.of(event)).toBeUndefined()
