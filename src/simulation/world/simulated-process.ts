@@ -121,7 +121,8 @@ export class SimulatedProcess implements StoreMedium {
       return isCrashed(life) ? never() : done
     }
     return withChanges(database, {
-      // It would wake the engine at a real time.
+      // One engine at a time writes to the store, and a server would wake it at a real time.
+      isShared: false,
       watch: () => undefined,
       transact: (steps, locks) =>
         alive(async () => {

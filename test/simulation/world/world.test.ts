@@ -57,6 +57,22 @@ describe.each([
     expect(world.isDown).toBe(false)
     expect(await typesOf(world)).toEqual(['log.began', 'subject.enrolled'])
   })
+
+  test('averba.run wakes on an idle day for what is due, and not to look', async () => {
+    const { averba, clock } = await openWorld({
+      store: store(),
+      averba: { subscriptions: [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo' }] },
+    })
+    await averba.consents.enrol({ cpf: samples.cpf })
+    const stopping = new AbortController()
+    const running = averba.run({ signal: stopping.signal })
+    await clock.advance(86_400_000)
+    const end = clock.now() + 86_400_000
+    // Each part of it looks every ten minutes, in case the clock was set. One that looked every second would need 86,400.
+    await clock.runUntil(() => clock.now() >= end, { wakesMax: 2_500 })
+    stopping.abort()
+    await running
+  })
 })
 
 test('a write that has not reached the store when the process crashes is lost', async () => {
@@ -336,19 +352,4 @@ test.each([{ method: 'get' }, { method: 'FETCH' }, { path: '?cnpj=' }, { path: '
 test('startServices() rejects an unknown option', async () => {
   const misspelt = { fault: [{ kind: 'refuse' }] } as object
   await expect(startServices(misspelt)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-})
-
-test('averba.run on an idle day in memory wakes for what is due, and not to look', async () => {
-  const { averba, clock } = await openWorld({
-    averba: { subscriptions: [{ evento: 'dimp-situacao-import', chaveSecreta: 'segredo' }] },
-  })
-  await averba.consents.enrol({ cpf: samples.cpf })
-  const stopping = new AbortController()
-  const running = averba.run({ signal: stopping.signal })
-  await clock.advance(86_400_000)
-  const end = clock.now() + 86_400_000
-  // Each part of it looks every ten minutes, in case the clock was set. One that looked every second would need 86,400.
-  await clock.runUntil(() => clock.now() >= end, { wakesMax: 2_500 })
-  stopping.abort()
-  await running
 })
