@@ -65,7 +65,9 @@ function readIncoming(
     incoming.on('end', end)
     incoming.on('error', reject)
     // Another reader may close it without an error.
-    incoming.on('close', () => reject(new Error('The connection closed before the end of the body')))
+    incoming.on('close', () => {
+      if (!incoming.readableEnded) reject(new Error('The connection closed before the end of the body'))
+    })
     incoming.resume()
   })
 }
