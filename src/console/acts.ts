@@ -47,7 +47,8 @@ async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { act
   const row = await findStreamRow(averba, stream)
   if (!row) throw new AverbaError('NOT_FOUND', 'Cannot reveal: the stream has no row')
   const opened = await averba.subjects.reveal(row, { actor, purpose })
-  const shown = Object.entries(opened).filter(([name, value]) => value !== row[name as keyof typeof row])
+  const sealed = new Map(Object.entries(row))
+  const shown = Object.entries(opened).filter(([name, value]) => value !== sealed.get(name))
   return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${name}</dt><dd><pre>${readable(value)}</pre></dd>`)}</dl>`
 }
 

@@ -67,14 +67,11 @@ async function selectPage<N extends keyof Views>(
   view: N,
   { key, wanted, present, before }: Selection,
 ): Promise<Views[N][]> {
-  let query = views
-    .selectFrom(view as 'consents')
-    .selectAll()
-    .orderBy(key as 'consent', 'desc')
-    .limit(rowsPerPage)
-  for (const [column, value] of wanted) query = query.where(column as 'consent', '=', value)
-  for (const column of present) query = query.where(column as 'end_wanted_at', 'is not', null)
-  if (before !== null) query = query.where(key as 'consent', '<', before)
+  const { ref, table } = views.dynamic
+  let query = views.selectFrom(table(view).as('rows')).selectAll().orderBy(ref(key), 'desc').limit(rowsPerPage)
+  for (const [column, value] of wanted) query = query.where(ref(column), '=', value)
+  for (const column of present) query = query.where(ref(column), 'is not', null)
+  if (before !== null) query = query.where(ref(key), '<', before)
   return (await query.execute()) as unknown as Views[N][]
 }
 

@@ -1,28 +1,29 @@
 import type { Averba, Views } from '../index.ts'
 
 /** The view that has the rows of each kind of stream. Its key has the name of the kind. */
-const viewOf = {
-  consent: 'consents',
-  validation: 'validations',
-  notification: 'notifications',
-  subscription: 'subscriptions',
-} as const
+const viewOf = new Map<string, StreamView>([
+  ['consent', 'consents'],
+  ['validation', 'validations'],
+  ['notification', 'notifications'],
+  ['subscription', 'subscriptions'],
+])
 
-type ViewedKind = keyof typeof viewOf
+type StreamView = 'consents' | 'validations' | 'notifications' | 'subscriptions'
 
 /** The row of a stream in its view. */
-export type StreamRow = Views[(typeof viewOf)[ViewedKind]]
+export type StreamRow = Views[StreamView]
 
 /** Finds the row of a stream, now or at a past position; `undefined` for a kind without a view. */
 export async function findStreamRow(averba: Averba, stream: string, position?: number): Promise<StreamRow | undefined> {
   const kind = stream.split('-', 1)[0] ?? ''
-  if (!Object.hasOwn(viewOf, kind)) return undefined
-  const view = viewOf[kind as ViewedKind] // Checked before.
+  const view = viewOf.get(kind)
+  if (!view) return undefined
   if (position !== undefined) {
     const past: readonly StreamRow[] = await averba.viewAsOf(view, { position })
-    return past.find(row => (row as unknown as Record<string, unknown>)[kind] === stream) // Its key is a column.
+    return past.find(row => Object.entries(row).some(([name, value]) => name === kind && value === stream))
   }
-  // The key's name depends on the view, which the types of a query cannot follow.
-  const rows = averba.views.selectFrom(view as 'consents').selectAll()
-  return (await rows.where(kind as 'consent', '=', stream).execute())[0]
+  const { ref, table } = averba.views.dynamic
+  const rows = averba.views.selectFrom(table(view).as('rows')).selectAll()
+  const row = await rows.where(ref(kind), '=', stream).executeTakeFirst()
+  return row as StreamRow | undefined // The view of this name has these rows.
 }
