@@ -1,4 +1,5 @@
 import type { Language } from '../index.ts'
+import { fillPlaces, translateMessage } from '../pages/translate-message.ts'
 import { portuguese } from './portuguese.ts'
 
 /** Says a text in the language of the terminal: the English text in the code is the key of its translation. */
@@ -7,6 +8,8 @@ export interface Say {
   readonly language: Language
   /** Translates a whole text, such as one of the help. */
   text(english: string): string
+  /** Translates what the library said: an error, a hint, the detail of a check. */
+  message(english: string): string
   /** A number of things, such as "1 call" or "2 calls". */
   count(count: number, noun: string): string
 }
@@ -14,21 +17,14 @@ export interface Say {
 /** Creates what says texts in a language. A text without a translation stays English. */
 export function createSay(language: Language): Say {
   const text = (english: string) => (language === 'en' ? english : (portuguese[english] ?? english))
-  const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fill(text(texts.join('{}')), values)
+  const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fillPlaces(text(texts.join('{}')), values)
+  const message = (english: string) => translateMessage(english, language)
   const count = (n: number, noun: string) => {
-    const [one = noun, many = `${noun}s`] = language === 'en' ? [] : text(noun).split('|')
+    const [one = noun, many = `${noun.replace(/(?<=[^aeo])y$/, 'ie')}s`] =
+      language === 'en' ? [] : text(noun).split('|')
     return `${n} ${n === 1 ? one : many}`
   }
-  return Object.assign(say, { language, text, count })
-}
-
-/** Fills the places of a text: `{}` in the order of the values, or `{2}` by their number from 1. */
-function fill(text: string, values: readonly unknown[]): string {
-  let next = 0
-  return text.replace(/\{(\d?)\}/g, (_, number: string) => {
-    next += 1
-    return String(values[(number === '' ? next : Number(number)) - 1])
-  })
+  return Object.assign(say, { language, text, message, count })
 }
 
 /** Finds the language of a terminal by its environment, as other programs do. */

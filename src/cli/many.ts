@@ -75,7 +75,7 @@ function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable
   }
   const styles = { recorded: 'yellow', failed: 'red', untried: 'red' } as const
   for (const { id, status, code, detail } of done) {
-    const more = [code, detail].filter(each => each !== undefined).join(': ')
+    const more = [code, detail && say.message(detail)].filter(each => each !== undefined).join(': ')
     const style = status === 'done' || status === 'found' ? undefined : styles[status]
     yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, ...(style && { style }) }
   }

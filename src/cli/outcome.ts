@@ -18,7 +18,7 @@ export function describeOutcome(say: Say, what: string, outcome: Outcome<unknown
     case 'declined':
       return say`${what}: declined (${describeProblem(outcome.problem)}).`
     case 'deferred':
-      return say`${what}: not done yet, tried again at ${formatInstant(outcome.retryAt)} (${outcome.reason}).`
+      return say`${what}: not done yet, tried again at ${formatInstant(outcome.retryAt)} (${say.message(outcome.reason)}).`
     case 'unknown':
       return outcome.next === 'probe'
         ? say`${what}: the answer was lost, and a reading will show what became of it.`

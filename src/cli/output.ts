@@ -77,16 +77,11 @@ export class WatchedOutput {
   }
 }
 
-/** Formats a number of things, such as "1 event" or "2 events". */
-export function formatCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}
-
 /** Formats pending calls, one line for each type and state. */
-export function formatPendingEffects(pending: Diagnosis['pending']): string[] {
+export function formatPendingEffects(say: Say, pending: Diagnosis['pending']): string[] {
   return pending.map(({ type, state, count, dueAt, foreign }) => {
     const whose = foreign === null ? '' : ` (${foreign})`
-    return `  ${count} ${type}, ${state}${whose}, due from ${dueAt}`
+    return say`  ${count} ${type}, ${state}${whose}, due from ${dueAt}`
   })
 }
 

@@ -549,4 +549,214 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{}: the answer was lost, and a person has to find out what became of it.':
     '{}: a resposta se perdeu, e uma pessoa tem de apurar o que houve.',
   '{}: {} recovered of {}.': '{}: {} recuperadas de {}.',
+
+  // Backups, erasures, plans, proofs and checks.
+  part: 'parte|partes',
+  key: 'chave|chaves',
+  row: 'linha|linhas',
+  end: 'fim|fins',
+  piece: 'trecho|trechos',
+  problem: 'problema|problemas',
+  entry: 'entrada|entradas',
+  'index row': 'linha de índice|linhas de índice',
+  'other key': 'outra chave|outras chaves',
+  'other part': 'outra parte|outras partes',
+  'sealed part': 'parte lacrada|partes lacradas',
+  'failed delivery': 'entrega falhou|entregas falharam',
+  'planned change': 'alteração planejada|alterações planejadas',
+  'No problems.': 'Nenhum problema.',
+  'Nothing to do.': 'Nada a fazer.',
+  'No delivery failed.': 'Nenhuma entrega falhou.',
+  WRONG: 'ERRO ',
+  'WRONG:': 'PROBLEMAS:',
+  FAULT: 'FALHA',
+  ignored: 'ignorado',
+  unknown: 'desconhecido',
+  unreadable: 'ilegível',
+  'none yet': 'nenhuma ainda',
+  create: 'criar',
+  change: 'alterar',
+  adopt: 'adotar',
+  leave: 'manter',
+  delete: 'excluir',
+  taken: 'ocupada',
+  'take over': 'assumir',
+  settled: 'feito',
+  declined: 'recusado',
+  deferred: 'adiado',
+  stored: 'guardada',
+  recovered: 'recuperada',
+  equal: 'iguais',
+  different: 'diferentes',
+  'NOT equal': 'DIFERENTES',
+  'plan {}': 'plano {}',
+  '{}. To apply exactly this plan: averba apply --hash {}':
+    '{}. Para aplicar exatamente este plano: averba apply --hash {}',
+  'unreadable {} (look at its row in the portal)': 'ilegível {} (veja a linha no portal)',
+  'without an id': 'sem identificador',
+  ' (retried at {}: {})': ' (tentado de novo em {}: {})',
+  ' (the next plan shows whether it was done)': ' (o próximo plano mostra se foi feito)',
+  " ({}; --json prints the portal's own words)": ' ({}; --json mostra as palavras do portal)',
+  'inbox not checked': 'caixa de entrada não conferida',
+  '(unreadable time)': '(horário ilegível)',
+  '  {} {}, {}{}, due from {}': '  {} {}, {}{}, a fazer desde {}',
+  'Erased {} at {}: {}.': 'Eliminado {} em {}: {}.',
+  'Kept, with the key: {}.': 'Conservado, com a chave: {}.',
+  'Given up: {} of consents that had not been made at the service.':
+    'Abandonado: {} de consentimentos, ainda por fazer no serviço.',
+  'Cancelled {}, pending or unknown: {}.': 'Cancelado: {}, pendente ou de desfecho desconhecido: {}.',
+  'Not complete yet: run this command again with --subject, or run an engine.':
+    'Ainda não completo: execute de novo este comando com --subject, ou um processo.',
+  'Renewed with epoch {}: {}.': 'Renovado com a época {}: {}.',
+  '{} bytes of the file were searched for {}: {} found.': '{} bytes do arquivo, procurados por {}: {} achados.',
+  'Not searched for, since the file is large: {}.': 'Não procurado, pois o arquivo é grande: {}.',
+  'As long as the key is kept, backups of the store can open the data.':
+    'Enquanto a chave for conservada, cópias do registro podem abrir os dados.',
+  'Until {} a backup of the store with a backup of the keyring can open the data.':
+    'Até {} uma cópia do registro com uma cópia do chaveiro pode abrir os dados.',
+  'Since {} no backup can open the data.': 'Desde {} nenhuma cópia pode abrir os dados.',
+  '{}: {}, {}, checked.': '{}: {}, {}, conferido.',
+  '{} up to {}, {}': '{} até {}, {}',
+  'Its parts open with the keyring {}, epochs {}.': 'As partes abrem com o chaveiro {}, épocas {}.',
+  'The keyring is NOT in it: back up {}.keys too, in another place.':
+    'O chaveiro NÃO está nela: copie também {}.keys, em outro lugar.',
+  'These calls are pending in the backup: a restored log would make them again.':
+    'Estas chamadas estão pendentes na cópia: um registro restaurado as faria de novo.',
+  'The log of {} up to {} continues as {}, and has recorded that.':
+    'O registro de {} até {} continua como {}, e guardou isso.',
+  'Lost, according to the high-water mark: at least {}.': 'Perdido, segundo a marca: ao menos {}.',
+  'These calls were pending then, and may have been made since. All but readings become unknown:':
+    'Estas chamadas estavam pendentes, e podem ter sido feitas desde então. Todas, menos leituras, passam a desconhecidas:',
+  '{}: {}, checked. Later events are not in it.': '{}: {}, conferido. Eventos posteriores não estão nele.',
+  'Its keyring is {}.': 'O chaveiro é {}.',
+  'The log continues as {}, and has recorded that.': 'O registro continua como {}, e guardou isso.',
+  'A view has to be rebuilt: {}': 'Uma visão tem de ser refeita: {}',
+  'Holds that were set after the backup are lost: set them again before a process with retention runs.':
+    'Retenções ordenadas depois da cópia se perderam: ordene-as de novo antes que um processo com retention execute.',
+  'No calls were pending when the backup was made.': 'Nenhuma chamada estava pendente quando a cópia foi feita.',
+  'WARNING: these calls were pending then, and may have been made since. An engine that opens this\nstore makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of\nthe services first:':
+    'ATENÇÃO: estas chamadas estavam pendentes, e podem ter sido feitas desde então. Um processo que abre este\nregistro as faz DE NOVO, menos as desconhecidas e as suspensas, que esperam por você. Confira antes os registros\ndos serviços:',
+  'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:':
+    'ATENÇÃO: estas pessoas foram eliminadas depois da cópia, e VOLTARAM. Elimine-as de novo antes de mais nada:',
+  'erased {}: averba erase {} --subject {} --requester <ref> --legal-basis <text> --backups-kept <days>':
+    'eliminada em {}: averba erase {} --subject {} --requester <ref> --legal-basis <text> --backups-kept <days>',
+  'as they were': 'como estavam',
+  '{} differed': '{} diferiam',
+  'Interrupted: the next rebuild continues from here.': 'Interrompido: a próxima vez continua daqui.',
+  '{} were copied, with the root {} at both places.': '{}: copiados, com a raiz {} nos dois lugares.',
+  '{} now holds its own root key: the option keys must be absent.':
+    '{} agora guarda a sua própria chave raiz: a opção keys tem de faltar.',
+  '{} now opens with the root key {} only: the option keys must hold it.':
+    '{} agora só abre com a chave raiz {}: a opção keys tem de contê-la.',
+  '{}: {} and {} of {}.': '{}: {} e {} de {}.',
+  'Its README says how to verify it. Also hand over its file "key" by another channel.':
+    'O README diz como conferir. Entregue também o arquivo "key", por outro meio.',
+  '{}: the disclosure of {}': '{}: a revelação de {}',
+  '{}: the proof of {}': '{}: a prova de {}',
+  '{} decisions up to {} were repeated.': '{} decisões até {} foram repetidas.',
+  '{} were not, since their machine version is not available.':
+    '{} não foram, pois a versão da máquina não está disponível.',
+  'All results are equal to the recorded ones.': 'Todos os resultados são iguais aos registrados.',
+  'At {}, in {}, {} has a different result:': 'Em {}, em {}, {} tem outro resultado:',
+  'recorded  {}': 'registrado  {}',
+  'decided   {}': 'decidido    {}',
+  'NOT PROVEN: {}': 'NÃO PROVADO: {}',
+  'Proven: this event is in the log, signed by {}:': 'Provado: este evento está no registro, assinado por {}:',
+  'Its sealed part "{}", of {}: {}': 'A parte lacrada "{}", de {}: {}',
+  'Not disclosed: {}': 'Não revelado: {}',
+  'log          {}: {} events, root {}': 'registro     {}: {} eventos, raiz {}',
+  'parts        {} present, {} erased': 'partes       {} presentes, {} eliminadas',
+  'checkpoints  {}, the newest over {} events; held up to {}, anchored up to {}':
+    'checkpoints  {}, o mais novo sobre {} eventos; confirmado até {}, ancorado até {}',
+  'time stamp   over the checkpoint of {} events, at {}; its signature is not verified here':
+    'carimbo      sobre o checkpoint de {} eventos, em {}; a assinatura não é conferida aqui',
+  'level        {}': 'nível        {}',
+  'This does not prove:': 'Isto não prova:',
+  'file     {}, and {} in its -wal; {} of it free': 'arquivo  {}, e {} no seu -wal; {} livres',
+  'log      {}: {} from {} to {}': 'registro {}: {} de {} a {}',
+  'event    {} bytes on average, with everything that belongs to it':
+    'evento   {} bytes em média, com tudo o que lhe pertence',
+  'growth   {}: {}, about {}': 'aumento  {}: {}, cerca de {}',
+  'keyring  {}: {}, mode {}, epochs {}; needed: {}': 'chaveiro {}: {}, modo {}, épocas {}; necessárias: {}',
+  'keyring  {} is missing': 'chaveiro {} não existe',
+  'view     {}, version {}, at {}': 'visão    {}, versão {}, em {}',
+  'view     {}, version {}, stopped at {}': 'visão    {}, versão {}, parada em {}',
+  'pending  none': 'pendente nada',
+  pending: 'pendente',
+  'settings {}': 'ajustes  {}',
+  'checked  {}, {}': 'conferido {}, {}',
+
+  // To begin: init, simulate, dev and the demonstration.
+  'Wrote {}. Next steps:': '{} foi escrito. Próximos passos:',
+  '1. Delete the services in it that you do not use.': '1. Apague nele os serviços que você não usa.',
+  '2. Set the remaining environment variables: {}.': '2. Defina as variáveis de ambiente que restam: {}.',
+  '3. Set "type": "module" in package.json, and open the log: import config from \'./averba.config.ts\', then await openAverba(config).':
+    '3. Ponha "type": "module" no package.json e abra o registro: import config from \'./averba.config.ts\', depois await openAverba(config).',
+  'To try it without any account, start averba simulate: it writes a file with these variables.':
+    'Para experimentar sem conta nenhuma, inicie averba simulate: escreve um arquivo com estas variáveis.',
+  'consent service     {}/consentimento/v1': 'consentimentos      {}/consentimento/v1',
+  'token service       {}': 'tokens              {}',
+  'validation service  {}/{}/v2/validate/pf': 'validações          {}/{}/v2/validate/pf',
+  'portal              {}/portal/api/ext/webhook': 'portal              {}/portal/api/ext/webhook',
+  'control             {}': 'controle            {}',
+  'certificates        {}, and others in its folder': 'certificados        {}, e outros na mesma pasta',
+  'environment         {}, for the configuration of averba init':
+    'ambiente            {}, para a configuração de averba init',
+  'samples             CPF {}, CNPJ {}: made up, and known to all services':
+    'exemplos            CPF {}, CNPJ {}: inventados, e conhecidos por todos os serviços',
+  'Stop with Ctrl-C. --json prints all of this for programs.':
+    'Pare com Ctrl-C. --json mostra tudo isto para programas.',
+  'The last run here was killed: what came after it had started is lost.':
+    'A última execução aqui foi interrompida à força: o que veio depois do seu início se perdeu.',
+  'The simulated portal notifies {} of {}.': 'O portal simulado notifica {} de {}.',
+  'a receiver of averba': 'um receptor do averba',
+  'Your receiver serves TLS with {} and {}.': 'O seu receptor oferece TLS com {} e {}.',
+  'Send a notification from another terminal, in this folder: averba trigger {}':
+    'Envie uma notificação de outro terminal, nesta pasta: averba trigger {}',
+  'received {}: {} bytes, stored': 'recebida {}: {} bytes, guardada',
+  'received a copy of it': 'recebida uma cópia dela',
+  delivered: 'entregue',
+  'not delivered: {}': 'não entregue: {}',
+  'The consent service (mutual TLS), the token gateway, the validation service and the portal are running.':
+    'O serviço de consentimentos (TLS mútuo), o gateway de tokens, o serviço de validações e o portal estão em execução.',
+  'They use a virtual clock: this demonstration advances it by hours and days.':
+    'Usam um relógio virtual: esta demonstração o adianta horas e dias.',
+  'Two data subjects were enrolled, and their {} consents were read.':
+    'Dois titulares foram inscritos, e os seus {} consentimentos foram lidos.',
+  'One consent was read in full: "{}", with {} in its history.':
+    'Um consentimento foi lido por inteiro: "{}", com {} no histórico.',
+  'One was approved ({}), one denied ({}), one revoked ({}).':
+    'Um foi aprovado ({}), um negado ({}), um revogado ({}).',
+  'One approval was refused by averba, and no request was sent: {}.':
+    'Uma aprovação foi recusada pelo averba, e nenhum pedido foi enviado: {}.',
+  'One awareness record was listed and read in full: "{}".': 'Uma ciência foi listada e lida por inteiro: "{}".',
+  'The login state was read ({}), and a login address obtained, at {}.':
+    'O estado do login foi lido ({}), e um endereço de login obtido, em {}.',
+  'logged in': 'autenticado',
+  'logged out': 'não autenticado',
+  'A token was obtained and a person validated: name a {}, sex a {}.':
+    'Um token foi obtido e uma pessoa validada: nome {}, sexo {}.',
+  'An hour later {} call was answered 401, and the token was renewed once: {} validations in all.':
+    'Uma hora depois {} chamada recebeu 401, e o token foi renovado uma vez: {} validações ao todo.',
+  'Repeating the id gave the recorded result, and no request was sent.':
+    'Repetir o identificador deu o resultado registrado, e nenhum pedido foi enviado.',
+  'Repeating the id gave a second call.': 'Repetir o identificador deu uma segunda chamada.',
+  'The portal was subscribed to {}.': 'Foram feitas no portal as inscrições em {}.',
+  '{} notifications arrived, each stored before it was acknowledged.':
+    '{} notificações chegaram, cada uma guardada antes de ser confirmada.',
+  'One delivery failed while the receiver was down, and its content was read from the portal: {}':
+    'Uma entrega falhou com o receptor parado, e o seu conteúdo foi lido do portal: {}',
+  'Thirty days later the portal had deleted {}: "{}"': 'Trinta dias depois o portal havia excluído {}: "{}"',
+  'All {} views were rebuilt from the log, and are {}.':
+    'Todas as {} visões foram refeitas a partir do registro, e são {}.',
+  'The events of the log (times in UTC, of the virtual clock):':
+    'Os eventos do registro (horários em UTC, do relógio virtual):',
+  'Wrote a page: {}': 'Página escrita: {}',
+  '{} events, {} notifications, {} token requests,\n{} deliveries of which {} failed, {} subscription\ndeleted by the portal, {} calls pending; views {}; {} s.':
+    '{} eventos, {} notificações, {} pedidos de token,\n{} entregas, das quais {} falharam, {} inscrição\nexcluída pelo portal, {} chamadas pendentes; visões {}; {} s.',
+  'The log is at {}': 'O registro está em {}',
+  'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret':
+    'O receptor espera um segredo: dê ao averba dev a chaveSecreta da inscrição com --secret',
+  "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }":
+    "O receptor recusa esta máquina: configure-o com receiver: { sources: ['127.0.0.0/8'] }",
 }

@@ -162,7 +162,7 @@ function reportError(cause: unknown, terminal: Terminal): number {
     return exitCodes.bug
   }
   const meaning = terminal.say.language === 'en' ? '' : ` (${terminal.say.text(error.code)})`
-  printError(terminal, `${error.code}${meaning}: ${error.message}`)
-  if (error.hint !== undefined) printError(terminal, error.hint)
+  printError(terminal, `${error.code}${meaning}: ${terminal.say.message(error.message)}`)
+  if (error.hint !== undefined) printError(terminal, terminal.say.message(error.hint))
   return exitCodes.error
 }

@@ -64,7 +64,7 @@ export function isAct(name: string): boolean {
 }
 
 /** Does what a form asks for, and shows the result. */
-export async function act({ averba, texts }: Page, name: string, form: Form, ref: string): Promise<Html> {
+export async function act({ averba, texts, message }: Page, name: string, form: Form, ref: string): Promise<Html> {
   const { command = '', ...fields } = form
   try {
     const by = { actor: { kind: 'person', ref }, ...(command !== '' && { commandId: `console-${command}` }) } as const
@@ -74,10 +74,15 @@ export async function act({ averba, texts }: Page, name: string, form: Form, ref
     if (status === 'settled') return showResult('yes', texts.done)
     if (status === 'declined')
       return showResult('no', texts.failed, shown.problem.title ?? String(shown.problem.status))
-    return showResult('doubt', texts.notKnownYet, status === 'deferred' ? `${shown.retryAt}: ${shown.reason}` : status)
+    return showResult(
+      'doubt',
+      texts.notKnownYet,
+      status === 'deferred' ? `${shown.retryAt}: ${message(shown.reason)}` : status,
+    )
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    return showResult('no', texts.failed, `${error.code}: ${error.message}`, error.hint)
+    const hint = error.hint === undefined ? undefined : message(error.hint)
+    return showResult('no', texts.failed, `${error.code}: ${message(error.message)}`, hint)
   }
 }
 

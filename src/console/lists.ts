@@ -199,7 +199,8 @@ ${showTable(texts.effects, calls, labels, [
 }
 
 /** Why a call waits, and until when. */
-export function describeWaiting({ words, labels }: Page, { waiting, reason }: Call): Html {
+export function describeWaiting({ words, labels, message }: Page, { waiting, ...call }: Call): Html {
+  const reason = message(call.reason)
   if (!waiting) return html`${reason}`
   return html`${words.waitings[waiting.for]} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
 }

@@ -15,7 +15,7 @@ const placeOf: Readonly<Record<string, string>> = {
 }
 
 /** The state of the log at a glance. */
-export async function showOverview({ averba, texts, labels }: Page): Promise<Html> {
+export async function showOverview({ averba, texts, labels, message }: Page): Promise<Html> {
   const { figures, health, expiring, subscriptions, needs } = await readOverview(averba)
   const calls = [...countCalls(figures)].map(([state, count]) => `${count} ${state}`).join(', ')
   const failing = subscriptions.filter(each => each.failingSince !== null).length
@@ -29,19 +29,22 @@ export async function showOverview({ averba, texts, labels }: Page): Promise<Htm
   ]
   return html`<ul class="tiles">${tiles.map(([name, value, to]) => html`<li><a href="${to}"><span>${name}</span> <strong>${value}</strong></a></li>`)}</ul>
 <h2>${texts.needs}</h2>
-${needs.length === 0 ? html`<div class="card yes"><strong>${texts.nothingNeeded}</strong></div>` : needs.map(need => showNeed(need, texts))}
+${needs.length === 0 ? html`<div class="card yes"><strong>${texts.nothingNeeded}</strong></div>` : needs.map(need => showNeed(need, texts, message))}
 ${showTable(texts.checks, health.checks, labels, [
   [texts.check, each => each.name],
   [texts.state, each => (each.ok ? texts.good : html`<strong class="bad">${texts.wrong}</strong>`)],
-  [texts.found, each => html`${each.detail}${each.daysLeft !== undefined && ` (${each.daysLeft} ${texts.daysLeft})`}`],
+  [
+    texts.found,
+    each => html`${message(each.detail)}${each.daysLeft !== undefined && ` (${each.daysLeft} ${texts.daysLeft})`}`,
+  ],
 ])}`
 }
 
-function showNeed({ what, detail }: Need, texts: Page['texts']): Html {
+function showNeed({ what, detail }: Need, texts: Page['texts'], message: Page['message']): Html {
   const place = placeOf[what]
   const told: Readonly<Record<string, string>> = {
     deleted: `${detail}: ${texts.deletedByPortal}`,
     undecided: `${detail} ${texts.undecided}`,
   }
-  return html`<div class="card no"><strong>${told[what] ?? `${what}: ${detail}`}</strong>${place !== undefined && html` <a href="${place}">${texts.show}</a>`}</div>`
+  return html`<div class="card no"><strong>${told[what] ?? `${what}: ${message(detail)}`}</strong>${place !== undefined && html` <a href="${place}">${texts.show}</a>`}</div>`
 }

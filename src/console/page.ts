@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Averba } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
+import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
 import { withMilliseconds } from '../vocabulary/instant.ts'
 import { type Texts, textsOf } from './texts.ts'
@@ -10,6 +11,8 @@ import { type Texts, textsOf } from './texts.ts'
 export interface Page {
   readonly averba: Averba
   readonly language: Language
+  /** Translates what the library said: an error, the detail of a check, the reason of a call. */
+  readonly message: (english: string) => string
   readonly texts: Texts
   readonly labels: Labels
   readonly words: LanguageWords
@@ -24,7 +27,14 @@ export function createPage({
   language,
   ...given
 }: Pick<Page, 'averba' | 'language' | 'path' | 'query' | 'actor'>): Page {
-  return { ...given, language, texts: textsOf(language), labels: labelsOf(language), words: getLanguageWords(language) }
+  const message = (english: string) => translateMessage(english, language)
+  const inLanguage = {
+    texts: textsOf(language),
+    labels: labelsOf(language),
+    words: getLanguageWords(language),
+    message,
+  }
+  return { ...given, language, ...inLanguage }
 }
 
 /** The pages of the menu, by their paths. */

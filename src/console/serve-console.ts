@@ -115,7 +115,9 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     // Any other error is a bug, and its message may hold personal data.
     if (!(error instanceof AverbaError)) options.onBug(error)
     const [status, text] =
-      error instanceof AverbaError ? ([400, `${error.code}: ${error.message}`] as const) : ([500, 'error'] as const)
+      error instanceof AverbaError
+        ? ([400, `${error.code}: ${page.message(error.message)}`] as const)
+        : ([500, 'error'] as const)
     return c.html(writePage(page, page.texts.failed, html`<div class="card no"><strong>${text}</strong></div>`), status)
   })
   app.notFound(c => {

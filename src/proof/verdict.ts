@@ -91,7 +91,10 @@ export async function verifyLog(
   const next = {
     broken: 'It has faults.',
     'self-consistent': held > 0 ? notFromOutside : words.notHeldReason,
-    held: `${witnesses.length === 0 ? 'No key of a witness was given' : 'None of the given witnesses has signed a checkpoint of it'}.`,
+    held:
+      witnesses.length === 0
+        ? 'No key of a witness was given.'
+        : 'None of the given witnesses has signed a checkpoint of it.',
     anchored: '',
   }[level]
   return { level, next, ...found, unproven: listUnproven(level, isKeyGiven, found) }

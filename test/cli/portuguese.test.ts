@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { advices } from '../../src/cli/commands/dev.ts'
 import { createSay } from '../../src/cli/language.ts'
 import { portuguese } from '../../src/cli/portuguese.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { httpStatuses } from '../../src/index.ts'
+import { textsIn } from '../support/source-texts.ts'
 
 const folder = resolve(import.meta.dirname, '../../src/cli')
 const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -20,29 +22,11 @@ const usageErrors = [
   "error: unknown option '{}'",
 ]
 
-/** Reads a template text from after its first quote: its parts with `{}` between them, and where it ends. */
-function readTemplate(source: string, from: number): { readonly key: string; readonly end: number } {
-  let key = ''
-  for (let at = from; at < source.length; at++) {
-    if (source[at] === '`') return { key, end: at }
-    if (source.startsWith('${', at)) {
-      at = skipValue(source, at + 2)
-      key += '{}'
-    } else key += source[at]
-  }
-  throw new Error('A template does not end')
-}
-
-/** Finds the brace that ends a value within a template. */
-function skipValue(source: string, from: number): number {
-  let depth = 0
-  for (let at = from; at < source.length; at++) {
-    if (source[at] === '`') at = readTemplate(source, at + 1).end
-    else if (source[at] === '{') depth += 1
-    else if (source[at] === '}' && depth-- === 0) return at
-  }
-  throw new Error('A value does not end')
-}
+/** The words of plans and their results, and of the demonstration. */
+const words = [
+  ...['create', 'change', 'adopt', 'leave', 'delete', 'taken', 'take over'],
+  ...['settled', 'declined', 'deferred', 'unknown', 'stored', 'recovered', 'equal', 'different'],
+]
 
 /** Every text that the command line says: of its help, and in the code. */
 function textsSaid(): Set<string> {
@@ -56,13 +40,10 @@ function textsSaid(): Set<string> {
   })
   const terminal = { say: recording, stdout: process.stdout, stderr: process.stderr }
   createProgram(terminal as never, async () => undefined).helpInformation() // It uses nothing else.
-  for (const source of sources) {
-    for (const { index } of source.matchAll(/\bsay`/g)) texts.add(readTemplate(source, index + 4).key)
-    for (const [, noun = ''] of source.matchAll(/say\.count\([^']*, '(\w[\w ]*)'\)/g)) texts.add(noun)
-    for (const [, noun = ''] of source.matchAll(/describeDone\(.*, '(\w+)'\)/g)) texts.add(noun)
-    for (const [, text = ''] of source.matchAll(/say\.text\('([^']+)'\)/g)) texts.add(text)
-  }
-  for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...usageErrors]) texts.add(text)
+  for (const { text, before } of sources.flatMap(textsIn))
+    if (/\bsay$|\b(say\.count|describeDone)\([^'`]*, $|\bsay\.text\($/.test(before)) texts.add(text)
+  for (const text of Object.values(advices)) texts.add(text)
+  for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...usageErrors, ...words]) texts.add(text)
   return texts
 }
 

@@ -639,7 +639,7 @@ test('a log is verified while a view is rebuilt, which waits for that, and damag
 test('doctor reaches the server, and what needs a file says so without the address', async () => {
   const { averba, options, clock: _ } = await openWorld()
   const { checks } = await examine(options)
-  expect(checks.find(({ name }) => name === 'store')).toEqual({ name: 'store', ok: true, detail: '1 events' })
+  expect(checks.find(({ name }) => name === 'store')).toEqual({ name: 'store', ok: true, detail: 'it holds 1 events' })
   const empty = await examine({ ...options, store: postgres.newAddress() })
   expect(empty.checks.find(({ name }) => name === 'store')?.detail).toContain('has no log in this schema yet')
   await averba.close()

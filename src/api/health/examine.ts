@@ -141,7 +141,7 @@ function* storeChecks(store: string, diagnosis: Diagnosis | string | undefined):
   const ofKeys = problems.filter(each => each.startsWith('keys: '))
   const ofErasures = problems.filter(each => each.startsWith('erasures: '))
   const others = problems.filter(each => !ofKeys.includes(each) && !ofErasures.includes(each))
-  yield { name: 'store', ok: others.length === 0, detail: others.join('; ') || `${position} events` }
+  yield { name: 'store', ok: others.length === 0, detail: others.join('; ') || `it holds ${position} events` }
   const keyring = keys.isPresent
     ? ofKeys.map(each => each.slice('keys: '.length)).join('; ')
     : `${keys.path} is missing: restore it, because the log cannot be opened without it`

@@ -42,7 +42,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const last = await store.readLast()
       const fault = store.clockFault(wrongClockMs)
       if (fault !== undefined) return { ok: false, detail: `it takes no new work: ${fault}: set both by NTP` }
-      return { ok: last !== undefined, detail: `${last?.position ?? 0} events` }
+      return { ok: last !== undefined, detail: `it holds ${last?.position ?? 0} events` }
     },
     async writing() {
       await store.checkKnown()

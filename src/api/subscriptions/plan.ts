@@ -105,15 +105,13 @@ function compareSubscription(
   if (!isOurs && isAlike(found, want)) return { action: 'adopt', reason: 'the portal has the same one' }
   if (!isOurs) return { action: 'leave', reason: 'a foreign subscription has the event', isTaken: true }
   const differing = [
-    ...(found.evento === want.evento ? [] : ['event']),
-    ...(found.endpoint === want.endpoint ? [] : ['endpoint']),
+    ...(found.evento === want.evento ? [] : ['another event']),
+    ...(found.endpoint === want.endpoint ? [] : ['another endpoint']),
     // A later generation stays: the earlier secret may have leaked.
-    ...(found.generation !== null && found.generation >= want.generation ? [] : ['secrets']),
+    ...(found.generation !== null && found.generation >= want.generation ? [] : ['other secrets']),
   ]
   if (differing.length === 0) return { action: 'leave', reason: 'it is as declared' }
-  const isOne = differing.length === 1 && differing[0] !== 'secrets'
-  const reason = `its ${differing.join(' and ')} ${isOne ? 'differs' : 'differ'}`
-  return { action: 'change', reason }
+  return { action: 'change', reason: `the portal has ${differing.join(', ')}` }
 }
 
 function isAlike(listed: ListedAtPortal, want: WantedSubscription): boolean {

@@ -7,8 +7,9 @@ import {
   resumeStore,
 } from '../../index.ts'
 import { defineCommand } from '../command.ts'
+import type { Say } from '../language.ts'
 import { logOptions, readLogOptions } from '../options.ts'
-import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
+import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress, createStoppableProgress } from '../progress.ts'
 
 /** The command `averba backup`. */
@@ -21,19 +22,19 @@ export const backupCommand = defineCommand({
   notes: 'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.',
   async run(terminal, _, store, to) {
     const result = await backupStore({ store, to, onProgress: createStoppableProgress(terminal) })
-    return { result, lines: formatBackup(result, store, to) }
+    return { result, lines: formatBackup(terminal.say, result, store, to) }
   },
 })
 
-function* formatBackup(made: BackupResult, store: string, to: string): Iterable<string> {
+function* formatBackup(say: Say, made: BackupResult, store: string, to: string): Iterable<string> {
   const { position, at, bytes, parts, keyring, epochs, pending } = made
-  const extent = `${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}`
-  yield `${to}: ${extent}, ${formatBytes(bytes)}, checked.`
-  yield `Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || 'none yet'}.`
-  yield `The keyring is NOT in it: back up ${store}.keys too, in another place.`
+  const extent = say`${say.count(position, 'event')} up to ${at}, ${say.count(parts, 'part')}`
+  yield say`${to}: ${extent}, ${formatBytes(bytes)}, checked.`
+  yield say`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || say`none yet`}.`
+  yield say`The keyring is NOT in it: back up ${store}.keys too, in another place.`
   if (pending.length === 0) return
-  yield 'These calls are pending in the backup: a restored log would make them again.'
-  yield* formatPendingEffects(pending)
+  yield say`These calls are pending in the backup: a restored log would make them again.`
+  yield* formatPendingEffects(say, pending)
 }
 
 /** The command `averba restore`. */
@@ -55,7 +56,7 @@ export const restoreCommand = defineCommand({
     const onProgress = createStoppableProgress(terminal)
     const more = { ...(keys !== undefined && { keys }), ...(rootKey && { rootKey }) }
     const result = await restoreStore({ backup, store, acceptRollback, onProgress, ...more })
-    return { result, lines: formatRestored(result, store) }
+    return { result, lines: formatRestored(terminal.say, result, store) }
   },
 })
 
@@ -77,56 +78,60 @@ export const resumeCommand = defineCommand({
   async run(terminal, { keys, rootKeyFrom }, store) {
     const onProgress = createProgress(terminal)
     const result = await resumeStore({ ...readLogOptions(store, { keys, rootKeyFrom }), onProgress })
-    return { result, lines: formatResumed(result, store) }
+    return { result, lines: formatResumed(terminal.say, result, store) }
   },
 })
 
-function* formatResumed(resumed: ResumeResult, store: string): Iterable<string> {
+function* formatResumed(say: Say, resumed: ResumeResult, store: string): Iterable<string> {
   const { position, at, pending, resumedAs, lostErasures } = resumed
-  yield `The log of ${formatCount(position, 'event')} up to ${at} continues as ${resumedAs}, and has recorded that.`
-  yield* formatLoss(resumed)
-  yield* formatLostErasures(lostErasures, store)
-  yield* formatUnknown(pending)
+  yield say`The log of ${say.count(position, 'event')} up to ${at} continues as ${resumedAs}, and has recorded that.`
+  yield* formatLoss(say, resumed)
+  yield* formatLostErasures(say, lostErasures, store)
+  yield* formatUnknown(say, pending)
 }
 
-function* formatLoss({ lostEvents }: Pick<ResumeResult, 'lostEvents'>): Iterable<string> {
+function* formatLoss(say: Say, { lostEvents }: Pick<ResumeResult, 'lostEvents'>): Iterable<string> {
   if (lostEvents !== undefined)
-    yield `Lost, according to the high-water mark: at least ${formatCount(lostEvents, 'event')}.`
+    yield say`Lost, according to the high-water mark: at least ${say.count(lostEvents, 'event')}.`
 }
 
-function* formatUnknown(pending: ResumeResult['pending']): Iterable<string> {
+function* formatUnknown(say: Say, pending: ResumeResult['pending']): Iterable<string> {
   if (pending.length === 0) return
-  yield 'These calls were pending then, and may have been made since. All but readings become unknown:'
-  yield* formatPendingEffects(pending)
+  yield say`These calls were pending then, and may have been made since. All but readings become unknown:`
+  yield* formatPendingEffects(say, pending)
 }
 
-function* formatRestored(restored: Awaited<ReturnType<typeof restoreStore>>, store: string): Iterable<string> {
+function* formatRestored(
+  say: Say,
+  restored: Awaited<ReturnType<typeof restoreStore>>,
+  store: string,
+): Iterable<string> {
   const { position, at, parts, pending, views, resumedAs } = restored
-  const extent = `${formatCount(position, 'event')} up to ${at}, ${formatCount(parts, 'part')}`
-  yield `${store}: ${extent}, checked. Later events are not in it.`
-  yield `Its keyring is ${restored.keys}.`
-  if (resumedAs !== undefined) yield `The log continues as ${resumedAs}, and has recorded that.`
-  yield* formatLoss(restored)
-  for (const { examples } of views) yield `A view has to be rebuilt: ${examples.join('; ')}`
-  yield* formatLostErasures(restored.lostErasures, store)
-  yield 'Holds that were set after the backup are lost: set them again before a process with retention runs.'
-  if (pending.length === 0) return yield 'No calls were pending when the backup was made.'
+  const extent = say`${say.count(position, 'event')} up to ${at}, ${say.count(parts, 'part')}`
+  yield say`${store}: ${extent}, checked. Later events are not in it.`
+  yield say`Its keyring is ${restored.keys}.`
+  if (resumedAs !== undefined) yield say`The log continues as ${resumedAs}, and has recorded that.`
+  yield* formatLoss(say, restored)
+  for (const { examples } of views) yield say`A view has to be rebuilt: ${examples.join('; ')}`
+  yield* formatLostErasures(say, restored.lostErasures, store)
+  yield say`Holds that were set after the backup are lost: set them again before a process with retention runs.`
+  if (pending.length === 0) return yield say`No calls were pending when the backup was made.`
   yield ''
   if (resumedAs !== undefined) {
-    yield* formatUnknown(pending)
+    yield* formatUnknown(say, pending)
     return
   }
-  yield 'WARNING: these calls were pending then, and may have been made since. An engine that opens this'
-  yield 'store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of'
-  yield 'the services first:'
-  yield* formatPendingEffects(pending)
+  yield* say`WARNING: these calls were pending then, and may have been made since. An engine that opens this
+store makes them AGAIN, except unknown and parked ones, which wait for you. Check the records of
+the services first:`.split('\n')
+  yield* formatPendingEffects(say, pending)
 }
 
-function* formatLostErasures(lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
+function* formatLostErasures(say: Say, lost: RestoreResult['lostErasures'], store: string): Iterable<string> {
   if (lost.length === 0) return
   yield ''
-  yield 'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:'
+  yield say`WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:`
   for (const { subject, at } of lost)
-    yield `erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text> --backups-kept <days>`
+    yield say`erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''
 }

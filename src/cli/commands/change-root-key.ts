@@ -19,14 +19,14 @@ export const changeRootKeyCommand = defineCommand({
   notes:
     'Copies of the former keyring still open with the former root key: destroy both.\n' +
     'Exit codes: 0 changed, 1 nothing was changed.',
-  async run(_, { keys, rootKeyFrom, newRootKeyFrom: newRootKey }, store) {
+  async run({ say }, { keys, rootKeyFrom, newRootKeyFrom: newRootKey }, store) {
     await changeRootKey({ ...readLogOptions(store, { keys, rootKeyFrom }), ...(newRootKey && { newRootKey }) })
     const rootKeyId = newRootKey?.id ?? null
     const keyring = keys ?? `${store}.keys`
     const line =
       rootKeyId === null
-        ? `${keyring} now holds its own root key: the option keys must be absent.`
-        : `${keyring} now opens with the root key ${rootKeyId} only: the option keys must hold it.`
+        ? say`${keyring} now holds its own root key: the option keys must be absent.`
+        : say`${keyring} now opens with the root key ${rootKeyId} only: the option keys must hold it.`
     return { result: { rootKeyId }, lines: [line], code: exitCodes.done }
   },
 })

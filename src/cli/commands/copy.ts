@@ -1,7 +1,6 @@
 import { copyStore } from '../../index.ts'
 import { defineCommand } from '../command.ts'
 import { logOptions, readLogOptions } from '../options.ts'
-import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** The command `averba copy`. */
@@ -31,6 +30,7 @@ export const copyCommand = defineCommand({
       onProgress: (done, end) => progress('copy', done, end),
     })
     const { events, root } = result
-    return { result, lines: [`${formatCount(events, 'event')} were copied, with the root ${root} at both places.`] }
+    const { say } = terminal
+    return { result, lines: [say`${say.count(events, 'event')} were copied, with the root ${root} at both places.`] }
   },
 })

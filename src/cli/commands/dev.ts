@@ -6,7 +6,7 @@ import { defineCommand, exitCodes } from '../command.ts'
 import { parseJson } from '../options.ts'
 import { printLine } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
-import { waitForStop } from '../terminal.ts'
+import { type Terminal, waitForStop } from '../terminal.ts'
 
 /** The folder in which `averba dev` keeps its files. */
 const devFolder = '.averba'
@@ -30,7 +30,8 @@ export const devCommand = defineCommand({
   },
   example: 'averba dev --to localhost:3000 --path /averba --evento dimp-situacao-import',
   async run(terminal, { evento, to, path, secret }) {
-    const say = (line: string) => printLine(terminal, line)
+    const { say } = terminal
+    const tell = (line: string) => printLine(terminal, line)
     await checkNotRunning()
     // Loaded here, since it is slow to load and few commands need it.
     const { ShiftedClock, startControl, startServices } = await import('../../simulation/index.ts')
@@ -41,7 +42,7 @@ export const devCommand = defineCommand({
     const endpoint = `https://${host}${path}`
     const wanted = { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) }
     const close = await (to === undefined
-      ? startReceiver(services, evento, endpoint, say)
+      ? startReceiver(services, evento, endpoint, terminal)
       : subscribe(services, to, evento, wanted))
     const [certificate, key] = [join(devFolder, 'receiver.pem'), join(devFolder, 'receiver.key')]
     mkdirSync(devFolder, { recursive: true })
@@ -49,9 +50,9 @@ export const devCommand = defineCommand({
     writeFileSync(key, services.receiver.key, { mode: 0o600 })
     const state = { control: control.baseUrl, cnpj: services.samples.cnpj } satisfies DevState
     writeFileSync(devStateFile, JSON.stringify(state))
-    say(`The simulated portal notifies ${to ?? 'a receiver of averba'} of ${evento.join(', ')}.`)
-    if (to !== undefined) say(`Your receiver serves TLS with ${certificate} and ${key}.`)
-    say(`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
+    tell(say`The simulated portal notifies ${to ?? say`a receiver of averba`} of ${evento.join(', ')}.`)
+    if (to !== undefined) tell(say`Your receiver serves TLS with ${certificate} and ${key}.`)
+    tell(say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
     await stopped
     rmSync(devStateFile, { force: true })
     await close()
@@ -105,8 +106,9 @@ async function startReceiver(
   services: RunningServices,
   eventos: readonly string[],
   publicUrl: string,
-  say: (line: string) => void,
+  terminal: Terminal,
 ): Promise<() => Promise<void>> {
+  const { say } = terminal
   const averba = await openAverba({
     store: ':memory:',
     portal: services.options.portal,
@@ -114,8 +116,10 @@ async function startReceiver(
     subscriptions: eventos.map(evento => ({ evento })),
   })
   for (const made of await averba.subscriptions.apply(await averba.subscriptions.plan())) valueOf(made)
-  averba.on('notification.received', ({ data }) => say(`received ${data.evento}: ${data.bodyBytes} bytes, stored`))
-  averba.on('notification.copied', () => say('received a copy of it'))
+  averba.on('notification.received', ({ data }) =>
+    printLine(terminal, say`received ${data.evento}: ${data.bodyBytes} bytes, stored`),
+  )
+  averba.on('notification.copied', () => printLine(terminal, say`received a copy of it`))
   const receivers = { [new URL(publicUrl).pathname]: averba.receiver }
   const server = await serveReceivers({ receivers, certificate: services.receiver, host: '127.0.0.1', port: 0 })
   services.connect(host, server.port)
@@ -132,10 +136,11 @@ export const triggerCommand = defineCommand({
   options: { '--body <json>': { text: 'its body', fallback: '{"numero":"26BR0000000001"}' } },
   example: 'averba trigger dimp-situacao-import',
   async run(terminal, { body }, evento) {
+    const { say } = terminal
     const deliveries = await sendNotification(evento, body)
     for (const { isDelivered, description } of deliveries) {
-      printLine(terminal, isDelivered ? 'delivered' : `not delivered: ${description}`)
-      if (advices[description] !== undefined) printLine(terminal, advices[description])
+      printLine(terminal, isDelivered ? say`delivered` : say`not delivered: ${description}`)
+      if (advices[description] !== undefined) printLine(terminal, say.text(advices[description]))
     }
     if (deliveries.length > 0) return deliveries.every(each => each.isDelivered) ? exitCodes.done : exitCodes.error
     const name = evento.slice(0, 40)
@@ -145,7 +150,7 @@ export const triggerCommand = defineCommand({
 })
 
 /** What to do when a receiver of averba refuses a delivery. */
-const advices: Readonly<Record<string, string>> = {
+export const advices: Readonly<Record<string, string>> = {
   'HTTP 401': 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret',
   'HTTP 403': "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }",
 }

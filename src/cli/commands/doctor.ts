@@ -1,8 +1,9 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
 import { logOptions, readLogOptions, rejectOptions } from '../options.ts'
-import { formatBytes, formatCount, formatPendingEffects } from '../output.ts'
+import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** The command `averba doctor`. */
@@ -32,7 +33,7 @@ export const doctorCommand = defineCommand({
       const result = await diagnoseStore({ ...readLogOptions(store, { keys, rootKeyFrom }), isDeep, onProgress })
       return {
         result,
-        lines: formatDiagnosis(result),
+        lines: formatDiagnosis(terminal.say, result),
         code: result.problems.length > 0 ? exitCodes.error : exitCodes.done,
       }
     }
@@ -46,14 +47,15 @@ export const doctorCommand = defineCommand({
     )
     const { ok, checks, store: found } = await examining
     const result = { ok, checks, ...(found && { store: found }) }
-    return { result, lines: formatExamination(result), code: ok ? exitCodes.done : exitCodes.error }
+    return { result, lines: formatExamination(terminal.say, result), code: ok ? exitCodes.done : exitCodes.error }
   },
 })
 
-function* formatExamination({ ok, checks }: Examination): Iterable<string> {
-  for (const { name, ok: isOk, detail } of checks) yield `${isOk ? 'ok   ' : 'WRONG'}  ${name.padEnd(19)}  ${detail}`
+function* formatExamination(say: Say, { ok, checks }: Examination): Iterable<string> {
+  for (const { name, ok: isOk, detail } of checks)
+    yield `${isOk ? 'ok   ' : say`WRONG`}  ${name.padEnd(19)}  ${say.message(detail)}`
   const problems = checks.filter(each => !each.ok).length
-  yield ok ? 'No problems.' : `${formatCount(problems, 'problem')}.`
+  yield ok ? say`No problems.` : `${say.count(problems, 'problem')}.`
 }
 
 /** Reports a configuration that cannot be loaded as a failed check. */
@@ -63,25 +65,27 @@ function toFailedExamination(error: unknown): Examination {
   return { ok: false, checks: [{ name: 'configuration', ok: false, detail }] }
 }
 
-function* formatDiagnosis(found: Diagnosis): Iterable<string> {
+function* formatDiagnosis(say: Say, found: Diagnosis): Iterable<string> {
   const { fileBytes, walBytes, freeBytes, position, since, at, bytesPerEvent, keys, checked } = found
   const size = [fileBytes, walBytes, freeBytes].map(formatBytes)
-  yield `file     ${size[0]}, and ${size[1]} in its -wal; ${size[2]} of it free`
-  yield `log      ${found.origin}: ${formatCount(position, 'event')} from ${since} to ${at}`
-  yield `event    ${bytesPerEvent} bytes on average, with everything that belongs to it`
+  yield say`file     ${size[0]}, and ${size[1]} in its -wal; ${size[2]} of it free`
+  yield say`log      ${found.origin}: ${say.count(position, 'event')} from ${since} to ${at}`
+  yield say`event    ${bytesPerEvent} bytes on average, with everything that belongs to it`
   for (const { month, events, bytes } of found.months)
-    yield `growth   ${month}: ${formatCount(events, 'event')}, about ${formatBytes(bytes)}`
-  const epochs = `${keys.epochs?.join(', ') ?? 'unknown'}; needed: ${found.epochs.join(', ') || 'none yet'}`
+    yield say`growth   ${month}: ${say.count(events, 'event')}, about ${formatBytes(bytes)}`
+  const [held, needed] = [keys.epochs?.join(', ') ?? say`unknown`, found.epochs.join(', ') || say`none yet`]
   yield keys.isPresent
-    ? `keyring  ${keys.path}: ${keys.id ?? 'unreadable'}, mode ${keys.mode}, epochs ${epochs}`
-    : `keyring  ${keys.path} is missing`
+    ? say`keyring  ${keys.path}: ${keys.id ?? say`unreadable`}, mode ${keys.mode}, epochs ${held}; needed: ${needed}`
+    : say`keyring  ${keys.path} is missing`
   for (const { view, version, position: at, isRunning } of found.views)
-    yield `view     ${view}, version ${version}, ${isRunning ? 'at' : 'stopped at'} ${at}`
-  yield found.pending.length === 0 ? 'pending  none' : 'pending'
-  yield* formatPendingEffects(found.pending)
+    yield isRunning
+      ? say`view     ${view}, version ${version}, at ${at}`
+      : say`view     ${view}, version ${version}, stopped at ${at}`
+  yield found.pending.length === 0 ? say`pending  none` : say`pending`
+  yield* formatPendingEffects(say, found.pending)
   const settings = Object.entries(found.settings).map(([name, value]) => `${name} ${value}`)
-  yield `settings ${settings.join(', ')}`
-  if (checked) yield `checked  ${formatCount(checked.events, 'event')}, ${formatCount(checked.parts, 'part')}`
-  yield found.problems.length === 0 ? 'No problems.' : 'WRONG:'
-  for (const problem of found.problems) yield `  ${problem}`
+  yield say`settings ${settings.join(', ')}`
+  if (checked) yield say`checked  ${say.count(checked.events, 'event')}, ${say.count(checked.parts, 'part')}`
+  yield found.problems.length === 0 ? say`No problems.` : say`WRONG:`
+  for (const problem of found.problems) yield `  ${say.message(problem)}`
 }

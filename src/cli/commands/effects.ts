@@ -184,7 +184,8 @@ function styleOf({ state, waiting }: Call): Pick<Row, 'style'> {
 }
 
 /** Says in one line why a call waits, until when, and what a person can do. */
-export function describeWait(say: Say, { waiting, reason, state }: Call): string {
+export function describeWait(say: Say, { waiting, state, ...call }: Call): string {
+  const reason = say.message(call.reason)
   if (waiting === undefined) return reason === '' ? state : reason
   const { until, actions } = waiting
   const when = until === null ? '' : ` ${formatUntil(say, until)}`

@@ -1,8 +1,8 @@
 import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { withStore } from '../load-config.ts'
 import { cpfNote, logArgument, logOptions, readLogOptions, readSubject, subjectOption } from '../options.ts'
-import { formatCount } from '../output.ts'
 
 /** The command `averba erase`. */
 export const eraseCommand = defineCommand({
@@ -44,7 +44,11 @@ export const eraseCommand = defineCommand({
     const retention = { backupRetentionDays: backupsKept }
     const log = readLogOptions(store, { keys, rootKeyFrom })
     const result = await withStore(log, ({ subjects }) => subjects.erase(selector, request), retention)
-    return { result, lines: formatReceipt(result), code: result.completed ? exitCodes.done : exitCodes.error }
+    return {
+      result,
+      lines: formatReceipt(terminal.say, result),
+      code: result.completed ? exitCodes.done : exitCodes.error,
+    }
   },
 })
 
@@ -56,24 +60,25 @@ function readDays(text: string): number {
   throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: give a number of up to five digits')
 }
 
-function* formatReceipt(receipt: ErasureReceipt): Iterable<string> {
+function* formatReceipt(say: Say, receipt: ErasureReceipt): Iterable<string> {
   const { subject, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
   const { parts, keys, indexRows, calls } = destroyed
-  const extent = [formatCount(parts.length, 'part'), formatCount(keys, 'key'), formatCount(indexRows, 'index row')]
-  yield `Erased ${subject} at ${erasedAt}: ${extent.join(', ')}.`
-  if (keeps.length > 0) yield `Kept, with the key: ${keeps.join(', ')}.`
+  const extent = [say.count(parts.length, 'part'), say.count(keys, 'key'), say.count(indexRows, 'index row')]
+  yield say`Erased ${subject} at ${erasedAt}: ${extent.join(', ')}.`
+  if (keeps.length > 0) yield say`Kept, with the key: ${keeps.join(', ')}.`
   const { endsGivenUp } = receipt
   if (endsGivenUp > 0)
-    yield `Given up: ${formatCount(endsGivenUp, 'end')} of consents that had not been made at the service.`
-  if (calls.length > 0) yield `Cancelled ${formatCount(calls.length, 'call')}, pending or unknown: ${calls.join(', ')}.`
-  if (!completed) return yield 'Not complete yet: run this command again with --subject, or run an engine.'
+    yield say`Given up: ${say.count(endsGivenUp, 'end')} of consents that had not been made at the service.`
+  if (calls.length > 0)
+    yield say`Cancelled ${say.count(calls.length, 'call')}, pending or unknown: ${calls.join(', ')}.`
+  if (!completed) return yield say`Not complete yet: run this command again with --subject, or run an engine.`
   const { rewrapped, epoch, searchedBytes, searchedFor, found, unsearched, copiesOpenUntil } = completed
-  yield `Renewed with epoch ${epoch}: ${formatCount(rewrapped, 'other key')}.`
-  const pieces = formatCount(searchedFor, 'piece')
-  yield `${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`
-  if (unsearched > 0) yield `Not searched for, since the file is large: ${formatCount(unsearched, 'other part')}.`
-  if (keys === 0) yield 'As long as the key is kept, backups of the store can open the data.'
+  yield say`Renewed with epoch ${epoch}: ${say.count(rewrapped, 'other key')}.`
+  const pieces = say.count(searchedFor, 'piece')
+  yield say`${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`
+  if (unsearched > 0) yield say`Not searched for, since the file is large: ${say.count(unsearched, 'other part')}.`
+  if (keys === 0) yield say`As long as the key is kept, backups of the store can open the data.`
   else if (epochsDestroyedAt === null)
-    yield `Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`
-  else yield `Since ${epochsDestroyedAt} no backup can open the data.`
+    yield say`Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`
+  else yield say`Since ${epochsDestroyedAt} no backup can open the data.`
 }

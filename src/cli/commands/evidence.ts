@@ -3,7 +3,7 @@ import { defineCommand, exitCodes } from '../command.ts'
 import { withStore } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
 import { type LogOptions, logArgument, logOptions, readLogOptions } from '../options.ts'
-import { formatCount, printLine } from '../output.ts'
+import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** The command `averba export`. */
@@ -23,9 +23,10 @@ export const exportCommand = defineCommand({
     const onProgress = (done: number, end: number) => progress('export', done, end)
     const result = await exportBundle({ ...readLogOptions(store, { keys, rootKeyFrom }), dir, onProgress })
     const { origin, events, parts } = result
+    const { say } = terminal
     const lines = [
-      `${dir}: ${formatCount(events, 'event')} and ${formatCount(parts, 'sealed part')} of ${origin}.`,
-      'Its README says how to verify it. Also hand over its file "key" by another channel.',
+      say`${dir}: ${say.count(events, 'event')} and ${say.count(parts, 'sealed part')} of ${origin}.`,
+      say`Its README says how to verify it. Also hand over its file "key" by another channel.`,
     ]
     return { result, lines }
   },
@@ -54,11 +55,12 @@ export const proveCommand = defineCommand({
     const make = async () => (disclose ? discloseRecorded(log, event, options) : proveRecorded({ ...log, event }))
     // The log must not record a disclosure that then cannot be written.
     const proof = await (out === undefined ? make() : writeNewFile(out, disclose ? 0o600 : 0o666, make))
+    const { say } = terminal
     const what = disclose ? 'disclosure' : 'proof'
     if (json)
       printLine(terminal, JSON.stringify({ event: which, [what]: proof, ...(out !== undefined && { file: out }) }))
     else if (out === undefined) terminal.stdout.write(proof)
-    else printLine(terminal, `${out}: the ${what} of ${which}`)
+    else printLine(terminal, disclose ? say`${out}: the disclosure of ${which}` : say`${out}: the proof of ${which}`)
     return exitCodes.done
   },
 })

@@ -69,7 +69,8 @@ function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): I
 
 function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUntil }: Follower): string {
   const at = position + 1
-  if (isParked) return say`parked at the event ${at}: ${reason} [retry, skip]`
-  if (dueAt !== null) return say`tries the event ${at} again ${formatUntil(say, dueAt)}: ${reason}`
+  const why = say.message(reason)
+  if (isParked) return say`parked at the event ${at}: ${why} [retry, skip]`
+  if (dueAt !== null) return say`tries the event ${at} again ${formatUntil(say, dueAt)}: ${why}`
   return takenUntil === null ? say`waits for its next event` : say`at work in a process`
 }

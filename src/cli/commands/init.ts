@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { AverbaError, configTemplate } from '../../index.ts'
 import { asFileError, isFileError } from '../../vocabulary/file-errors.ts'
 import { defineCommand } from '../command.ts'
+import type { Say } from '../language.ts'
 import { defaultConfig, requiredVariables } from '../load-config.ts'
 
 /** The command `averba init`. */
@@ -15,18 +16,18 @@ export const initCommand = defineCommand({
     '--force': 'overwrite an existing configuration',
   },
   example: 'averba init --dir .',
-  async run(_, { dir, force }) {
+  async run({ say }, { dir, force }) {
     const result = writeConfig(dir, force, await configTemplate())
-    return { result, lines: formatNextSteps(result) }
+    return { result, lines: formatNextSteps(say, result) }
   },
 })
 
-function* formatNextSteps({ file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
-  yield `Wrote ${file}. Next steps:`
-  yield '1. Delete the services in it that you do not use.'
-  yield `2. Set the remaining environment variables: ${variables.join(', ')}.`
-  yield `3. Set "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`
-  yield 'To try it without any account, start averba simulate: it writes a file with these variables.'
+function* formatNextSteps(say: Say, { file, variables }: ReturnType<typeof writeConfig>): Iterable<string> {
+  yield say`Wrote ${file}. Next steps:`
+  yield say`1. Delete the services in it that you do not use.`
+  yield say`2. Set the remaining environment variables: ${variables.join(', ')}.`
+  yield say`3. Set "type": "module" in package.json, and open the log: import config from './averba.config.ts', then await openAverba(config).`
+  yield say`To try it without any account, start averba simulate: it writes a file with these variables.`
 }
 
 /** Writes a commented configuration into a folder, made if it is missing. Returns the variables that it requires. */

@@ -1,7 +1,7 @@
 import { type RebuildResult, rebuildStore } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { logArgument, logOptions, readLogOptions } from '../options.ts'
-import { formatCount } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
 /** The command `averba rebuild`. */
@@ -22,14 +22,14 @@ export const rebuildCommand = defineCommand({
     const isWhole = !signal.aborted
     const isDone = isWhole && views.every(each => each.differences === 0)
     const code = isDone ? exitCodes.done : exitCodes.error
-    return { result: { isWhole, views }, lines: formatRebuilt(views, isWhole), code }
+    return { result: { isWhole, views }, lines: formatRebuilt(terminal.say, views, isWhole), code }
   },
 })
 
-function* formatRebuilt(rebuilt: readonly RebuildResult[], isWhole: boolean): Iterable<string> {
+function* formatRebuilt(say: Say, rebuilt: readonly RebuildResult[], isWhole: boolean): Iterable<string> {
   for (const { view: name, rows, differences, examples } of rebuilt) {
-    yield `${name}: ${formatCount(rows, 'row')}, ${differences === 0 ? 'as they were' : `${differences} differed`}`
+    yield `${name}: ${say.count(rows, 'row')}, ${differences === 0 ? say`as they were` : say`${differences} differed`}`
     for (const key of examples) yield `  ${key}`
   }
-  if (!isWhole) yield 'Interrupted: the next rebuild continues from here.'
+  if (!isWhole) yield say`Interrupted: the next rebuild continues from here.`
 }

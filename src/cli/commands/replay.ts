@@ -1,5 +1,6 @@
 import { type ReplayResult, replayLog } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { createProgress } from '../progress.ts'
 
 /** The exit code when a decision differs from the recorded one. */
@@ -28,15 +29,19 @@ export const replayCommand = defineCommand({
       ...(against !== undefined && { against }),
       onProgress: (position, end) => progress('replay', position, end),
     })
-    return { result, lines: formatReplay(result), code: result.divergence ? divergedCode : exitCodes.done }
+    return {
+      result,
+      lines: formatReplay(terminal.say, result),
+      code: result.divergence ? divergedCode : exitCodes.done,
+    }
   },
 })
 
-function* formatReplay({ decisions, otherVersions, position, divergence }: ReplayResult): Iterable<string> {
-  yield `${decisions} decisions up to ${position} were repeated.`
-  if (otherVersions > 0) yield `${otherVersions} were not, since their machine version is not available.`
-  if (!divergence) return yield 'All results are equal to the recorded ones.'
-  yield `At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`
-  yield `recorded  ${divergence.recorded}`
-  yield `decided   ${divergence.decided}`
+function* formatReplay(say: Say, { decisions, otherVersions, position, divergence }: ReplayResult): Iterable<string> {
+  yield say`${decisions} decisions up to ${position} were repeated.`
+  if (otherVersions > 0) yield say`${otherVersions} were not, since their machine version is not available.`
+  if (!divergence) return yield say`All results are equal to the recorded ones.`
+  yield say`At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`
+  yield say`recorded  ${divergence.recorded}`
+  yield say`decided   ${divergence.decided}`
 }

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { AverbaError } from '../../index.ts'
 import type { Fault, Policies, RunningServices, SavedServices } from '../../simulation/index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { parseJson } from '../options.ts'
 import { printError, printResult } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
@@ -63,10 +64,10 @@ export const simulateCommand = defineCommand({
         })
       if (dir !== undefined) await save()
       if (run && !run.isStopped)
-        printError(terminal, 'The last run here was killed: what came after it had started is lost.')
+        printError(terminal, terminal.say`The last run here was killed: what came after it had started is lost.`)
       const stopped = waitForStop(terminal)
       const addresses = writeAddresses(services, control.baseUrl, folder)
-      printResult(terminal, json, addresses, formatAddresses(addresses))
+      printResult(terminal, json, addresses, formatAddresses(terminal.say, addresses))
       await stopped
       await control.close()
       await services.close()
@@ -78,17 +79,17 @@ export const simulateCommand = defineCommand({
   },
 })
 
-function* formatAddresses(addresses: SimulationAddresses): Iterable<string> {
+function* formatAddresses(say: Say, addresses: SimulationAddresses): Iterable<string> {
   const { consentService, tokenService, validationService, portal, control, env, samples } = addresses
-  yield `consent service     ${consentService.baseUrl}/consentimento/v1`
-  yield `token service       ${tokenService.url}`
-  yield `validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`
-  yield `portal              ${portal.baseUrl}/portal/api/ext/webhook`
-  yield `control             ${control.baseUrl}`
-  yield `certificates        ${consentService.ca}, and others in its folder`
-  yield `environment         ${env}, for the configuration of averba init`
-  yield `samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`
-  yield 'Stop with Ctrl-C. --json prints all of this for programs.'
+  yield say`consent service     ${consentService.baseUrl}/consentimento/v1`
+  yield say`token service       ${tokenService.url}`
+  yield say`validation service  ${validationService.baseUrl}/${validationService.service}/v2/validate/pf`
+  yield say`portal              ${portal.baseUrl}/portal/api/ext/webhook`
+  yield say`control             ${control.baseUrl}`
+  yield say`certificates        ${consentService.ca}, and others in its folder`
+  yield say`environment         ${env}, for the configuration of averba init`
+  yield say`samples             CPF ${samples.cpf}, CNPJ ${samples.cnpj}: made up, and known to all services`
+  yield say`Stop with Ctrl-C. --json prints all of this for programs.`
 }
 
 function readPort(text: string): number {

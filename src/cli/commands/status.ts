@@ -59,7 +59,7 @@ function* formatOverview(terminal: Terminal, overview: Overview): Iterable<strin
 function formatNeed(say: Say, { what, detail }: Need): string {
   const command = commandOf[what] ?? 'averba doctor'
   if (what === 'deleted') return say`WRONG subscriptions: the portal deleted ${detail}. See: ${command}`
-  if (what !== 'undecided') return say`WRONG ${what}: ${detail}. See: ${command}`
+  if (what !== 'undecided') return say`WRONG ${what}: ${say.message(detail)}. See: ${command}`
   const count = say.count(Number(detail), 'validation')
   return say`WRONG validations: ${count} may have been done and paid. See: ${command}`
 }

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { type ApplyResult, AverbaError, type Failure, type Plan, type Subscription } from '../../index.ts'
 import { describeProblem } from '../../vocabulary/outcome.ts'
 import { defineCommand, defineGroup, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
 import { actorOption, readActor } from '../options.ts'
 import { codeOfAll, describeOutcome, endOf } from '../outcome.ts'
-import { formatCount, formatInstant, formatUntil, type Line, printLine } from '../output.ts'
+import { formatInstant, formatUntil, type Line, printLine } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -28,15 +29,17 @@ export const planCommand = defineCommand({
     // Those that averba apply would make.
     const count = changes.filter(({ action, isTaken }) => action !== 'leave' || (isTaken && takeOver)).length
     const code = count > 0 ? exitCodes.attention : exitCodes.done
-    return { result: { hash, changes, unreadable }, lines: formatPlan(made, count), code }
+    return { result: { hash, changes, unreadable }, lines: formatPlan(terminal.say, made, count), code }
   },
 })
 
-function* formatPlan(made: Plan, count: number): Iterable<string> {
-  if (made.changes.length + made.unreadable.length > 0) yield* String(made).split('\n')
+function* formatPlan(say: Say, made: Plan, count: number): Iterable<string> {
+  for (const { action, isTaken, evento, endpoint, reason } of made.changes)
+    yield `${say.text(isTaken ? 'taken' : action)} ${evento} ${endpoint} (${say.message(reason)})`
+  for (const id of made.unreadable) yield say`unreadable ${id ?? say`without an id`} (look at its row in the portal)`
   yield count === 0
-    ? 'Nothing to do.'
-    : `${formatCount(count, 'change')}. To apply exactly this plan: averba apply --hash ${made.hash}`
+    ? say`Nothing to do.`
+    : say`${say.count(count, 'planned change')}. To apply exactly this plan: averba apply --hash ${made.hash}`
 }
 
 /** The command `averba apply`. */
@@ -66,7 +69,7 @@ export const applyCommand = defineCommand({
       return { hash, applied: await subscriptions.apply({ hash }, { deletions, takeOver }) }
     })
     const areSettled = result.applied.every(each => each.status === 'settled')
-    return { result, lines: formatResults(result), code: areSettled ? exitCodes.done : exitCodes.error }
+    return { result, lines: formatResults(terminal.say, result), code: areSettled ? exitCodes.done : exitCodes.error }
   },
 })
 
@@ -82,22 +85,26 @@ function readPlanHash(file: string): string {
   throw new AverbaError('INVALID_INPUT', `Cannot read the plan "${file}": it has no hash`, { hint })
 }
 
-function* formatResults({ hash, applied }: { hash: string; applied: readonly ApplyResult[] }): Iterable<string> {
-  yield `plan ${hash}`
+function* formatResults(
+  say: Say,
+  { hash, applied }: { hash: string; applied: readonly ApplyResult[] },
+): Iterable<string> {
+  yield say`plan ${hash}`
   for (const each of applied) {
     const { action, isTaken, evento, endpoint } = each.change
-    yield `${each.status}: ${isTaken ? 'take over' : action} ${evento} ${endpoint}${formatResultReason(each)}`
+    const what = say.text(isTaken ? 'take over' : action)
+    yield `${say.text(each.status)}: ${what} ${evento} ${endpoint}${formatResultReason(say, each)}`
   }
-  if (applied.length === 0) yield 'Nothing to do.'
+  if (applied.length === 0) yield say`Nothing to do.`
 }
 
-function formatResultReason(applied: ApplyResult): string {
+function formatResultReason(say: Say, applied: ApplyResult): string {
   if (applied.status === 'declined') {
-    const isFromPortal = applied.problem.status !== 0
-    return ` (${describeProblem(applied.problem)}${isFromPortal ? "; --json prints the portal's own words" : ''})`
+    const reason = describeProblem(applied.problem)
+    return applied.problem.status === 0 ? ` (${reason})` : say` (${reason}; --json prints the portal's own words)`
   }
-  if (applied.status === 'deferred') return ` (retried at ${applied.retryAt}: ${applied.reason})`
-  return applied.status === 'unknown' ? ' (the next plan shows whether it was done)' : ''
+  if (applied.status === 'deferred') return say` (retried at ${applied.retryAt}: ${say.message(applied.reason)})`
+  return applied.status === 'unknown' ? say` (the next plan shows whether it was done)` : ''
 }
 
 /** The command `averba failures`. */
@@ -113,25 +120,25 @@ export const failuresCommand = defineCommand({
   example: 'averba failures --day 2026-11-20 --recover',
   notes: 'Exit codes: 0 the records were read, 1 they were not.',
   async run(terminal, { config, day, recover, json }) {
+    const { say } = terminal
     await withConfigured(terminal, config, async ({ subscriptions }) => {
       const found = subscriptions.failures({ recover, ...(day !== undefined && { day }) })
       if (json) return printLine(terminal, JSON.stringify({ failures: await found }))
       let count = 0
       for await (const each of found) {
-        printLine(terminal, formatFailure(each))
+        printLine(terminal, formatFailure(say, each))
         count += 1
       }
-      const deliveries = count === 1 ? 'delivery' : 'deliveries'
-      printLine(terminal, count === 0 ? 'No delivery failed.' : `${count} failed ${deliveries}.`)
+      printLine(terminal, count === 0 ? say`No delivery failed.` : `${say.count(count, 'failed delivery')}.`)
     })
     return exitCodes.done
   },
 })
 
 /** Formats a failure record without its content, which may be personal data. */
-function formatFailure({ id, data, evento, descricao, notification, recovery }: Failure): string {
-  const result = recovery === null ? 'inbox not checked' : `${recovery}: ${notification}`
-  return `${data ?? '(unreadable time)'} ${evento} ${id} ${descricao} (${result})`
+function formatFailure(say: Say, { id, data, evento, descricao, notification, recovery }: Failure): string {
+  const result = recovery === null ? say`inbox not checked` : `${say.text(recovery)}: ${notification}`
+  return `${data ?? say`(unreadable time)`} ${evento} ${id} ${descricao} (${result})`
 }
 
 const listCommand = defineCommand({

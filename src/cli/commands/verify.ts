@@ -10,6 +10,7 @@ import {
   verifyTlogProof,
 } from '../../verify.ts'
 import { type CommandEnd, defineCommand, exitCodes } from '../command.ts'
+import type { Say } from '../language.ts'
 import { logArgument, logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
 
@@ -52,7 +53,7 @@ export const verifyCommand = defineCommand({
       rejectOptions({ '--mark': mark, '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
         ...{ cannot: `Cannot verify a proof with ${option}: it is for a whole log`, hint },
       }))
-      return verifyProof(proof, parseKeyOptions(key), parseKeyOptions(witness))
+      return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
     const result = await verifyLog({
       ...readLogOptions(store, { keys, rootKeyFrom }),
@@ -61,7 +62,7 @@ export const verifyCommand = defineCommand({
       ...(mark !== undefined && { mark }),
       ...(witness && { witnesses: readKeyLines(witness) }),
     })
-    return { result, lines: formatVerdict(result), code: levelCodes[result.level] }
+    return { result, lines: formatVerdict(terminal.say, result), code: levelCodes[result.level] }
   },
 })
 
@@ -83,6 +84,7 @@ function parseKeyOptions(given: readonly string[] = []): VerifierKey[] {
 }
 
 async function verifyProof(
+  say: Say,
   text: string,
   keys: readonly VerifierKey[],
   witnesses: readonly VerifierKey[],
@@ -95,16 +97,17 @@ async function verifyProof(
     ? await verifyDisclosure(text, keys, { witnesses })
     : { ...(await verifyTlogProof(text, keys, { witnesses })), header: parseTlogProof(text)?.header ?? '' }
   const code = verdict.isProven ? exitCodes.done : levelCodes.broken
-  return { result: verdict, lines: formatProofVerdict(verdict), code }
+  return { result: verdict, lines: formatProofVerdict(say, verdict), code }
 }
 
-function* formatProofVerdict(verdict: ProofVerdict & Partial<DisclosureVerdict>): Iterable<string> {
+function* formatProofVerdict(say: Say, verdict: ProofVerdict & Partial<DisclosureVerdict>): Iterable<string> {
   const { header = '', opened = [], closed = [] } = verdict
-  if (!verdict.isProven) return yield `NOT PROVEN: ${verdict.fault}`
-  yield `Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`
+  if (!verdict.isProven) return yield say`NOT PROVEN: ${say.message(verdict.fault)}`
+  yield say`Proven: this event is in the log, signed by ${verdict.signedBy.join(', ')}:`
   yield header
-  for (const { name, owner, value } of opened) yield `Its sealed part "${name}", of ${owner}: ${JSON.stringify(value)}`
-  if (closed.length > 0) yield `Not disclosed: ${closed.join(', ')}`
+  for (const { name, owner, value } of opened)
+    yield say`Its sealed part "${name}", of ${owner}: ${JSON.stringify(value)}`
+  if (closed.length > 0) yield say`Not disclosed: ${closed.join(', ')}`
 }
 
 function readKeyLines(given: readonly string[]): string[] {
@@ -117,24 +120,24 @@ function readKeyLines(given: readonly string[]): string[] {
   })
 }
 
-function* formatVerdict(verdict: Verdict): Iterable<string> {
+function* formatVerdict(say: Say, verdict: Verdict): Iterable<string> {
   const { level, next, faults, unproven, origin, events, parts, erasedParts, checkpoints, signed } = verdict
-  yield `log          ${origin}: ${events} events, root ${verdict.root}`
-  yield `parts        ${parts} present, ${erasedParts} erased`
-  yield `checkpoints  ${checkpoints}, the newest over ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
+  yield say`log          ${origin}: ${events} events, root ${verdict.root}`
+  yield say`parts        ${parts} present, ${erasedParts} erased`
+  yield say`checkpoints  ${checkpoints}, the newest over ${signed} events; held up to ${verdict.held}, anchored up to ${verdict.anchored}`
   if (verdict.stamped)
-    yield `time stamp   over the checkpoint of ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
-  yield* formatFindings('ignored', verdict.uncounted)
-  yield `level        ${level}`
-  if (next !== '') yield `             ${next}`
-  yield* formatFindings('FAULT  ', faults)
-  yield 'This does not prove:'
-  for (const each of unproven) yield `- ${each}`
+    yield say`time stamp   over the checkpoint of ${verdict.stamped.size} events, at ${verdict.stamped.at}; its signature is not verified here`
+  yield* formatFindings(say, say`ignored`, verdict.uncounted)
+  yield say`level        ${level}`
+  if (next !== '') yield `             ${say.message(next)}`
+  yield* formatFindings(say, say`FAULT`, faults)
+  yield say`This does not prove:`
+  for (const each of unproven) yield `- ${say.message(each)}`
 }
 
-function* formatFindings(what: string, found: Verdict['faults']): Iterable<string> {
+function* formatFindings(say: Say, what: string, found: Verdict['faults']): Iterable<string> {
   for (const { check, count, examples } of found) {
-    yield `${what}      ${check}: ${count}`
-    for (const example of examples) yield `             ${example}`
+    yield `${what.padEnd(12)} ${check}: ${count}`
+    for (const example of examples) yield `             ${say.message(example)}`
   }
 }

@@ -23,6 +23,9 @@ test('averba doctor checks the configuration of averba run, and its exit code sh
   expect(well.out).toMatch(/^ok +consentService +it answered within \d+ ms$/m)
   expect(well.out).toMatch(/^ok +receiverCertificate +it ends in \d+ days$/m)
   expect(well.out).toMatch(/\nNo problems\.\n$/)
+  const inPortuguese = await averba('doctor', ...config, '--lang', 'pt-BR')
+  expect(inPortuguese.out).toMatch(/^ok +consentService +respondeu em \d+ ms$/m)
+  expect(inPortuguese.out).not.toMatch(/ (the|it|is|and|with|no) /)
   const asked = await averba('doctor', ...config, '--json', '--token')
   expect(asked.code).toBe(0)
   const token = { name: 'token', ok: true, detail: 'the gateway issued a token' }

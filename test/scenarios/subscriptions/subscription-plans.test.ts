@@ -64,7 +64,7 @@ test.each(['clear', 'keep'] as const)(
     await first.close()
     const second = await openBeside(world, { store, subscriptions: [{ evento: one, chaveSecreta: 'chave-um' }] })
     const plan = await second.subscriptions.plan()
-    expect(plan.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
+    expect(plan.changes).toMatchObject([{ action: 'change', reason: 'the portal has other secrets' }])
     for (const each of await second.subscriptions.apply(plan)) valueOf(each)
     expect((await second.subscriptions.plan()).changes.map(each => each.action)).toEqual(['leave'])
   },
@@ -144,7 +144,7 @@ test('a registration whose answer was lost is found even if the secret has chang
   await first.close()
   const second = await openBeside(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
   const now = await second.subscriptions.plan()
-  expect(now.changes).toMatchObject([{ action: 'change', reason: 'its secrets differ' }])
+  expect(now.changes).toMatchObject([{ action: 'change', reason: 'the portal has other secrets' }])
   expect(bodies(world, 'POST')).toBe(1)
 })
 
@@ -157,7 +157,7 @@ test('a change at the portal is drift, recorded once without secrets, and fixed 
   await callPortal(world, 'PUT', wrong, `/${id}`)
   const plan = await averba.subscriptions.plan()
   await averba.subscriptions.plan()
-  expect(plan.changes[0]).toMatchObject({ action: 'change', reason: 'its endpoint and secrets differ' })
+  expect(plan.changes[0]).toMatchObject({ action: 'change', reason: 'the portal has another endpoint, other secrets' })
   expect(await averba.subscriptions.list()).toMatchObject([
     { endpoint: 'https://errado.exemplo.br/', areSecretsOurs: false },
     { areSecretsOurs: true },
@@ -183,7 +183,7 @@ test.each([
   await callPortal(world, 'PUT', { ...subscriptions[0], id, evento: two, endpoint }, `/${id}`)
   const plan = await averba.subscriptions.plan()
   expect(plan.changes[0]).toMatchObject({
-    ...{ action: 'change', evento: one, id, reason: 'its event differs' },
+    ...{ action: 'change', evento: one, id, reason: 'the portal has another event' },
   })
   expect(plan.changes.slice(1).map(each => each.action)).toEqual(declared.slice(1).map(() => 'leave'))
   await averba.subscriptions.plan()

@@ -56,7 +56,7 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   const second = await openBeside(world, { ...base, subscriptions: changed })
   const plan = await second.subscriptions.plan()
   expect(plan.changes.map(({ action, reason }) => [action, reason])).toEqual([
-    ['change', 'its secrets differ'],
+    ['change', 'the portal has other secrets'],
     ['delete', 'it is no longer declared'],
   ])
   await expect(second.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'PLAN_DELETES' })
