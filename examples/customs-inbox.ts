@@ -10,8 +10,11 @@ const services = await startServices() // yours: the options of averba init
 const averba = await openAverba({
   store: 'customs-inbox.sqlite',
   ...services.options,
-  // Behind a proxy on this machine that ends TLS; by default only the portal's own addresses are accepted.
-  receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.1/32'] },
+  receiver: {
+    publicUrl: 'https://receptor.exemplo.br/averba',
+    trustedProxies: 1, // ends TLS, and adds the address that it saw
+    sources: ['127.0.0.1/32'], // the simulated portal; without it only the portal's own addresses are accepted
+  },
   subscriptions: [{ evento, chaveSecreta: process.env.HOOK_SECRET ?? 'made up by you' }],
 })
 

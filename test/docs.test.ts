@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
@@ -9,6 +10,7 @@ import { faultSchema } from '../src/simulation/faults/fault.ts'
 import { policiesSchema } from '../src/simulation/services/policies.ts'
 import { tableNames } from '../src/store/database/schema.ts'
 import { serviceNames } from '../src/vocabulary/names.ts'
+import { listenUntilEnd } from './support/listen-until-end.ts'
 import { folderInPackage } from './support/temporary-folder.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -31,7 +33,7 @@ test('every figure that the page about speed names is one of the benchmarks', ()
 })
 
 /** Runs the scripts of pages, each in a folder of its own. One process loads the package once for all of them. */
-async function run(scripts: readonly string[]): Promise<string> {
+async function run(scripts: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const folders = scripts.map(script => {
     const folder = folderInPackage()
     writeFileSync(join(folder, 'script.mts'), script)
@@ -42,7 +44,7 @@ async function run(scripts: readonly string[]): Promise<string> {
     await import(folder + '/script.mts')
   }`
   const args = ['--conditions=averba-source', '--input-type=module', '-e', runAll]
-  return (await promisify(execFile)(process.execPath, args)).stdout
+  return (await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })).stdout
 }
 
 function blocksOf(page: string): { info: string; code: string }[] {
@@ -83,6 +85,22 @@ test('the README fits on a page, and its lines of code are the example', () => {
 test('the lines of the page about simulation that use the kit are the example', () => {
   const code = blocksOf('docs/simulation.md').map(block => block.code)
   expect(code).toContain(read('examples/with-the-kit.ts'))
+})
+
+test('the lines that a page takes from a file are in it, in their order', () => {
+  const taken = pages.flatMap(blocksOf).filter(({ info }) => info.includes(' of '))
+  expect(taken.length).toBeGreaterThan(5)
+  for (const { info, code } of taken) {
+    const [, path = ''] = info.split(' of ')
+    let rest = read(path)
+    for (const part of code.split('// ...\n')) {
+      // The page may take it with less indentation.
+      const indented = [0, 2, 4].map(spaces => part.replace(/^(?=.)/gm, ' '.repeat(spaces)))
+      const found = indented.find(each => rest.includes(each))
+      expect(found, `${path}: ${part}`).toBeDefined()
+      rest = rest.slice(rest.indexOf(found ?? '') + part.length)
+    }
+  }
 })
 
 test("the README's folders are the folders of src", () => {
@@ -143,7 +161,16 @@ test('the code in the pages runs', async () => {
     .filter(page => !page.includes('pt-BR'))
     .flatMap(page => blocksOf(page).filter(block => block.info === 'ts'))
   expect(scripts.length).toBeGreaterThanOrEqual(2)
-  const all = await run(scripts.map(({ code }) => code))
+  const alerts: string[] = []
+  const webhook = createServer(async (request, response) => {
+    alerts.push(JSON.parse(Buffer.concat(await Array.fromAsync(request)).toString()).text)
+    response.end()
+  })
+  const ALERTS_URL = `http://127.0.0.1:${await listenUntilEnd(webhook)}/`
+  const all = await run(
+    scripts.map(({ code }) => code),
+    { ALERTS_URL },
+  )
   expect(all).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(all).toMatch(/'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO',\s+'EXPIRADO'/)
   expect(all).toContain(
@@ -167,6 +194,15 @@ test('the code in the pages runs', async () => {
   expect(all).toMatch(/alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/)
   expect(all).toContain('disclosed and proven: true, claims\nits part "claims" is not the one that the event names\n')
   expect(all).toMatch(/then active today revoked\nfaults 0 signature right\n(.+ Serviço de consentimento\n)+/)
+  expect(all).toContain('found in the file: 0, ends given up: 0\nfaults of the kept receipt: 0\n')
+  expect(all).toMatch(
+    /the former one: settled\nerror a client certificate could not be renewed.*\nbetween the files: settled\nthe other one: settled\nit ends in 36\d days\n/,
+  )
+  expect(alerts).toEqual([
+    'the portal deletes the subscription dimp-situacao-import in 5 days',
+    expect.stringMatching(/^consent-\S+: a denial or revocation of 2026-\S+ is not made$/),
+    'the portal deletes the subscription dimp-situacao-import in 4 days',
+  ])
   expect(all).toMatch(/restored up to 2; pending then: 0\n0 problems, \d+ bytes per event\n/)
 }, 120_000)
 
@@ -174,6 +210,7 @@ test.each([
   ['docs/testing.md', 12],
   ['docs/troubles.md', 50],
   ['docs/threats.md', 14],
+  ['docs/recipes.md', 7],
 ])('every row of the tables of %s that name tests has its tests', (page, rowsMin) => {
   const rows = [...read(page).matchAll(/^\| .+ \| ([\w/.-]+\.ts > .+) \|$/gm)]
   expect(rows.length).toBeGreaterThan(rowsMin)
@@ -183,9 +220,9 @@ test.each([
     ([file = '', title = '']) => !existsSync(join(root, 'test', file)) || !read(`test/${file}`).includes(`'${title}'`),
   )
   expect(missing).toEqual([])
-  const tables = read(page).match(/^\| (?:trap|trouble|threat) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
+  const tables = read(page).match(/^\| (?:trap|trouble|threat|recipe) \|.*\n\| --- .*\n(?:\|.*\n)+/gm) ?? []
   // And no row is without one.
-  expect(tables.join('').match(/^\| (?!trap |trouble |threat |---)/gm)).toHaveLength(rows.length)
+  expect(tables.join('').match(/^\| (?!trap |trouble |threat |recipe |---)/gm)).toHaveLength(rows.length)
 })
 
 test('the page about running has every metric, field of a line, check, exit code and attribute', () => {

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitepress'
 /** The pages of the menu, by the heading above them. */
 const menu = {
   en: {
-    'To begin': ['start', 'tour', 'glossary', 'architecture'],
+    'To begin': ['start', 'tour', 'recipes', 'glossary', 'architecture'],
     'Areas of the API': [
       ...['consents', 'validations', 'notifications', 'subscriptions'],
       ...['reports', 'erasure', 'audit', 'threats'],

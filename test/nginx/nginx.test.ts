@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { createServer as createNetServer } from 'node:net'
 import { join } from 'node:path'
 import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { openSocket } from '../../src/adapters/http/transport.ts'
@@ -12,6 +11,7 @@ import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { type Authority, createAuthority, type IssuedCertificate } from '../../src/simulation/served/authority.ts'
 import { hourMs } from '../../src/vocabulary/instant.ts'
 import { type Kind, kinds, openThreeCalls } from '../adapters/three-calls.ts'
+import { freePort } from '../support/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** The clients behind a real nginx that ends the TLS, as `npm run test:nginx` finds it in the path. */
@@ -29,14 +29,6 @@ beforeAll(async () => {
   stranger = await createAuthority(clock.now(), 'a stranger')
   own = await authority.issueServer(['localhost'])
 })
-
-async function freePort(): Promise<number> {
-  const server = createNetServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number } // It listens on a port.
-  server.close()
-  return port
-}
 
 beforeEach(async () => {
   const folder = temporaryFolder()

@@ -1,12 +1,11 @@
 import { execFile, spawn } from 'node:child_process'
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
 import { configFile } from '../support/config-file.ts'
+import { freePort } from '../support/free-port.ts'
 import { root } from '../support/run-script.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -18,15 +17,6 @@ test('the rules are right, and their alerts fire as their own tests say', async 
   const { stdout } = await run('promtool', ['test', 'rules', 'averba.rules.test.yml'], { cwd: files })
   expect(stdout).toContain('SUCCESS')
 })
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise(resolve => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo // It listens on a port.
-  await new Promise(resolve => server.close(resolve))
-  return port
-}
 
 test('a real Prometheus scrapes averba run, and evaluates every rule and every query of the dashboard', async () => {
   const folder = temporaryFolder()

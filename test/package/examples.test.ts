@@ -1,38 +1,12 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
-import { root, toolPath } from '../support/run-script.ts'
+import { root } from '../support/run-script.ts'
+import { startExample } from '../support/start-example.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-/** Starts an example in a folder of its own. */
-function startExample(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
-  const folder = temporaryFolder()
-  const deno = [toolPath('deno'), 'run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
-  const [command = '', ...flags] = env.RUNTIME === 'Deno' ? deno : [process.execPath]
-  const example = spawn(command, [...flags, '--conditions=averba-source', join(root, 'examples', name), ...args], {
-    ...{ cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NO_COLOR: '1', ...env } },
-  })
-  onTestFinished(() => void example.kill('SIGKILL'))
-  const lines = createInterface({ input: example.stdout })[Symbol.asyncIterator]()
-  return {
-    folder,
-    next: async () => String((await lines.next()).value),
-    end: async () => {
-      example.kill('SIGTERM')
-      expect(await once(example, 'exit')).toEqual([0, null])
-    },
-    output: async () => {
-      const all: string[] = []
-      for (let line = await lines.next(); !line.done; line = await lines.next()) all.push(line.value)
-      return all
-    },
-  }
-}
 
 test.each(['Node', 'Deno'])('an identity is checked once for each id, from a script on %s', async RUNTIME => {
   const { output } = startExample('identity-check.ts', ['order-1', 'order-1'], { RUNTIME })
@@ -77,21 +51,24 @@ test('a consent manager behind Fastify gives receipts, and uses nothing after a 
   await end()
 })
 
-test("a broker's inbox behind Express has each notification once in its own database", async () => {
+/** Posts a notification as the portal does, and returns the status of the answer. */
+async function postNotification(url: string, secret: string, more: Record<string, string> = {}): Promise<number> {
+  const headers = {
+    ...{ 'event-type': 'dimp-situacao-import', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1' },
+    ...{ 'content-type': 'application/json', secret, ...more },
+  }
+  const body = JSON.stringify({ numero: '26BR1', situacao: 'REGISTRADA' })
+  return (await fetch(url, { method: 'POST', headers, body })).status
+}
+
+test('an inbox behind Express has each notification once in the database of its host', async () => {
   const { next, end, folder } = startExample('customs-inbox.ts', [], { HOOK_SECRET: 'do-teste' })
   const { subscribed, address } = JSON.parse(await next())
   expect(subscribed).toBe('settled')
   const deliver = async (secret: string) => {
-    const headers = {
-      'event-type': 'dimp-situacao-import',
-      'destinatario-tipo': 'CNPJ',
-      'destinatario-id': '1',
-      secret,
-    }
-    const body = JSON.stringify({ numero: '26BR1', situacao: 'REGISTRADA' })
-    const url = `http://127.0.0.1:${address.port}/averba`
-    return (await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body }))
-      .status
+    // As the one proxy in front does.
+    const forwarded = { 'x-forwarded-for': '127.0.0.1' }
+    return postNotification(`http://127.0.0.1:${address.port}/averba`, secret, forwarded)
   }
   expect(await deliver('outro')).toBe(401)
   expect([await deliver('do-teste'), await deliver('do-teste')]).toEqual([200, 200])
@@ -102,6 +79,22 @@ test("a broker's inbox behind Express has each notification once in its own data
     { number: '26BR1', status: 'REGISTRADA' },
   ])
   own.close()
+})
+
+test('a NestJS application injects averba, mounts its receiver before the parsers, and closes it at the end', async () => {
+  const { next, end, folder } = startExample('nestjs.ts', [], { HOOK_SECRET: 'do-teste' })
+  const { url, subject } = JSON.parse(await next())
+  const consents = await (await fetch(`${url}/subjects/${subject}/consents`)).json()
+  expect(consents.map(({ status }: { status: string }) => status).sort()).toEqual([
+    ...['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'],
+  ])
+  expect(await postNotification(`${url}/averba`, 'outro')).toBe(401)
+  expect(await postNotification(`${url}/averba`, 'do-teste')).toBe(200)
+  expect(await next()).toBe('26BR1 is REGISTRADA')
+  await end()
+  // Closed, and not left behind.
+  expect(existsSync(join(folder, 'nestjs.sqlite'))).toBe(true)
+  expect(existsSync(join(folder, 'nestjs.sqlite-wal'))).toBe(false)
 })
 
 test('Python, strict about certificates, reads consents from the simulated service over mutual TLS', async () => {

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { expect, onTestFinished } from 'vitest'
+import { root, toolPath } from './run-script.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+/** Starts an example in a folder of its own. */
+export function startExample(name: string, args: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+  const folder = temporaryFolder()
+  const deno = [toolPath('deno'), 'run', '--allow-all', '--no-check', '--no-lock', '--node-modules-dir=manual']
+  const [command = '', ...flags] = env.RUNTIME === 'Deno' ? deno : [process.execPath]
+  const example = spawn(command, [...flags, '--conditions=averba-source', join(root, 'examples', name), ...args], {
+    ...{ cwd: folder, stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, NO_COLOR: '1', ...env } },
+  })
+  onTestFinished(() => void example.kill('SIGKILL'))
+  const lines = createInterface({ input: example.stdout })[Symbol.asyncIterator]()
+  return {
+    folder,
+    next: async () => String((await lines.next()).value),
+    end: async () => {
+      example.kill('SIGTERM')
+      expect(await once(example, 'exit')).toEqual([0, null])
+    },
+    output: async () => {
+      const all: string[] = []
+      for (let line = await lines.next(); !line.done; line = await lines.next()) all.push(line.value)
+      return all
+    },
+  }
+}
