@@ -1,8 +1,12 @@
-/** averba: consents, identity validations and customs webhooks of Brazilian services, in an append-only log. */
+/**
+ * averba: consents, identity validations and customs webhooks of Brazilian services, in an append-only log.
+ *
+ * @packageDocumentation
+ */
 
 import type { Averba, AverbaOptions } from './averba/averba.ts'
 
-/** The contracts' tables, with the contracts' own field names. */
+// The contracts' tables, with the contracts' own field names.
 export type {
   CienciaDetalhada,
   CienciaResumida,

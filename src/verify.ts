@@ -1,6 +1,8 @@
 /**
  * averba/verify: verifies an exported bundle or the proof of one event. It needs no database, no network and no module
  * of a runtime, and runs on Node, on Deno and in browsers.
+ *
+ * @packageDocumentation
  */
 export {
   type DisclosureVerdict,

@@ -19,7 +19,8 @@ const pages = [
   'README.md',
   'CHANGELOG.md',
   ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-    .filter(name => name.endsWith('.md') && !name.includes('node_modules'))
+    // Those of docs/reference are written, not by hand, and only for the site.
+    .filter(name => name.endsWith('.md') && !/node_modules|^reference\//.test(name))
     .map(name => join('docs', name)),
 ]
 

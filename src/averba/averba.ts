@@ -1,23 +1,32 @@
 import { loadTracing } from '../adapters/opentelemetry.ts'
+import type { Receiver } from '../adapters/receiver/receiver.ts'
 import { type ApiContext, createApiContext, createRows } from '../api/api-context.ts'
 import { checkInstant, checkMs } from '../api/arguments.ts'
 import { checkAsOf } from '../api/as-of.ts'
-import { createAuditModule } from '../api/audit/module.ts'
+import { type Audit, createAuditModule } from '../api/audit/module.ts'
 import { createCommands } from '../api/commands.ts'
+import type { AwarenessArea } from '../api/consents/awareness.ts'
+import type { Consents } from '../api/consents/consents.ts'
+import type { Logins } from '../api/consents/logins.ts'
 import { createConsentModule } from '../api/consents/module.ts'
 import type { Events, Recorded } from '../api/events.ts'
-import { createHealthModule } from '../api/health/module.ts'
+import { createHealthModule, type HealthMethods } from '../api/health/module.ts'
 import { createHttpClients } from '../api/http-clients.ts'
+import type { Effects } from '../api/log/effects.ts'
+import type { Log } from '../api/log/log.ts'
 import { createLogModule } from '../api/log/module.ts'
 import type { DueItem, Figures, Module } from '../api/module.ts'
 import { createNotificationModule } from '../api/notifications/module.ts'
+import type { Notifications } from '../api/notifications/notifications.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
 import { checkOptions } from '../api/options.ts'
 import { createReceiverModule } from '../api/receiver/module.ts'
 import { createSubjectDirectory } from '../api/subject-directory.ts'
-import { createSubjectModule } from '../api/subjects/module.ts'
+import { createSubjectModule, type DataSubjects } from '../api/subjects/module.ts'
 import { createSubscriptionModule } from '../api/subscriptions/module.ts'
+import type { Subscriptions } from '../api/subscriptions/subscriptions.ts'
 import { createValidationModule } from '../api/validations/module.ts'
+import type { Validations } from '../api/validations/validations.ts'
 import { type EngineEvents, isEngineEvent } from '../engine/diagnostics.ts'
 import { Engine } from '../engine/engine.ts'
 import { Followers } from '../engine/following/followers.ts'
@@ -61,11 +70,30 @@ export interface RunOptions extends ServingOptions {
   readonly prepare?: (averba: Averba) => void | Promise<void>
 }
 
-/** The methods of every area. */
-type AreaMethods = ReturnType<typeof createModules>['methods']
-
 /** An open log with the configured services. */
-export interface Averba extends AreaMethods {
+export interface Averba extends HealthMethods {
+  /** Consents of data subjects. */
+  readonly consents: Consents
+  /** Awareness records of data subjects. */
+  readonly awareness: AwarenessArea
+  /** Whether data subjects are logged in, and where they log in. */
+  readonly logins: Logins
+  /** Validations of claims about persons. */
+  readonly validations: Validations
+  /** The inbox of the portal's notifications. */
+  readonly notifications: Notifications
+  /** The portal's subscriptions. */
+  readonly subscriptions: Subscriptions
+  /** Receives notifications: its `listener` belongs behind an HTTPS server. */
+  readonly receiver: Receiver
+  /** Erasure, holds, reveals and reports of data subjects. */
+  readonly subjects: DataSubjects
+  /** The events, and those who follow them. */
+  readonly log: Log
+  /** The calls to services: what waits, and why. */
+  readonly effects: Effects
+  /** Proofs and reports that others can check. */
+  readonly audit: Audit
   /**
    * The rows of a view as they were at a position or an instant of the log, built from the log in memory. An instant
    * shows what averba knew at that time.

@@ -1,4 +1,8 @@
-/** The simulated services: over real TLS on loopback, or in one process under a virtual clock. */
+/**
+ * The simulated services: over real TLS on loopback, or in one process under a virtual clock.
+ *
+ * @packageDocumentation
+ */
 
 export {
   answerOf,
