@@ -5,6 +5,7 @@
  */
 
 import type { Averba, AverbaOptions } from './averba/averba.ts'
+import { requireNode } from './vocabulary/node-version.ts'
 
 // The contracts' tables, with the contracts' own field names.
 export type {
@@ -126,6 +127,7 @@ export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
  * `KEYS_MISMATCH`
  */
 export async function openAverba(options: AverbaOptions): Promise<Averba> {
+  requireNode()
   const { openAverba: open } = await import('./averba/averba.ts')
   return open(options)
 }

@@ -36,8 +36,10 @@ export async function serveStatus(
     const [path = ''] = (incoming.url ?? '').split('?')
     const answer = Object.hasOwn(answers, path) ? answers[path] : undefined
     if (!answer) return send({ status: 404, body: { paths: Object.keys(answers) } })
-    if (incoming.method !== 'GET' && incoming.method !== 'HEAD')
+    if (incoming.method !== 'GET' && incoming.method !== 'HEAD') {
+      outgoing.setHeader('allow', 'GET, HEAD')
       return send({ status: 405, body: { methods: ['GET', 'HEAD'] } })
+    }
     // An error here is a bug, and its message may hold personal data.
     answer().then(send, () => send({ status: 500, body: { error: 'it failed' } }))
   })

@@ -1,25 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { resolve } from 'node:path'
-import type { AxeResults } from 'axe-core'
-import { type Browser, chromium, type Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
+import { faultsOf, openBrowser, overflowOf } from '../support/browser.ts'
 import { startCommand } from '../support/command-line.ts'
 import { eventsOf } from '../support/events-of.ts'
 import { createReportedWorld } from '../support/reported-world.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const images = resolve(import.meta.dirname, '../../docs/images')
 
-let browser: Browser
-beforeAll(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.AVERBA_CHROMIUM ?? '/usr/bin/chromium',
-    args: ['--no-sandbox'],
-  })
-})
-afterAll(() => browser?.close())
+const browser = openBrowser()
 
 /** Opens the console of a world on a file in a browser. Every request of the browser is kept. */
 async function openConsole(options: readonly string[] = ['--operate', '--actor', 'agent-7'], look: object = {}) {
@@ -27,7 +17,7 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
   const reported = await createReportedWorld(store)
   const running = startCommand(['console', '--store', store, '--json', ...options])
   const { address } = JSON.parse(await running.line('address'))
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...look })
+  const context = await browser.opened.newContext({ viewport: { width: 1200, height: 900 }, ...look })
   const page = await context.newPage()
   const [requests, errors]: [string[], string[]] = [[], []]
   page.on('request', request => void requests.push(request.url()))
@@ -40,13 +30,6 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
     expect(await running.ended).toMatchObject({ code: 0 })
   }
   return { ...reported, page, requests, errors, close, origin: new URL(address).origin }
-}
-
-/** What axe finds wrong with a page. */
-async function faultsOf(page: Page, rules: string): Promise<string[]> {
-  const results: AxeResults = await page.evaluate(`${axe}; axe.run(document${rules})`)
-  expect(results.passes.length).toBeGreaterThan(0)
-  return results.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`)
 }
 
 const paths = [
@@ -64,8 +47,7 @@ test.each([
   for (const path of [...paths, `/stream/${appeared?.stream}`]) {
     await page.goto(origin + path)
     expect([path, await faultsOf(page, rules)]).toEqual([path, []])
-    const overflow = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
-    expect([path, overflow]).toEqual([path, 0])
+    expect([path, await overflowOf(page)]).toEqual([path, 0])
   }
   expect(requests.filter(url => !url.startsWith(origin))).toEqual([])
   expect(errors).toEqual([])

@@ -405,7 +405,8 @@ export function consentContract(open: Open): void {
       for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`]) {
         for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
           const url = `${at.consentService}/consentimento/v1/${path}`
-          expect((await send(new Request(url, { method }))).status, `${method} ${path}`).toBe(405)
+          const refused = await send(new Request(url, { method }))
+          expect([refused.status, refused.headers.has('allow')], `${method} ${path}`).toEqual([405, true])
         }
       }
       expect(await read()).toBe(before)
@@ -515,6 +516,16 @@ export function consentContract(open: Open): void {
       faults.add({ kind: 'status', service: 'consentService', status: 500 })
       for (const [operation, request] of operations(at.consentService, own, id))
         expect((await send(request)).status, operation).toBe(500)
+    })
+
+    test('a fault of 403 spares the operations that have none in the contract', async () => {
+      const { at, send, consentService, faults } = await open()
+      const id = consentService.addConsent({ cpf: own })
+      faults.add({ kind: 'status', service: 'consentService', status: 403 })
+      const statuses: number[] = []
+      for (const [, request] of operations(at.consentService, own, id)) statuses.push((await send(request)).status)
+      expect(statuses.filter(status => status === 403)).toHaveLength(5)
+      expect(statuses.slice(5).every(status => status !== 403)).toBe(true)
     })
 
     test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {

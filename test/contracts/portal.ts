@@ -240,6 +240,7 @@ export function portalContract(open: Open): void {
       expect(await asked('PATCH', '')).toEqual([405, 'POST, GET'])
       expect(await asked('POST', '/1')).toEqual([405, 'PUT, DELETE'])
       expect(await asked('POST', '/falhas')).toEqual([405, 'GET'])
+      expect(await asked('PUT', '/falhas')).toEqual([405, 'GET'])
     })
 
     test('the list has active subscriptions, and with exibirInativos=true deleted ones too', async () => {
@@ -342,7 +343,7 @@ export function portalContract(open: Open): void {
       ]
       for (const request of requests) {
         const response = await send(request)
-        expect(response.status).toBe(401)
+        expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="portal"'])
         expect(await response.json()).toEqual({ code: expect.any(String), message: expect.any(String) })
       }
     })

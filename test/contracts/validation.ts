@@ -82,16 +82,18 @@ export function validationContract(open: Open): void {
             body: JSON.stringify(body),
           }),
         )
-      return { ...opened, validate, post }
+      return { ...opened, validate, post, access_token }
     }
 
     test('the operation is a POST of JSON to /<demo_service>/v2/validate/pf with a JSON answer', async () => {
-      const { post } = await given()
+      const { at, send, post } = await given()
       const body = { key: { cpf }, answer: everyClaim }
       const answered = await exact(validationResponseSchema, await post(body))
       expect(answered).toMatchObject({ sexo: true, cpf_disponivel: true })
       for (const path of [`${service}/v3/validate/pf`, 'outro/v2/validate/pf'])
         expect((await post(body, {}, path)).status).toBe(404)
+      const other = await send(new Request(`${at.validationService}/${service}/v2/validate/pf`, { method: 'PUT' }))
+      expect([other.status, other.headers.get('allow')]).toEqual([405, 'POST'])
     })
 
     test('a request may have each of the 26 fields', async () => {
@@ -266,7 +268,7 @@ export function validationContract(open: Open): void {
     })
 
     test('a call without a token, or with an invalid or expired one, is a 401', async () => {
-      const { at, send, validate, clock, validationService } = await given()
+      const { at, send, validate, post, access_token, clock, validationService } = await given()
       const without = writeValidatePerson(
         { baseUrl: at.validationService, service },
         { bearer: 'x', cpf: person, claims: {} },
@@ -275,11 +277,14 @@ export function validationContract(open: Open): void {
       const refused = await send(without)
       expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer error="invalid_token"'])
       expect((await validate({}, person, 'x')).status).toBe(401)
+      expect(
+        (await post({ key: { cpf: person }, answer: {} }, { authorization: `bEARER ${access_token}` })).status,
+      ).toBe(200)
       await clock.advance(3_600 * secondMs - 1)
       expect((await validate({})).status).toBe(200)
       await clock.advance(1)
       expect((await validate({})).status).toBe(401)
-      expect(validationService).toMatchObject({ answered: 1, refused: 3 })
+      expect(validationService).toMatchObject({ answered: 2, refused: 3 })
     })
   })
 }

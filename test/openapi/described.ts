@@ -45,7 +45,10 @@ export const operations: readonly Described[] = all.filter(each => each !== noti
 /** The operation of a request; `undefined` when the document has no such operation. */
 export function describedBy(request: Request): Described | undefined {
   const { pathname } = new URL(request.url)
-  const matches = operations.filter(each => each.method === request.method && each.path.test(pathname))
+  const ofPath = operations.filter(each => each.path.test(pathname))
+  // A path without a parameter comes before one with (OpenAPI 3.1, section 4.8.8.2).
+  const fixed = ofPath.filter(({ path }) => !path.source.includes('(?<'))
+  const matches = (fixed.length > 0 ? fixed : ofPath).filter(each => each.method === request.method)
   if (matches.length > 1) throw new TypeError(`Several operations are ${request.method} ${pathname}`)
   return matches[0]
 }

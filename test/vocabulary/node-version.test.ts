@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { openAverba } from '../../src/index.ts'
+import { examine, openAverba } from '../../src/index.ts'
+import { simulate, startServices } from '../../src/simulation/index.ts'
 import { oldNode } from '../../src/vocabulary/node-version.ts'
 
 test('Node is new enough from 22.19 on', () => {
@@ -8,12 +9,17 @@ test('Node is new enough from 22.19 on', () => {
     expect(oldNode(version)).toBe(`averba needs Node 22.19 or newer; this is Node ${version}`)
 })
 
-test('on an older Node a log is refused in one sentence, before the driver ends the process', async () => {
+test('on an older Node everything that opens is refused in one sentence, before anything of it breaks', async () => {
   const { versions } = process
   const stub = (value: object) => Object.defineProperty(process, 'versions', { value, configurable: true })
   onTestFinished(() => void stub(versions))
   stub({ ...versions, node: '20.20.2' })
-  await expect(openAverba({ store: ':memory:' })).rejects.toMatchObject({
-    ...{ code: 'MISCONFIGURED', message: 'averba needs Node 22.19 or newer; this is Node 20.20.2' },
-  })
+  const message = 'averba needs Node 22.19 or newer; this is Node 20.20.2'
+  const refused = { code: 'MISCONFIGURED', message }
+  await expect(openAverba({ store: ':memory:' })).rejects.toMatchObject(refused)
+  const pool = { connect: () => Promise.reject(new Error('it was asked for a connection')) }
+  await expect(openAverba({ store: 'postgres:', pool, keyring: 'a.keys' })).rejects.toMatchObject(refused)
+  await expect(simulate()).rejects.toMatchObject(refused)
+  await expect(startServices()).rejects.toMatchObject(refused)
+  expect((await examine({ store: ':memory:' })).checks).toEqual([{ name: 'configuration', ok: false, detail: message }])
 })

@@ -125,6 +125,8 @@ export interface AnswerReader<F extends Fact> {
   readonly service: ServiceName
   /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => F | undefined
+  /** Why a success cannot be read, when more can be said than that. */
+  readonly unreadable?: string
   readonly declined: (answer: HttpAnswer) => F
   /** The fact that the outcome is unknown, with the text of the answer if there was one. */
   readonly lost: (text?: string) => F
@@ -180,7 +182,9 @@ export function toOutcome<F extends Fact>(
   if (reader.isSuccess?.(status) ?? status === 200) {
     try {
       const fact = reader.settled(answer.text)
-      return fact ? { status: 'settled', fact } : unknownOutcome('the answer cannot be read', answer)
+      return fact
+        ? { status: 'settled', fact }
+        : unknownOutcome(reader.unreadable ?? 'the answer cannot be read', answer)
     } catch (error) {
       if (error instanceof OversizedError) return unknownOutcome(oversizedReason(error))
       throw error

@@ -226,7 +226,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const { status, text } = await receive(head, remoteAddress, readBody)
       return text === undefined
         ? new Response(null, { status, headers: noContent })
-        : new Response(`${text}\n`, { status })
+        : new Response(`${text}\n`, { status, headers: status === 405 ? { allow: 'POST' } : {} })
     },
     listener(incoming, outgoing) {
       const { remoteAddress = '' } = incoming.socket
@@ -254,7 +254,8 @@ function writeAnswer(outgoing: ServerResponse, { status, text }: ReceiverAnswer)
   if (outgoing.headersSent) return false
   if (text === undefined) outgoing.writeHead(status, noContent).end()
   else {
-    outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close' })
+    const allow = status === 405 ? { allow: 'POST' } : {}
+    outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close', ...allow })
     outgoing.end(`${text}\n`)
   }
   return true

@@ -84,6 +84,7 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
             bearer = readToken(text)
             return bearer && issuedFact(asked, bearer, options)
           },
+          unreadable: noBearer,
           // A 404 of a gateway in front of it says nothing of the credentials, in whatever form.
           isAboutCall: refusesCredentials,
           declined: ({ status }) => ({
@@ -100,6 +101,9 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
     },
   }
 }
+
+/** Another type of token would be sent in another way, and fail at every call. */
+const noBearer = 'its answer has no bearer token'
 
 async function requestToken(options: CredentialOptions, effectClass: EffectClass) {
   const key = await secretFrom(options.consumerKey, 'consumer key')
@@ -147,7 +151,7 @@ export async function tryCredentials(
   const { status, text } = result.answer
   if (status === 200) {
     const isToken = readToken(text) !== undefined
-    return { ok: isToken, detail: isToken ? 'the gateway issued a token' : 'its answer has no bearer token' }
+    return { ok: isToken, detail: isToken ? 'the gateway issued a token' : noBearer }
   }
   return { ok: false, detail: `the gateway answered ${status}: ${credentialAdvice(result.answer, options)}` }
 }

@@ -11,6 +11,10 @@ import { expireConsents, lapsesUntil, nextLapseAt } from './lapses.ts'
 import { createLogins, type Logins } from './logins.ts'
 import { routeConsents } from './routes.ts'
 
+export type { AwarenessArea } from './awareness.ts'
+export type { Consents } from './consents.ts'
+export type { Logins } from './logins.ts'
+
 /** Creates the module of the consent service. */
 export function createConsentModule(
   context: ApiContext,

@@ -22,6 +22,7 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress } from '../../vocabulary/message.ts'
 import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
+import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Recorded } from '../events.ts'
 import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
@@ -55,6 +56,7 @@ export async function examine(
 ): Promise<Examination> {
   const { clock = systemClock, store, keys } = options
   const configuration = await runCheck('configuration', async () => {
+    requireNode()
     checkOptionShape(options)
     await readSecrets(options)
     return { ok: true, detail: 'the options are valid, and the secrets can be read' }

@@ -12,6 +12,9 @@ import type { Figures, Module, PendingFigure } from '../module.ts'
 import { createEffects, type Effects } from './effects.ts'
 import { createLog, type Log } from './log.ts'
 
+export type { Effects } from './effects.ts'
+export type { Log } from './log.ts'
+
 /** Creates the module of the log, for a version with these machines. */
 export function createLogModule(
   context: ApiContext,

@@ -4,6 +4,8 @@ import { checkHandlers } from '../health-check.ts'
 import type { HandlerTroubles, Module } from '../module.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 
+export type { Notifications } from './notifications.ts'
+
 /** Creates the module of the inbox. */
 export function createNotificationModule(context: ApiContext): Module<{ notifications: Notifications }> {
   return {

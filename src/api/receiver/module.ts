@@ -8,6 +8,8 @@ import type { Module } from '../module.ts'
 import { routeNotification } from '../notifications/route-notification.ts'
 import type { SubscriptionModule } from '../subscriptions/module.ts'
 
+export type { Receiver } from '../../adapters/receiver/receiver.ts'
+
 /** Creates the module of the receiver, which stores notifications and counts those that it refuses. */
 export function createReceiverModule(
   context: ApiContext,

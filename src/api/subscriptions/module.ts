@@ -20,6 +20,8 @@ import { routeSubscriptions } from './routes.ts'
 import { createSubscriptionSecrets, type SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 import { createSubscriptions, listDueDeletions, readDeliveryFigures, type Subscriptions } from './subscriptions.ts'
 
+export type { Subscriptions } from './subscriptions.ts'
+
 /** The module of the portal, with what the receiver needs. */
 export interface SubscriptionModule extends Module<{ subscriptions: Subscriptions }> {
   readonly declarations: DeclaredSubscriptions

@@ -8,6 +8,8 @@ import { indexValidated, routeAnswer } from './reuse.ts'
 import { checkToken, hostToken, Tokens } from './tokens.ts'
 import { createValidations, type Validations } from './validations.ts'
 
+export type { Validations } from './validations.ts'
+
 /** Creates the module of validations and of their token. `standings` records the use of named consents. */
 export function createValidationModule(
   context: ApiContext,

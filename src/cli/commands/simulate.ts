@@ -12,7 +12,7 @@ import { waitForStop } from '../terminal.ts'
 
 /**
  * The addresses of the simulated services, with file paths of their certificates, as printed with `--json`. `env` is a
- * file of lines NAME='value': the environment variables of the `averba init` configuration for these services.
+ * file of lines NAME=value, quoted only where a shell needs it: the variables of the `averba init` configuration.
  */
 export type SimulationAddresses = ReturnType<typeof writeAddresses>
 

@@ -9,7 +9,7 @@ import {
   statusTratamentoSchema,
 } from '../../adapters/consent/wire.ts'
 import { readBounded } from '../../adapters/http/answer-body.ts'
-import { limits, recipientIdForms, recipientKinds } from '../../adapters/portal/wire.ts'
+import { limits, recipientIdForms, recipientKinds, textOf } from '../../adapters/portal/wire.ts'
 import { claimsSchema } from '../../adapters/validation/wire.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import { parseJson } from '../../vocabulary/json.ts'
@@ -49,7 +49,7 @@ const bodySchemas = {
   person: claimsSchema.extend({ cpf: cpfSchema }),
   notification: z
     .strictObject({
-      evento: shortText.max(limits.evento),
+      evento: textOf(1, limits.evento),
       destinatarioTipo: z.enum(recipientKinds),
       destinatarioId: shortText,
       body: z.unknown(),

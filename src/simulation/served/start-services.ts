@@ -8,6 +8,7 @@ import { type Entropy, systemEntropy } from '../../runtime/entropy.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { StreamingFetch } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, type ServiceName } from '../../vocabulary/names.ts'
+import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, samples } from '../services/create-simulators.ts'
 import { Memory, type SavedMemory } from '../services/memory.ts'
@@ -65,6 +66,7 @@ const optionNames: Readonly<Record<keyof ServicesOptions, true>> = {
  * `saved` is invalid; `MISCONFIGURED` for an unknown option
  */
 export async function startServices(options: ServicesOptions = {}) {
+  requireNode()
   checkKnownNames(options, Object.keys(optionNames), { noun: 'option', code: 'MISCONFIGURED' })
   const {
     clock = systemClock,

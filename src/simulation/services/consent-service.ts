@@ -134,6 +134,7 @@ export function simulateConsentService(options: ConsentServiceOptions) {
 function addGuards(app: ConsentApp, { authorizedClients }: ConsentPolicies): void {
   app.use(`${base}/*`, async (context, next) => {
     // Section 5: only the certificate identifies the client.
+    // No scheme of HTTP asks for one, so its 401 has no challenge.
     if (context.env?.clientName === undefined) return problemResponse(401, 'Chamador não autenticado')
     return next()
   })

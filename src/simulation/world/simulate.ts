@@ -6,6 +6,7 @@ import { withinTime } from '../../runtime/within-time.ts'
 import { AverbaError, LateError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, type Fetch, limitsOf } from '../../vocabulary/fetch.ts'
 import { checkKnownNames, serviceNames } from '../../vocabulary/names.ts'
+import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Fault } from '../faults/fault.ts'
 import { createSimulators, credentials, type Simulators, samples } from '../services/create-simulators.ts'
 import type { Policies } from '../services/policies.ts'
@@ -88,6 +89,7 @@ const receiverUrl = 'https://receptor.exemplo.br/averba'
  * `INVALID_INPUT` for an invalid fault or policy; `CLOSED` when the process crashes while it opens
  */
 export async function simulate(options: WorldOptions = {}): Promise<World> {
+  requireNode()
   checkWorldOptions(options)
   const { seed = 1, intercept, crashAt = () => false } = options
   const clock = new VirtualClock()

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { resolveLinks } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
-import { oldNode } from '../../vocabulary/node-version.ts'
+import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Connection } from './connection.ts'
 import { applicationId } from './migrations.ts'
 import { inMemory, lockTryMs, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
@@ -14,9 +14,8 @@ const openTimeoutMs = 2_000
 
 /** Loads the SQLite driver on first use. */
 export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
-  const problem = oldNode(process.versions.node)
-  // There the driver ends the process without a word.
-  if (problem !== undefined) throw new AverbaError('MISCONFIGURED', problem)
+  // On an older one the driver ends the process without a word.
+  requireNode()
   return (await import('better-sqlite3')).default
 }
 

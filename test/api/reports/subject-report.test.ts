@@ -109,6 +109,10 @@ test('the data itself is opened on request, once it is recorded who asks and why
   const { usuario, titular } = valueOf('consent.described/detail') as ConsentimentoDetalhado // As it was sealed.
   expect(usuario?.responsavel).toMatchObject({ cpf: '***.444.777-**' })
   expect(titular.cpf).toBe('25774435016')
+  const page = await subjects.report({ subject: reported.subject }, { reveal, format: 'html' })
+  for (const data of ['25774435016', 'Maria de Exemplo Sousa', 'responsavel']) expect(page).toContain(data)
+  const without = await subjects.report({ subject: reported.subject }, { format: 'html' })
+  expect(without).not.toContain('Maria de Exemplo Sousa')
   for (const wrong of [
     { ...reveal, purpose: '' },
     { purpose: 'x' },

@@ -61,3 +61,11 @@ test('averba doctor shows the error of averba that a configuration throws', asyn
   const { code, out } = await averba('doctor', '--config', file)
   expect([code, out]).toEqual([1, expect.stringContaining('the variable NOT_SET is not set')])
 })
+
+test("averba doctor says where a host's own configuration throws, and not its text, which may hold a secret", async () => {
+  const file = join(temporaryFolder(), 'averba.config.ts')
+  writeFileSync(file, `\nthrow new TypeError('the password segredo is wrong')`)
+  const { code, out } = await averba('doctor', '--config', file)
+  expect([code, out]).toEqual([1, expect.stringContaining('it throws TypeError at line 2')])
+  expect(out).not.toContain('segredo')
+})

@@ -254,10 +254,21 @@ test('a notification reaches a given receiver on any port, from the --deliver-fr
   }
   expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
   expect(received).toEqual(['e from 127.9.9.9'])
+  // A change may name another port of the host (document 3, section 4, rule 1).
+  const [{ id }] = (await get(url, { ...addresses.portal.headers })).body
+  const change = new Request(`${url}/${id}`, {
+    method: 'PUT',
+    headers: { ...addresses.portal.headers, 'content-type': 'application/json' },
+    body: JSON.stringify({ id, evento: 'e', endpoint: 'https://receptor.exemplo.br:8443/' }),
+  })
+  expect((await running?.socket.fetch(change))?.status).toBe(200)
+  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
+  await control('/connect-to', { from: 'receptor.exemplo.br:8443', to })
+  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
   server.closeAllConnections()
   await new Promise(done => server.close(done))
   expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
-  expect((await get(`${url}/falhas`, { ...addresses.portal.headers })).body).toHaveLength(1)
+  expect((await get(`${url}/falhas`, { ...addresses.portal.headers })).body).toHaveLength(2)
 })
 
 test('--policies sets policies for every service', async () => {

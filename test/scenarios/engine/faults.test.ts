@@ -121,6 +121,7 @@ test.each([
   ['a status with an HTML page', { kind: 'html', status: 500 }, 'status: html does not use it'],
   ['Retry-After with a refused connection', { kind: 'refuse', retryAfterS: 4 }, 'retryAfterS: refuse does not use it'],
   ['a delay without ms', { kind: 'delay' }, 'ms: delay needs it'],
+  ['a skew of over a century', { kind: 'clockSkew', ms: 101 * 365 * 24 * hourMs }, 'ms: '],
   ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew needs it'],
 ] as [string, Fault, string][])('%s is refused with a reason', async (_, fault, words) => {
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }

@@ -70,6 +70,7 @@ async function walk({ averba, portal, consentService }: World): Promise<void> {
 test('metrics count what was done and show the current state', async () => {
   const { world, samplesOf } = await given()
   await walk(world)
+  await world.averba.subscriptions.plan() // Lists when each last worked.
   await world.clock.advance(60_000)
   const refused = new Request('https://receptor.exemplo.br/averba', { method: 'POST', body: '{}' })
   await world.averba.receiver.fetch(refused, { remoteAddress: '203.0.113.7' })
@@ -92,6 +93,7 @@ test('metrics count what was done and show the current state', async () => {
   expect(value('followers_lag_events')).toBeGreaterThan(0)
   expect(value('view_lag_events{view="consents"}')).toBe(0)
   expect(value('reading_age_seconds')).toBe(60)
+  expect(value('delivery_success_age_seconds')).toBe(60)
   expect(value('reading_age_oldest_seconds')).toBe(60)
   expect(value('commit_seconds_count')).toBeGreaterThan(10)
   expect(value('check_ok{check="writing"}')).toBe(1)

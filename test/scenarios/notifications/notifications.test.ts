@@ -64,6 +64,24 @@ test.each([
   expect(await inbox(world)).toEqual([])
 })
 
+test('another method is told which one is allowed', async () => {
+  const world = await given()
+  const refused = await world.averba.receiver.fetch(new Request('https://receptor.exemplo.br/averba'), from)
+  expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST'])
+})
+
+test('an event of 40 letters is named, whatever the letters', async () => {
+  const world = await given()
+  const named = (letters: number) =>
+    world.averba.receiver.fetch(
+      // A header carries bytes: those of UTF-8, four for each of these letters.
+      notification({ 'event-type': Buffer.from('𝒜'.repeat(letters)).toString('latin1') }),
+      from,
+    )
+  expect([(await named(40)).status, (await named(41)).status]).toEqual([200, 400])
+  expect((await inbox(world)).map(each => each.evento)).toEqual(['𝒜'.repeat(40)])
+})
+
 test('a missing remote address and a consumed body are reported to the host', async () => {
   const world = await given()
   await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({

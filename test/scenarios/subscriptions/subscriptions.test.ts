@@ -147,11 +147,24 @@ test.each([
   await expect(opening).rejects.toMatchObject({ code: 'MISCONFIGURED', message, hint: expect.any(String) })
 })
 
-test('a secret of over 100 characters is refused before anything is sent', async () => {
-  const long = [{ evento: one, chaveSecreta: 'x'.repeat(101) }]
-  const world = await openWorld({ averba: { subscriptions: long } })
-  await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-})
+test.each(['chaveSecreta', 'chaveAutenticacao'])(
+  'a %s that is too long, or that no header carries, is refused before anything is sent',
+  async name => {
+    for (const wrong of ['x'.repeat(101), '€', 'a\rb', 'a\nb', ' a', 'a ', 'ação']) {
+      const sent: string[] = []
+      const world = await openWorld({
+        averba: { subscriptions: [{ evento: one, chaveSecreta: 'x'.repeat(100), [name]: wrong }] },
+        intercept(request, forward) {
+          sent.push(request.method)
+          return forward(request)
+        },
+      })
+      const message = expect.stringContaining(`its ${name} must have 1 to 100 printable ASCII characters`) as unknown
+      await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+      expect(sent.filter(method => method !== 'GET')).toEqual([])
+    }
+  },
+)
 
 test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
   const stuck = () => new Promise<never>(() => undefined)

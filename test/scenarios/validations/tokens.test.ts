@@ -284,13 +284,15 @@ test('the code of a 401 is reported also if there is no newer token', async () =
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
 })
 
-test('a token that is not valid in a header is requested again, and no call fails', async () => {
+test.each([
+  ['not valid in a header', { access_token: 'ab\ncd', expires_in: 60 }],
+  ['of another type than Bearer', { access_token: 'abcd', token_type: 'mac', expires_in: 60 }],
+])('a token %s is requested again, and no call fails', async (_, wrong) => {
   let isBroken = true
   const world = await openWorld({
-    intercept: async (request, forward) =>
-      isToken(request) && isBroken ? Response.json({ access_token: 'ab\ncd', expires_in: 60 }) : forward(request),
+    intercept: async (request, forward) => (isToken(request) && isBroken ? Response.json(wrong) : forward(request)),
   })
-  const reason = 'the answer cannot be read'
+  const reason = 'its answer has no bearer token'
   expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
   isBroken = false
   await passTime(world, minuteMs)

@@ -64,7 +64,11 @@ export function simulatePortal(options: PortalServiceOptions) {
   }
   app.use(async (context, next) => {
     context.set('user', findUser(context.req.raw))
-    if (context.get('user') < 0) return portalError(401, 'PUCX-ER0201', 'Não autenticado')
+    if (context.get('user') < 0) {
+      const refusal = portalError(401, 'PUCX-ER0201', 'Não autenticado')
+      refusal.headers.set('www-authenticate', 'Bearer realm="portal"')
+      return refusal
+    }
     subscriptions.passTime()
     await next()
     if (authentication === 'session') context.res = session.withFreshToken(context.res)
@@ -162,8 +166,8 @@ function addChangeAndDeleteRoutes(
     subscriptions.apply(found, 'deleteRequested')
     return context.body(null, 200)
   })
-  app.put(`${path}/:id`, change)
-  app.delete(`${path}/:id`, remove)
+  app.put(`${path}/:id{[0-9]+}`, change)
+  app.delete(`${path}/:id{[0-9]+}`, remove)
 }
 
 type PortalSubscriptions = ReturnType<typeof createSubscriptions>
