@@ -32,7 +32,8 @@ async function startMailServer() {
   const server = createServer(socket => {
     const say = (line: string) => socket.write(`${line}\r\n`)
     let lines: string[] | undefined
-    createInterface({ input: socket }).on('line', line => {
+    const input = createInterface({ input: socket })
+    input.on('line', line => {
       if (lines === undefined) {
         if (line === 'DATA') lines = []
         say(line === 'DATA' ? '354 go on' : '250 fine')
@@ -42,7 +43,8 @@ async function startMailServer() {
         say('250 taken')
       } else lines.push(line)
     })
-    socket.on('error', () => undefined) // The sender may leave without a word.
+    // The sender may leave without a word: the reader of its lines throws too.
+    for (const each of [socket, input]) each.on('error', () => undefined)
     say('220 mail.exemplo.br')
   })
   return { mails, port: await listenUntilEnd(server) }

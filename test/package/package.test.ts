@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, expect, test } from 'vitest'
@@ -11,6 +11,8 @@ const run = promisify(execFile)
 
 /** The oldest compiler that the types are promised to. */
 const oldestTypescript = '5.7.3'
+/** The version of Jest that its tests are promised to. */
+const jest = '30.5.2'
 
 const folder = temporaryFolder()
 let tarball = ''
@@ -60,9 +62,9 @@ test('the package passes publint and attw, and its maps lead to sources that it 
   expect(sources.filter(source => !packed.has(source))).toEqual([])
 })
 
-test('the installed package runs its commands and the code of the README, and its types compile', async () => {
+test('the installed package runs its commands and the code of the README, in Jest too, and its types compile', async () => {
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
-  const packages = [`./${tarball}`, `typescript@${oldestTypescript}`]
+  const packages = [`./${tarball}`, `typescript@${oldestTypescript}`, `jest@${jest}`]
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', ...packages]
   const { stderr } = await run('npm', install, { cwd: folder })
   // npm warns of scripts that an installation would run: the package has none.
@@ -78,6 +80,8 @@ test('the installed package runs its commands and the code of the README, and it
   expect(JSON.parse(demo.stdout.trim().split('\n').at(-1) ?? '')).toMatchObject({ views: 'equal', tokenRequests: 2 })
   expect(steps.stdout).toMatch(/settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(['first-steps.sqlite', 'first-steps.sqlite.keys']))
+
+  await runJest()
 
   // What npx started ends when npx is stopped: its output would stay open otherwise.
   writeFileSync(join(folder, 'run.config.mjs'), "export default { store: 'npx.sqlite', run: { port: 0 } }")
@@ -104,6 +108,27 @@ test('the installed package runs its commands and the code of the README, and it
   }
   expect(await compile(['averba.config.ts', ...variants], stricter)).toBe('')
 })
+
+/** Runs a test of a host in Jest, by import and by require. */
+async function runJest(): Promise<void> {
+  const tests = join(folder, 'jest')
+  mkdirSync(tests)
+  const body = `
+test('a consent is read', async () => {
+  const { averba, samples, close } = await simulate()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(valueOf(await averba.consents.sync({ subject }))).toMatchObject({ read: 4 })
+  await close()
+})`
+  const imports = `import { valueOf } from 'averba'\nimport { simulate } from 'averba/simulation'`
+  const requires = `const { valueOf } = require('averba')\nconst { simulate } = require('averba/simulation')`
+  writeFileSync(join(tests, 'imports.test.mjs'), imports + body)
+  writeFileSync(join(tests, 'requires.test.cjs'), requires + body)
+  const env = { ...process.env, NODE_OPTIONS: '--experimental-vm-modules' }
+  const args = ['--rootDir', tests, '--testMatch', '**/*.test.*']
+  const { stderr } = await run(join(folder, 'node_modules/.bin/jest'), args, { cwd: folder, env })
+  expect(stderr).toContain('Tests:       2 passed, 2 total')
+}
 
 /** Compiles files of the folder, and returns what the compiler prints. */
 async function compile(files: readonly string[], stricter = {}, compiler?: readonly string[]): Promise<string> {
@@ -139,7 +164,8 @@ function writeCodeOfPages(folder: string): string[] {
   const docs = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
   return docs.flatMap(page => {
     const text = readFileSync(join(root, 'docs', page), 'utf8')
-    return [...text.matchAll(/^```ts.*\n([\s\S]*?)^```$/gm)].map(([, code = ''], i) => {
+    // Not what is an excerpt of a file.
+    return [...text.matchAll(/^```ts(?! of ).*\n([\s\S]*?)^```$/gm)].map(([, code = ''], i) => {
       const file = `${page}-${i + 1}.mts`
       writeFileSync(join(folder, file), code)
       return file

@@ -38,6 +38,14 @@ test.each([
   cpSync(join(root, 'examples/first-steps.ts'), join(folder, 'first-steps.ts'))
   expect((await start('first-steps.ts')).stdout).toMatch(/^settled ATIVO\nsettled ATIVO\n1 \S+ log\.began\n/)
 
+  if (program === 'node') {
+    const entries = ['averba', 'averba/simulation', 'averba/verify'].map(
+      name => `Object.keys(require('${name}')).length`,
+    )
+    const { stdout } = await start('--input-type=commonjs', '--print', `Math.min(${entries.join(', ')})`)
+    expect(Number(stdout)).toBeGreaterThan(5)
+  }
+
   // What an operator sees of that log, in both languages.
   const of = ['--store', 'first-steps.sqlite']
   expect((await averba('status', ...of)).stdout).toContain('Nothing needs a person.')
