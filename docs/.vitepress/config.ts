@@ -25,9 +25,9 @@ const menu = {
     'Contracts and tests': ['contracts', 'unspecified', 'answers', 'troubles', 'simulating', 'simulation', 'testing'],
   },
   'pt-BR': {
-    'Para começar': ['start', 'glossary'],
+    'Para começar': ['start', 'tour', 'recipes', 'glossary'],
     'Áreas da API': ['consents', 'validations', 'notifications', 'subscriptions', 'erasure'],
-    Operação: ['command-line', 'running', 'operating'],
+    Operação: ['command-line', 'alerts', 'deploying', 'running', 'operating'],
     Testes: ['simulating', 'testing'],
   },
 }
@@ -104,7 +104,7 @@ export default defineConfig({
   ignoreDeadLinks: [
     /^(\.\/)?(\.\.\/)+(README|CONTRIBUTING|SECURITY|CHANGELOG|LICENSE|examples|test|src|bench)/,
     /decisions/,
-    /^\.\/deploy\//,
+    /^\.\/(\.\.\/)?deploy\//,
   ],
   markdown: { html: false, config: adapt },
   // The methods of an interface and the options of a group are headings of the third level.
