@@ -424,9 +424,9 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot listen on {}:{} ({})': 'Não é possível escutar em {}:{} ({})',
   'Set run.host and run.port to a free address': 'Defina run.host e run.port com um endereço livre',
   'it is stopping': 'está parando',
-  'Cannot act on consents: none is selected': 'Não é possível agir sobre consentimentos: nenhum está selecionado',
-  'Give their streams, or --controller, --status, --subject or --ends':
-    'Informe os seus fluxos, ou --controller, --status, --subject ou --ends',
+  'Cannot act on consents: it is not said whose': 'Não é possível agir sobre consentimentos: não foi dito de quem',
+  'Give their streams, or --controller, --subject or --ends, and with these --status':
+    'Informe os fluxos, ou --controller, --subject ou --ends, e com estas --status',
   'Cannot list consents: the status is unknown': 'Não é possível listar consentimentos: o status é desconhecido',
   'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
   'Cannot operate: --actor is missing': 'Não é possível agir: falta --actor',
@@ -1234,7 +1234,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Stop repeating work first (the signal of averba.run), or set a limit: advance, runUntil, wakesMax':
     'Pare antes o trabalho que se repete (o signal de averba.run), ou defina um limite: advance, runUntil, wakesMax',
   'Cannot run to the end: at {} {}': 'Não é possível chegar ao fim: em {} {}',
-  // several
+  // common
   'Ended by {}: no file was made': 'Encerrado por {}: nenhum arquivo foi feito',
   'Give an instant in the past: by our clock this one is in the future':
     'Informe um instante do passado: pelo nosso relógio este está no futuro',
@@ -1321,10 +1321,6 @@ export const composedMessages: Readonly<Record<string, string>> = {
   'continuing without it': 'continua sem ela',
   'a denial or revocation has': 'há uma negação ou revogação',
   '{} denials or revocations have': 'há {} negações ou revogações',
-  behind: 'atrás de',
-  subscriptions: 'inscrições',
-  commands: 'comandos',
-  facts: 'fatos',
   '"{}" was woken {} of {} times': '"{}" foi despertado {} de {} vezes',
   'open an engine': 'abrir o averba',
   'fill the disk': 'encher o disco',

@@ -118,10 +118,11 @@ export const consentsCommands = defineGroup('consents', 'Consents of data subjec
 ])
 
 function requireFilter(filter: ConsentFilter): ConsentFilter {
-  const { ends, ...named } = filter
-  if (ends || Object.values(named).some(each => each !== undefined)) return filter
-  throw new AverbaError('INVALID_INPUT', 'Cannot act on consents: none is selected', {
-    hint: 'Give their streams, or --controller, --status, --subject or --ends',
+  const { controller, subject, ends } = filter
+  // A status alone would be that of everybody.
+  if (ends || controller !== undefined || subject !== undefined) return filter
+  throw new AverbaError('INVALID_INPUT', 'Cannot act on consents: it is not said whose', {
+    hint: 'Give their streams, or --controller, --subject or --ends, and with these --status',
   })
 }
 

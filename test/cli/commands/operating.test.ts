@@ -204,9 +204,11 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   expect(consents.map((each: { subject: string }) => each.subject)).toEqual([subject, subject])
   const [{ controller }] = consents
   expect((await averba('consents', 'list', ...of)).out).toMatch(/ATIVO +\w{14} +expires \S+Z\n/)
-  expect(await averba('consents', 'revoke', '--reason', 'x', ...by, ...config)).toMatchObject(
-    failedWith('none is selected'),
-  )
+  // A status alone would be that of everybody.
+  for (const selected of [[], ['--status', 'ATIVO']])
+    expect(await averba('consents', 'revoke', ...selected, '--reason', 'x', ...by, ...config)).toMatchObject(
+      failedWith('it is not said whose'),
+    )
   const decided = ['--controller', controller, '--status', 'ATIVO', '--reason', 'the controller left', ...by, ...config]
   expect(await averba('consents', 'revoke', ...decided)).toMatchObject({
     code: 0,
@@ -233,7 +235,16 @@ test('consents are listed, read and decided on: one, or all of a controller', as
 
   // What is recorded, and goes out when the service answers again, is neither done nor failed.
   const busy = async () => Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
-  const other = ['--status', 'ATIVO', '--reason', 'x', ...by, ...configOf(world, store, { fetch: busy })]
+  const other = [
+    '--subject',
+    subject,
+    '--status',
+    'ATIVO',
+    '--reason',
+    'x',
+    ...by,
+    ...configOf(world, store, { fetch: busy }),
+  ]
   const waiting = await averba('consents', 'revoke', ...other)
   expect(waiting).toMatchObject({ code: 2, out: expect.stringContaining('recorded  consent-') })
 })
