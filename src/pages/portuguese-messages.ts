@@ -43,14 +43,11 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot subscribe to "{}": {}': 'Não é possível fazer a inscrição em "{}": {}',
   'Correct the options subscriptions or receiver.publicUrl': 'Corrija as opções subscriptions ou receiver.publicUrl',
   '{} parked, {} with an unknown outcome': 'suspensas: {}, com desfecho indefinido: {}',
-  and: 'e',
   '{} due calls belong to another address or service (first: {})':
     '{} chamadas vencidas são de outro endereço ou serviço (a primeira: {})',
   'run a process configured for it, name the former address in knownAs if the service has moved, or park them with effects.park':
     'execute um processo configurado para ele, informe o endereço anterior em knownAs se o serviço mudou de lugar, ou suspenda-as com effects.park',
   '{} parked, {} to be retried': 'suspensas: {}, por tentar de novo: {}',
-  '{}: fix the handler, then call notifications.replay({ parked: true })':
-    '{}: corrija o tratador, e depois chame notifications.replay({ parked: true })',
   'it is not an object': 'não é um objeto',
   'it has another form': 'tem outra forma',
   'it is missing, empty, or not a text': 'falta, não tem conteúdo ou não é um texto',
@@ -139,7 +136,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível usar o consentimento: faltam a finalidade e a base legal',
   'Give basis: { purpose, legalBasis } here or in the options of openAverba':
     'Informe basis: { purpose, legalBasis } aqui ou nas opções de openAverba',
-  '{} certificate': 'o certificado {}',
   'it is not valid before {}': 'não é válido antes de {}',
   'it ends in {} days': 'vence em {} dias',
   'it ends in {} days: renew it and replace it at its source': 'vence em {} dias: renove-o e substitua-o na origem',
@@ -149,8 +145,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'consumer secret': 'o segredo do consumidor',
   'bearer token': 'o token de acesso',
   'Cannot use the {}: it is empty': 'Não é possível usar {}: não tem conteúdo',
-  keys: 'chaves',
-  erasures: 'eliminações',
   '{} is missing: restore it, because the log cannot be opened without it':
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
@@ -211,14 +205,12 @@ const saidMessages: Readonly<Record<string, string>> = {
   'it can be written': 'pode ser gravado',
   'it is missing or empty: restore it, because the log cannot be opened again without it':
     'falta ou está vazio: restaure-o, pois sem ele o registro não pode ser aberto de novo',
-  '{}: set both by NTP': '{}: acerte ambos os relógios por NTP',
   'no event is ahead of the clock': 'nenhum evento está à frente do relógio',
   'events recorded until then get that time, and retention counts its days from it':
     'eventos registrados até lá recebem esse horário, e a conservação conta os seus dias a partir dele',
   'the last event is of {}, ahead of the clock: {}': 'o último evento é de {}, à frente do relógio: {}',
   'all views run': 'todas as visões funcionam',
   '{} has stopped: {}': '{} parou: {}',
-  '{}: run or rebuild recovers what it can': '{}: run ou rebuild recupera o que puder',
   '{} cannot continue: {}': '{} não pode continuar: {}',
   '{} parked: use log.retry or log.skip': 'seguidores suspensos: {}; use log.retry ou log.skip',
   'in another process: {}': 'em outro processo: {}',
@@ -285,17 +277,9 @@ const saidMessages: Readonly<Record<string, string>> = {
   'failure records': 'registros de falha',
   'the portal will soon delete a subscription, since no delivery succeeds':
     'o portal vai excluir em breve uma inscrição, pois nenhuma entrega tem êxito',
-  '{}: the portal deletes it in {} days unless a delivery succeeds: fix the receiver':
-    '{}: o portal a exclui em {} dias, a não ser que uma entrega tenha êxito: corrija o receptor',
   'the portal has deleted a declared subscription': 'o portal excluiu uma inscrição declarada',
-  '{}: the portal has deleted it: fix the cause, then plan and apply, or stop declaring it':
-    '{}: o portal a excluiu: corrija a causa, e depois faça o plano e aplique-o, ou deixe de declará-la',
   'a declared subscription is not at the portal': 'uma inscrição declarada não está no portal',
-  '{}: it is declared but not at the portal as ours: plan and apply':
-    '{}: está declarada, mas não está no portal como nossa: faça o plano e aplique-o',
   'a subscription at the portal differs from its declaration': 'uma inscrição no portal difere da sua declaração',
-  '{}: the portal has another {} than declared: plan and apply':
-    '{}: no portal difere do declarado: {}; faça o plano e aplique-o',
   'the portal was not read for over two days: the state of the subscriptions is unknown':
     'o portal não foi lido há mais de dois dias: a situação das inscrições é desconhecida',
   "the portal's {} were not read for {} days: see effects.list() for why":
@@ -304,8 +288,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'há registros de falha ilegíveis ou sem conteúdo: as suas notificações não são recuperadas',
   'their notifications are not recovered: look at them in the portal':
     'as suas notificações não são recuperadas: veja-as no portal',
-  '{}: failure records cannot be read or have no content: {}':
-    '{}: há registros de falha ilegíveis ou sem conteúdo: {}',
   'an unknown event': 'um evento desconhecido',
   'its {} must have 1 to {} printable ASCII characters, without spaces at the ends':
     'o campo {} tem de ter de 1 a {} caracteres ASCII imprimíveis, sem espaços nas pontas',
@@ -344,7 +326,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Use a new id for a validation under this consent':
     'Use um identificador novo para uma validação com este consentimento',
   'not locked': 'sem bloqueio',
-  '{}: {}, then effects.retry("{}")': '{}: {}, e depois effects.retry("{}")',
   'Cannot read the validation: its result was destroyed': 'Não é possível ler a validação: o resultado foi destruído',
   'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money':
     'Foi destruído por um prazo de conservação ou pela eliminação da pessoa. Veja o resto em validations.list; validar de novo com outro identificador pode custar dinheiro',
@@ -713,7 +694,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível verificar o pacote: uma chave dada não é a linha de uma chave de verificação Ed25519',
   'a line is longer than any that averba writes': 'uma linha é mais longa do que qualquer uma que o averba escreve',
   'it ends within a line': 'termina no meio de uma linha',
-  '{}: it is not UTF-8': '{}: não é UTF-8',
   'is longer than 64 kB': 'tem mais de 64 kB',
   'checkpoint {} {}': 'o checkpoint {} {}',
   'checkpoint {} is not over more events than the one before':
@@ -1150,9 +1130,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   // adapters
   'Cannot use the {} certificate': 'Não é possível usar o certificado ({})',
   'Give { cert, key } as PEM text, or { pfx, passphrase }': 'Dê { cert, key } como texto PEM, ou { pfx, passphrase }',
-  '{}: it has neither cert and key nor pfx': '{}: não tem cert e key, nem pfx',
   'Renew it at your certificate authority': 'Renove-o na sua autoridade certificadora',
-  '{}: it expired on {}': '{}: expirou em {}',
   'its passphrase is wrong': 'a sua senha está errada',
   'its PKCS#12 file cannot be read': 'o seu arquivo PKCS#12 não pode ser lido',
   'its {} cannot be read': 'não é possível ler o item {}',
@@ -1235,6 +1213,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Pare antes o trabalho que se repete (o signal de averba.run), ou defina um limite: advance, runUntil, wakesMax',
   'Cannot run to the end: at {} {}': 'Não é possível chegar ao fim: em {} {}',
   // common
+  'The environment variables {} are not set': 'As variáveis de ambiente {} não estão definidas',
   'Ended by {}: no file was made': 'Encerrado por {}: nenhum arquivo foi feito',
   'Give an instant in the past: by our clock this one is in the future':
     'Informe um instante do passado: pelo nosso relógio este está no futuro',
@@ -1285,6 +1264,307 @@ const saidMessages: Readonly<Record<string, string>> = {
   'which does not exist or has another time': 'que não existe ou tem outro instante',
   '{} did not answer within {} seconds': '{} não respondeu em {} segundos',
   '{}, then effects.retry("{}")': '{}, e depois effects.retry("{}")',
+  // reasons
+  'The data subject was erased before it was sent': 'Os dados do titular foram eliminados antes do envio',
+  'A reading showed that it was not done': 'Uma leitura mostrou que não foi feita',
+  'an answer that is too large from': 'uma resposta grande demais de',
+  'an answer that is not that of': 'uma resposta que não é de',
+  '{} {} got {}; see effects.get': '{} {} com {}; veja effects.get',
+  'Give an address such as http://proxy.example:3128, or environment':
+    'Informe um endereço como http://proxy.example:3128, ou environment',
+  'Give it without punctuation, such as 12ABC34501DE35': 'Informe-o sem pontuação, como 12ABC34501DE35',
+  'Give portal.authenticate: staticHeaders, portalAccessKeys, portalSession, or a function':
+    'Informe portal.authenticate: staticHeaders, portalAccessKeys, portalSession, ou uma função',
+  'record kinds': 'espécies de eventos',
+  'Give the option tokenService, or validationService.bearer':
+    'Informe a opção tokenService, ou validationService.bearer',
+  'the option receiver is missing': 'falta a opção receiver',
+  'Give the option receiver: it is served at the path of its publicUrl':
+    'Informe a opção receiver: o receptor é oferecido no caminho do seu publicUrl',
+  'a store on PostgreSQL needs it, and a file has its own':
+    'um registro no PostgreSQL precisa dele, e um arquivo tem o seu próprio',
+  'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only':
+    'Informe o caminho de um arquivo, ou um objeto sobre o seu cofre de segredos, só para um registro no PostgreSQL',
+  'the store is a file': 'o registro é um arquivo',
+  'Give the store an address such as postgres:?schema=averba, or leave out the pool':
+    'Dê ao registro um endereço como postgres:?schema=averba, ou omita o pool',
+  '{} paid calls were requested today, and the limit is {}': 'chamadas pagas pedidas hoje: {}; o limite é {}',
+  'no machine is called "{}"': 'nenhuma máquina se chama "{}"',
+  '"{}" is not a format': '"{}" não é um formato',
+  'the body is no longer there': 'o conteúdo já não existe',
+  'only handlers that are done or parked are called again, and a failing one by itself':
+    'só tratadores concluídos ou suspensos são chamados de novo; um que falha é tentado de novo automaticamente',
+  'this log belongs to the portal at another address: see portal.knownAs':
+    'este registro é do portal em outro endereço: veja portal.knownAs',
+  'another process had asked as well': 'outro processo também tinha pedido',
+  'the current token has not been rejected': 'o token atual não foi rejeitado',
+  'the gateway refused this consumer key and secret: correct them first':
+    'o gateway recusou esta chave e este segredo do consumidor: corrija-os antes',
+  'a token request has not been answered yet': 'um pedido de token ainda não teve resposta',
+  'the gateway returned the rejected token again: the next request waits until it expires':
+    'o gateway devolveu de novo o token rejeitado: o próximo pedido espera até que ele expire',
+  'the new tokens are rejected: the next request waits': 'os tokens novos são rejeitados: o próximo pedido espera',
+  'only an inconclusive validation can be repeated': 'só uma validação inconclusiva pode ser repetida',
+  'only an inconclusive validation can be resolved': 'só uma validação inconclusiva pode ser resolvida',
+  'members of it could not be read': 'há campos que não puderam ser lidos',
+  'It took longer than {} ms': 'Levou mais de {} ms',
+  'Restore a backup with averba restore, or move the keyring away to start a new log':
+    'Restaure uma cópia de segurança com averba restore, ou tire o chaveiro do lugar para começar um registro novo',
+  'no answer in time': 'sem resposta a tempo',
+  "the service's host name was not found": 'o nome de host do serviço não foi encontrado',
+  'the connection was refused': 'a conexão foi recusada',
+  'the connection timed out': 'a conexão esgotou o tempo',
+  'the answer is not HTTP': 'a resposta não é HTTP',
+  "the service's certificate is for another name": 'o certificado do serviço é de outro nome',
+  "the service's certificate has expired": 'o certificado do serviço expirou',
+  'the service refused the handshake': 'o serviço recusou o handshake',
+  "the service's certificate is not trusted: is the option ca missing or wrong?":
+    'o certificado do serviço não é confiável: a opção ca falta ou está errada?',
+  'Check that this user may read and write it, and its folder':
+    'Confira se este usuário pode ler e gravar nele, e na sua pasta',
+  'Choose a path on a writable disk': 'Escolha um caminho em um disco em que se possa gravar',
+  'Free some space': 'Libere espaço',
+  'Check the name of its folder': 'Confira o nome da sua pasta',
+  'Choose a file, not a folder': 'Escolha um arquivo, e não uma pasta',
+  'correct its address, or ask who answers there': 'corrija o seu endereço, ou pergunte a quem responde ali',
+  'check address, user name and password of the proxy, or ask who runs it':
+    'confira o endereço, o nome de usuário e a senha do proxy, ou pergunte ao responsável por ele',
+  'check that our client certificate is the registered one and has not expired':
+    'confira se o nosso certificado do cliente é o cadastrado e não expirou',
+  'It was given up, or replaced by another command, before it was done':
+    'Desistiu-se dela, ou outro comando a substituiu, antes que fosse feita',
+  'averba needs Node 22.19 or newer; this is Node {}': 'o averba precisa do Node 22.19 ou mais novo; este é o Node {}',
+  'No result will come: see outcome.problem of this error': 'Não virá resultado: veja outcome.problem deste erro',
+  "No result will come: outcome.problem of this error has the service's own text":
+    'Não virá resultado: outcome.problem deste erro tem o texto do próprio serviço',
+  'It may be done: call run or settle, and a reading will show it':
+    'Talvez tenha sido feita: chame run ou settle, e uma leitura o mostrará',
+  "It may be done and is not repeated automatically: check the service's own records, then resolve it":
+    'Talvez tenha sido feita, e não é repetida automaticamente: confira os registros do próprio serviço, e depois resolva-a',
+  'It is recorded: call run or settle to continue it, and effects.get for its state':
+    'Está registrada: chame run ou settle para continuá-la, e effects.get para ver o seu estado',
+  'declined{} {}': 'recusado{} {}',
+  'deferred until {}: {}': 'adiado até {}: {}',
+  'the answer is larger than {} bytes': 'a resposta tem mais de {} bytes',
+  'the list has more than {} records': 'a lista tem mais de {} itens',
+  'another process has taken it over': 'outro processo a assumiu',
+  'ANSWER_TOO_LARGE: {}': 'ANSWER_TOO_LARGE: {}',
+  'consent service': 'serviço de consentimentos',
+  'token service': 'serviço de tokens',
+  'validation service': 'serviço de validações',
+  'the answer cannot be read': 'a resposta não pode ser lida',
+  'the {} answered {}': 'o {} respondeu {}',
+  'the address of the {} answered {}, and the answer is not its own':
+    'o endereço do {} respondeu {}, e a resposta não é dele',
+  'the address of the proxy is not one of http or https': 'o endereço do proxy não é http nem https',
+  'the outbound proxy cannot be reached ({})': 'o proxy de saída não pode ser alcançado ({})',
+  'PROXY_REFUSED: the outbound proxy answered {}': 'PROXY_REFUSED: o proxy de saída respondeu {}',
+  'another process may have taken it over': 'outro processo pode tê-la assumido',
+  'it answered {} "{}": {}': 'respondeu {} "{}": {}',
+  '{}no answer within {} s: ask the service': '{}sem resposta em {} s: pergunte ao responsável pelo serviço',
+  'connected, but': 'com conexão, mas',
+  'check that it accepts our client certificate': 'confira se aceita o nosso certificado do cliente',
+  'ask the service': 'pergunte ao responsável pelo serviço',
+  'correct the option proxy, or HTTPS_PROXY, such as http://proxy.example:3128':
+    'corrija a opção proxy, ou HTTPS_PROXY, como http://proxy.example:3128',
+  "correct its address, or this machine's resolver":
+    'corrija o seu endereço, ou o resolvedor de nomes (DNS) desta máquina',
+  'nothing listens at its address and port, or a firewall refuses':
+    'nada escuta no seu endereço e porta, ou um firewall recusa',
+  'check for a firewall in between': 'confira se há um firewall no caminho',
+  'correct its address': 'corrija o seu endereço',
+  "check this machine's clock, then ask the service":
+    'confira o relógio desta máquina, e depois pergunte ao responsável pelo serviço',
+  'authentication of the portal': 'a autenticação do portal',
+  'headers of the portal': 'os cabeçalhos do portal',
+  'ANSWER_TOO_LARGE: the answer is larger than portal.failuresBytesMax':
+    'ANSWER_TOO_LARGE: a resposta é maior que portal.failuresBytesMax',
+  'the portal has blocked this function for having been called too often ({})':
+    'o portal bloqueou esta função por excesso de chamadas ({})',
+  'the portal stops at night ({})': 'o portal para durante a noite ({})',
+  'certificate of the portal': 'o certificado do portal',
+  'clientId of the portal': 'o clientId do portal',
+  'clientSecret of the portal': 'o clientSecret do portal',
+  'the portal allows one login a minute': 'o portal permite um login por minuto',
+  'the portal rejects a new session: {}': 'o portal rejeita uma sessão nova: {}',
+  'another process is logging in at the portal': 'outro processo está fazendo login no portal',
+  'the portal answered the login {}': 'o portal respondeu ao login {}',
+  'an unknown number of': 'um número desconhecido de',
+  'Ports below 1024 need a capability such as CAP_NET_BIND_SERVICE, or a proxy in front':
+    'Portas abaixo de 1024 precisam de uma capability como CAP_NET_BIND_SERVICE, ou de um proxy na frente',
+  'Give a host of this machine and a free port': 'Informe um host desta máquina e uma porta livre',
+  'no receiver is given': 'não foi informado nenhum receptor',
+  '"{}" is not a path': '"{}" não é um caminho',
+  'the value for "{}" is not a receiver': 'o valor para "{}" não é um receptor',
+  'try again later': 'tente de novo mais tarde',
+  'correct the consumer key and secret': 'corrija a chave e o segredo do consumidor',
+  'the call was answered 401: {}': 'a resposta à chamada foi 401: {}',
+  'The attempt reported late that it was not done': 'A tentativa relatou com atraso que não foi feita',
+  'the reason is not a text': 'o motivo não é um texto',
+  'the service no longer lists the consent': 'o serviço já não lista o consentimento',
+  'the consent is now {}{}': 'o consentimento agora está {}{}',
+  'The service no longer lists the consent: a denial or revocation is sent once it is listed again':
+    'O serviço já não lista o consentimento: uma negação ou revogação é enviada quando ele voltar à lista',
+  'It was given up, or a reading showed another status, before the request was sent':
+    'Desistiu-se dela, ou uma leitura mostrou outro status, antes que o pedido fosse enviado',
+  'It was given up, or a reading showed another status: the request was sent once, not processed, and is not sent again':
+    'Desistiu-se dela, ou uma leitura mostrou outro status: o pedido foi enviado uma vez, não foi processado, e não é enviado de novo',
+  'It was decided before: use another command id for a new decision':
+    'Já foi decidido: use outro identificador de comando para uma decisão nova',
+  'The earlier use under this command id stays recorded at {}':
+    'O uso anterior com este identificador de comando continua registrado na posição {}',
+  'the consent': 'o consentimento',
+  'parked by an operator': 'suspensa por um operador',
+  'a reading is never given up: it changes nothing': 'não se desiste de uma leitura: ela não muda nada',
+  'a denial or revocation is given up by consents.withdrawEnd only, with a reason':
+    'só se desiste de uma negação ou revogação por consents.withdrawEnd, com um motivo',
+  'the body does not fit its schema{}': 'o conteúdo não corresponde ao seu schema{}',
+  'a reader still uses the journal of the file': 'um leitor ainda usa o journal do arquivo',
+  'Give an unchanged row of a view that has sealed columns':
+    'Informe, sem alterações, uma linha de uma visão que tenha colunas lacradas',
+  'the consent is not effective: {}': 'o consentimento não está em vigor: {}',
+  'The named consent is no longer effective: nothing was sent':
+    'O consentimento indicado já não está em vigor: nada foi enviado',
+  'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated':
+    'O consentimento indicado já não está em vigor: um pedido anterior foi enviado, mas não processado, e não foi repetido',
+  'the newer token was answered 401 too': 'o token mais novo também teve a resposta 401',
+  'other processes keep requesting tokens': 'outros processos continuam a pedir tokens',
+  'the gateway returned the rejected token again': 'o gateway devolveu de novo o token rejeitado',
+  'TOKEN_REJECTED: {} tokens in a row were answered 401': 'TOKEN_REJECTED: {} tokens seguidos tiveram a resposta 401',
+  'the token request is parked: release it with effects.retry':
+    'o pedido de token está suspenso: libere-o com effects.retry',
+  'another process is requesting a token': 'outro processo está pedindo um token',
+  'another contract uses the same credential name: give each its own tokenService.credential':
+    'outro contrato usa o mesmo nome de credencial: dê a cada um o seu próprio tokenService.credential',
+  'CREDENTIALS_REFUSED: the service answered 401 to validationService.bearer':
+    'CREDENTIALS_REFUSED: o serviço respondeu 401 a validationService.bearer',
+  'CREDENTIALS_REFUSED: the gateway answered {} to the consumer key and secret':
+    'CREDENTIALS_REFUSED: o gateway respondeu {} à chave e ao segredo do consumidor',
+  'the next request is not before {}: find out why calls are answered 401':
+    'o próximo pedido não será antes de {}: apure por que as chamadas têm a resposta 401',
+  'the gateway refused the consumer key and secret: correct them':
+    'o gateway recusou a chave e o segredo do consumidor: corrija-os',
+  'the gateway returned the rejected token again; {}': 'o gateway devolveu de novo o token rejeitado; {}',
+  'several tokens in a row were refused soon after they were issued; {}':
+    'vários tokens seguidos foram recusados logo depois de emitidos; {}',
+  'id of the validation to pay again: it is of another person':
+    'o identificador da validação a pagar de novo: é de outra pessoa',
+  'claims: they differ from those of the validation to pay again; use a new id without `again`':
+    'claims: diferem dos da validação a pagar de novo; use um identificador novo sem `again`',
+  'consent: its person was erased meanwhile': 'consent: os dados da sua pessoa foram eliminados nesse meio-tempo',
+  'verdict: charged must be true or false': 'verdict: charged tem de ser true ou false',
+  'A person found out that it was not charged': 'Uma pessoa apurou que não foi cobrada',
+  'A person found out that it was charged and its result is lost':
+    'Uma pessoa apurou que foi cobrada e que o resultado se perdeu',
+  'the validation': 'a validação',
+  'input: again and reuseWithinMs exclude each other': 'input: again e reuseWithinMs excluem-se',
+  'input: reuseWithinMs must be 0 or more': 'input: reuseWithinMs tem de ser 0 ou mais',
+  'claims: all are blank, and the call may cost money':
+    'claims: todos estão em branco, e a chamada pode custar dinheiro',
+  '<an unknown field>': '<um campo desconhecido>',
+  'the attempt never reported back': 'a tentativa nunca relatou um desfecho',
+  'the call is from before a restore': 'a chamada é anterior a uma restauração',
+  'given up after {} attempts': 'desistência depois de {} tentativas',
+  'given up after {} hours': 'desistência depois de {} horas',
+  'Nothing was sent. When the reason no longer holds, ask under a new command id: a refusal is stored with its id':
+    'Nada foi enviado. Quando o motivo deixar de valer, peça com um identificador de comando novo: uma recusa é guardada com o seu identificador',
+  'Use another log for another portal. If the same portal has moved, give its former address as portal.knownAs':
+    'Use outro registro para outro portal. Se o mesmo portal mudou de endereço, informe o anterior em portal.knownAs',
+  'Give the same reason as to subjects.hold: the events subject.held contain it':
+    'Informe o mesmo motivo que em subjects.hold: os eventos subject.held o contêm',
+  'Ask again under the same id after midnight in Brasilia, or raise validationService.paidPerDayMax':
+    'Peça de novo com o mesmo identificador depois da meia-noite em Brasília, ou aumente validationService.paidPerDayMax',
+  'Its call was made': 'A sua chamada foi feita',
+  'Its call had no effect': 'A sua chamada não teve efeito',
+  'Its call was perhaps made': 'A sua chamada talvez tenha sido feita',
+  'the last change may have been made: a reading will show it':
+    'a última mudança talvez tenha sido feita: uma leitura o mostrará',
+  'nothing is known of it': 'nada se sabe dele',
+  'the service no longer lists it': 'o serviço já não o lista',
+  'the service shows another status: its history is being read':
+    'o serviço mostra outro status: o seu histórico está sendo lido',
+  'another change has not been answered yet': 'outra mudança ainda não teve resposta',
+  'no denial or revocation is wanted': 'nenhuma negação ou revogação está pedida',
+  'the service shows it in a form that cannot be read': 'o serviço o mostra em uma forma que não pode ser lida',
+  'no move leads from {} to {}': 'nenhuma transição leva de {} a {}',
+  'whose answer was lost': 'cuja resposta se perdeu',
+  'whose answer did not show it': 'cuja resposta não a mostrou',
+  'the change to {}, {}, was not made': 'a mudança para {}, {}, não foi feita',
+  'the service was asked for {}, and answered {}': 'foi pedido {} ao serviço, e ele respondeu {}',
+  'in another state': 'em outro estado',
+  'no hold has this reason': 'nenhuma retenção legal tem este motivo',
+  'no data subject is enrolled under this id': 'nenhum titular está cadastrado com este identificador',
+  'the file still holds pieces of what was destroyed': 'o arquivo ainda contém pedaços do que foi destruído',
+  'records could not be read': 'há itens que não puderam ser lidos',
+  'only an active subscription can be changed': 'só uma inscrição ativa pode ser mudada',
+  'the answer is late: its call has ended, or was for a former registration':
+    'a resposta está atrasada: a sua chamada já terminou, ou era de uma inscrição anterior no portal',
+  'only an active subscription can be deleted': 'só uma inscrição ativa pode ser excluída',
+  'the portal has another endpoint or event than declared: plan and apply first':
+    'o portal tem outro endpoint ou evento que o declarado: antes, faça o plano e aplique-o',
+  'the portal lists it neither as active nor as deleted': 'o portal não a lista nem como ativa nem como excluída',
+  'the portal lists one as active that it had deleted or not listed':
+    'o portal lista como ativa uma que tinha excluído ou não listado',
+  'there is no connection{}': 'não há conexão{}',
+  'Look at the address and the server, and try again: the cause says more':
+    'Confira o endereço e o servidor, e tente de novo: a causa diz mais',
+  'the server refuses it ({})': 'o servidor recusa ({})',
+  'Another session holds the log. Try again': 'Outra sessão detém o registro. Tente de novo',
+  'Look at its disk, and whether it is a replica': 'Confira o seu disco, e se é uma réplica',
+  'a table is damaged or missing': 'uma tabela está danificada ou falta',
+  'Keep it unchanged and restore a backup elsewhere':
+    'Guarde-o sem alterá-lo e restaure uma cópia de segurança em outro lugar',
+  'a row of "{}" refers to a missing row of "{}"': 'uma linha de "{}" aponta para uma linha que falta em "{}"',
+  'Another process holds the file. Try again, or stop it': 'Outro processo detém o arquivo. Tente de novo, ou pare-o',
+  'Name the file of a log': 'Indique o arquivo de um registro',
+  'It says nothing about the backup: move the mark away if there is no newer backup':
+    'A marca nada diz sobre a cópia de segurança: tire-a do lugar se não há cópia mais nova',
+  'Look for a newer backup. With --accept-rollback the log continues from this one and records it':
+    'Procure uma cópia de segurança mais nova. Com --accept-rollback o registro continua a partir desta e registra isso',
+  'Send begin on this client first, and commit after your own work':
+    'Envie antes begin neste cliente, e commit depois do seu próprio trabalho',
+  'Use a transaction in the database in which the log is': 'Use uma transação no banco de dados em que está o registro',
+  "the clock of this machine is {} s {} that of the log's server":
+    'o relógio desta máquina está {} s {} outro, o do servidor do registro',
+  'a call of its own is {} in the ledger, and {} in the log':
+    'uma chamada sua está {} no livro de efeitos, e {} no registro',
+  'a call in the ledger names it, and is not one of its own':
+    'uma chamada no livro de efeitos o indica, e não é uma das suas',
+  'the event at position {}': 'o evento na posição {}',
+  'the one before it in "{}" is missing': 'falta o anterior em "{}"',
+  'one erasure is': 'falta uma eliminação',
+  '{} erasures are': 'faltam {} eliminações',
+  '{} missing in this log, since {}: the data is as before': '{} neste registro, desde {}: os dados estão como antes',
+  '{}. Erase each again, with {}: {}{}': '{}. Elimine cada titular de novo, com {}: {}{}',
+  'the keyring is older than the log: a newer one exists':
+    'o chaveiro é mais antigo do que o registro: existe um mais novo',
+  'the key of "{}" does not open with the keyring': 'a chave de "{}" não abre com o chaveiro',
+  'the owner of its part "{}" was changed': 'o dono da sua parte "{}" foi alterado',
+  'not built yet: rebuild it': 'ainda não foi formada: refaça-a com rebuild',
+  'a version of averba without this view wrote to the log': 'uma versão do averba sem esta visão gravou no registro',
+  'the log has version {} of this view, and this process has version {}':
+    'o registro tem a versão {} desta visão, e este processo tem a versão {}',
+  'another version of averba took it over: {}. Replace this process':
+    'outra versão do averba a assumiu: {}. Substitua este processo',
+  'while its rows were written': 'durante a gravação das suas linhas',
+  'at position {}': 'na posição {}',
+  'another version of averba uses the file': 'outra versão do averba usa o arquivo',
+  'another process rebuilds it': 'outro processo a refaz',
+  '"{}" is at {} instead of {}': '"{}" está em {} em vez de {}',
+  'the owner of a part was erased meanwhile': 'o dono de uma parte foi eliminado nesse meio-tempo',
+  'a {} was indexed meanwhile': 'um valor da espécie {} entrou no índice nesse meio-tempo',
+  'the same content was recorded recently': 'o mesmo conteúdo foi registrado há pouco',
+  'the effect "{}" has ended meanwhile, or another attempt has begun':
+    'o efeito "{}" terminou nesse meio-tempo, ou outra tentativa começou',
+  'the effect "{}" has ended meanwhile': 'o efeito "{}" terminou nesse meio-tempo',
+  'the effect "{}" has begun meanwhile': 'o efeito "{}" começou nesse meio-tempo',
+  'the effect "{}" has changed meanwhile': 'o efeito "{}" mudou nesse meio-tempo',
+  'an event of the person was recorded meanwhile': 'um evento da pessoa foi registrado nesse meio-tempo',
+  'a part was destroyed meanwhile': 'uma parte foi destruída nesse meio-tempo',
+  'the data subject was erased meanwhile': 'os dados do titular foram eliminados nesse meio-tempo',
+  'cancelled by {}': 'cancelada por {}',
+  'read for one controller only (consentService.cnpj), or raise its answerBytesMax (for the failures of a day portal.failuresBytesMax), which does not change that a list has 10,000 records at most':
+    'leia só para um controlador (consentService.cnpj), ou aumente o seu answerBytesMax (para as falhas de um dia portal.failuresBytesMax), o que não muda que uma lista tem no máximo 10.000 registros',
 }
 
 /** What the code puts together from several texts. */
@@ -1356,6 +1636,14 @@ export const composedMessages: Readonly<Record<string, string>> = {
   'the high-water mark {}': 'a marca {}',
   'the given checkpoint {}': 'o checkpoint dado {}',
   'the key of "{}"': 'a chave de "{}"',
+  'Unknown option': 'Opção desconhecida',
+  'Unknown option "{}"': 'Opção desconhecida "{}"',
+  'Unknown option "{}" of {}': 'Opção desconhecida "{}" de {}',
+  'Unknown option of {}': 'Opção desconhecida de {}',
+  'Unknown member': 'Membro desconhecido',
+  'Unknown member "{}"': 'Membro desconhecido "{}"',
+  'Unknown member "{}" of {}': 'Membro desconhecido "{}" de {}',
+  'Unknown member of {}': 'Membro desconhecido de {}',
   'the portal has {}': 'o portal tem {}',
   'another event': 'outro evento',
   'another endpoint': 'outro endereço',

@@ -2,12 +2,14 @@ import type { Language } from './labels.ts'
 import { portugueseMessages } from './portuguese-messages.ts'
 
 /** A longer text is not ours alone. */
-const charactersMax = 2_000
+const charactersMax = 5_000
+/** Of how many joined pieces a text of ours consists at most. */
+const piecesMax = 8
 
 /**
  * Translates a text that the library made, such as the message or hint of an error, or the detail of a check. The
  * library speaks English: its text is found again by the words in it that do not change, and the values between them
- * are translated likewise. What is not found stays as it is.
+ * are translated likewise, unless they are quoted. What is not found stays as it is.
  */
 export function translateMessage(text: string, language: Language): string {
   return language === 'en' || text.length > charactersMax ? text : translateJoined(text)
@@ -15,10 +17,10 @@ export function translateMessage(text: string, language: Language): string {
 
 /** Translates texts that are joined, such as a message and its hint: at each place the longest that is known. */
 function translateJoined(text: string): string {
-  const pieces = text.split(/([:;,] )/)
+  const pieces = splitAtJoints(text)
   let translated = ''
   for (let from = 0; from < pieces.length; ) {
-    let end = pieces.length
+    let end = Math.min(pieces.length, from + 2 * piecesMax - 1)
     let found: string | undefined
     for (; end > from && found === undefined; end -= 2) found = translateWhole(pieces.slice(from, end).join(''))
     const next = found === undefined ? from + 1 : end + 2
@@ -28,13 +30,32 @@ function translateJoined(text: string): string {
   return translated
 }
 
+/** Splits a text at its joints, which stay between the pieces. A quoted text is the host's, and stays whole. */
+function splitAtJoints(text: string): string[] {
+  const pieces: string[] = []
+  let [begin, at] = [0, 0]
+  while (at < text.length) {
+    const closing = text[at] === '"' ? text.indexOf('"', at + 1) : -1
+    const isJoint = /^[:;,] /.test(text.slice(at, at + 2))
+    if (isJoint) {
+      pieces.push(text.slice(begin, at), text.slice(at, at + 2))
+      begin = at + 2
+    }
+    at = closing > 0 ? closing + 1 : isJoint ? begin : at + 1
+  }
+  return [...pieces, text.slice(begin)]
+}
+
 function translateWhole(text: string): string | undefined {
   if (Object.hasOwn(portugueseMessages, text)) return portugueseMessages[text]
-  for (const { parts, translation } of templates()) {
+  for (const { parts, translation } of templatesFor(text)) {
     const values = valuesBetween(parts, text)
-    if (values) return fillPlaces(translation, values.map(translateJoined))
+    if (values) return fillPlaces(translation, values)
   }
-  return undefined
+  // A code or a number may follow, such as (ENOTFOUND).
+  const [, before, after] = /^(.+)( \([^() ]+\))$/.exec(text) ?? []
+  const found = before === undefined ? undefined : translateWhole(before)
+  return found === undefined ? undefined : `${found}${after}`
 }
 
 interface Template {
@@ -42,33 +63,49 @@ interface Template {
   readonly translation: string
 }
 
-let known: readonly Template[] | undefined
+/** The texts with places for values, by their first word; those that begin with a value are under the empty word. */
+let known: ReadonlyMap<string, readonly Template[]> | undefined
 
-/** The texts with places for values. Those that say most come first: a short one may fit the text of a longer one. */
-function templates(): readonly Template[] {
-  known ??= Object.entries(portugueseMessages)
-    .filter(([english]) => english.includes('{}'))
-    .sort(([a], [b]) => b.replaceAll('{}', '').length - a.replaceAll('{}', '').length)
-    .map(([english, translation]) => ({ parts: english.split('{}'), translation }))
-  return known
+/** Those that say most come first: a short one may fit the text of a longer one. */
+function* templatesFor(text: string): Iterable<Template> {
+  known ??= Map.groupBy(
+    Object.entries(portugueseMessages)
+      .filter(([english]) => english.includes('{}'))
+      .sort(([a], [b]) => b.replaceAll('{}', '').length - a.replaceAll('{}', '').length)
+      .map(([english, translation]) => ({ parts: english.split('{}'), translation })),
+    ({ parts }) => firstWord(parts[0] ?? ''),
+  )
+  yield* known.get(firstWord(text)) ?? []
+  yield* known.get('') ?? []
 }
 
-/** The values between the fixed parts of a text, if it has all of them. None but the last may be of two texts. */
+/** The first word of a text, with the space after it; empty when the text has no space. */
+function firstWord(text: string): string {
+  return text.slice(0, text.indexOf(' ') + 1)
+}
+
+/** The values between the fixed parts of a text, translated, if it has all of these parts. */
 function valuesBetween(parts: readonly string[], text: string): string[] | undefined {
   const [first = '', ...others] = parts
   if (!text.startsWith(first)) return undefined
   const values: string[] = []
   let at = first.length
-  for (const [i, part] of others.entries()) {
-    const isLast = i === others.length - 1
+  for (const [place, part] of others.entries()) {
+    const isLast = place === others.length - 1
     const end = isLast ? text.length - part.length : text.indexOf(part, at)
     if (end < at || !text.startsWith(part, end)) return undefined
     const value = text.slice(at, end)
-    if ((isLast && part === '' ? /; / : /[:;] /).test(value)) return undefined
+    // None reaches over a joint: what is said after it is another text.
+    if (!isQuoted(parts, place) && /[:;] /.test(value)) return undefined
     values.push(value)
     at = end + part.length
   }
-  return values
+  return values.map((value, place) => (isQuoted(parts, place) ? value : translateJoined(value)))
+}
+
+/** Whether the value of a place stands between quotes: it is a name that somebody gave. */
+function isQuoted(parts: readonly string[], place: number): boolean {
+  return parts[place]?.endsWith('"') === true && parts[place + 1]?.startsWith('"') === true
 }
 
 /** Fills the places of a text: `{}` in the order of the values, or `{2}` by their number from 1. */

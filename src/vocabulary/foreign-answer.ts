@@ -10,7 +10,7 @@ export const foreignAdvice: Readonly<Record<ForeignCode, string>> = {
   PROXY_REFUSED: 'check address, user name and password of the proxy, or ask who runs it',
   CERTIFICATE_REFUSED: 'check that our client certificate is the registered one and has not expired',
   ANSWER_TOO_LARGE:
-    'raise its answerBytesMax (for the failures of a day portal.failuresBytesMax), or read for one controller only (consentService.cnpj)',
+    'read for one controller only (consentService.cnpj), or raise its answerBytesMax (for the failures of a day portal.failuresBytesMax), which does not change that a list has 10,000 records at most',
 }
 
 /** Returns the code with which the reason of a call begins when somebody else answered; `undefined` otherwise. */

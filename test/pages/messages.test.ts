@@ -3,14 +3,22 @@ import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { composedMessages, portugueseMessages } from '../../src/pages/portuguese-messages.ts'
 import { fillPlaces, translateMessage } from '../../src/pages/translate-message.ts'
+import { cpuMs } from '../support/cpu-ms.ts'
 import { textsIn } from '../support/source-texts.ts'
 
 const folder = resolve(import.meta.dirname, '../../src')
-/** Every sentence of these is shown: in details of checks, problems of a diagnosis, reasons of a plan, or a verdict. */
-const wholly =
-  /^(api\/(health|option\.|consents\/freshness|subscriptions\/(alerts|plan)\.|(log|receiver)\/module)|store\/checks|proof)/
-const isSql =
-  /^(select|insert|update|delete|create|with|pragma|drop|alter|from|where|order by|and|or) |^[\w.]+ as \w+$/i
+/** The library: every sentence in it is translated, or listed in `not-shown.txt` because no operator reads it. */
+const isLibrary = /^(adapters|api|averba|engine|machines|operations|proof|runtime|store|vault|vocabulary)\//
+const notShown = new Set(
+  readFileSync(join(import.meta.dirname, 'not-shown.txt'), 'utf8')
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => JSON.parse(line) as string),
+)
+/** SQL, code, and what a state of a machine means: its chart says that in words of its own. */
+const isCode =
+  /^(select|insert|update|delete|create|with|pragma|drop|alter|from|where|order by|and|or|left join|join|set|returning|on conflict|values|not exists|exists|begin|commit|rollback|listen|vacuum|union|group by|limit) |^[\w.]+ as \w+$|\n|=>|select |\bwhere \b|\{ [a-z]/i
+
 /** What the simulated services say is theirs, and the words of the command line are in its own list. */
 const isOthers = /portuguese|^pages\/|^simulation\/services\//
 const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -31,29 +39,27 @@ function withoutJoint(text: string): string {
   return text.replace(/^(\{\})?[:;,] |^ /, '').replace(/:? $/, '')
 }
 
-/** What no operator reads: file formats, the keys of alerts, and parts of a page. */
-const isInternal =
-  /^averba (disclosure 1|record key)|^unreadable \{|\nextra |^cosignature|<div |^averba \w+ list$|--help |^The last run here|effects\.list/
-
 /** What an operator may read in the command line or the console. */
 function textsShown(): string[] {
   const shown = files.flatMap(({ file, texts }) =>
     texts.flatMap(({ text, before }) => {
-      const isSentence = / /.test(text) && lettersOf(text) >= lettersMin && !isSql.test(text) && !isInternal.test(text)
-      const isSaid =
-        /^(Cannot|its?|they) /.test(text) ||
-        /(AverbaError|\b[a-z]\w*Error)\([^)]*$/.test(before) ||
-        /(hint|detail)\b['"]?\s*[:=][^\n]*\n?[^\n:=]*$/i.test(before)
-      return isSentence && (isSaid || wholly.test(file)) ? [withoutJoint(text)] : []
+      const isMeaning = file.startsWith('machines/') && text.endsWith('.')
+      const isSaid = /^(Cannot|its?|they) /.test(text) || /\b(hint|AverbaError)\b[^\n]*\n?[^\n]*$/.test(before)
+      const isSentence = lettersOf(text) >= lettersMin && !isCode.test(text.trim()) && !isMeaning
+      return isSentence && (isSaid || isLibrary.test(file)) ? [withoutJoint(text)] : []
     }),
   )
-  return [...new Set(shown)].sort()
+  return [...new Set(shown)].filter(text => text.includes(' ') && !notShown.has(text)).sort()
 }
 
 test('every error, hint, detail of a check and reason of a plan has a Portuguese text', () => {
   const shown = textsShown()
-  expect(shown.length).toBeGreaterThan(500)
+  expect(shown.length).toBeGreaterThan(900)
   expect(shown.filter(text => !Object.hasOwn(portugueseMessages, text))).toEqual([])
+})
+
+test('nothing is listed as shown to no operator that is not there, or is translated', () => {
+  expect([...notShown].filter(text => !all.has(text) || Object.hasOwn(portugueseMessages, text))).toEqual([])
 })
 
 test('no Portuguese text is left of one that the library no longer says', () => {
@@ -64,9 +70,34 @@ test('no Portuguese text is left of one that the library no longer says', () => 
 test('each text with values is found again, and has them in its translation', () => {
   for (const [english, translation] of entries) {
     const count = english.split('{}').length - 1
+    expect(english, 'a word alone may be a name').toContain(' ')
     if (count > 0) expect(lettersOf(english), english).toBeGreaterThanOrEqual(lettersMin)
     const values = Array.from({ length: count }, (_, i) => `<${i + 1}>`)
     expect(translateMessage(fillPlaces(english, values), 'pt-BR')).toBe(fillPlaces(translation, values))
     for (const value of values) expect(fillPlaces(translation, values), english).toContain(value)
   }
+})
+
+test('what stands between quotes is a name that somebody gave, and stays as it is', () => {
+  for (const [english] of entries)
+    for (const name of [english.replaceAll('{}', 'x').replaceAll('"', "'"), 'keys', 'subscriptions'])
+      expect(translateMessage(`Cannot open "${name}": it is missing`, 'pt-BR')).toBe(
+        `Não é possível abrir "${name}": falta`,
+      )
+  const names = 'store, pool, keyring, keys, receiver, subscriptions, certificate, and'
+  expect(translateMessage(`Known options: ${names}`, 'pt-BR')).toBe(`Opções conhecidas: ${names}`)
+})
+
+test('joined texts are translated one by one, however many there are', () => {
+  const fault = 'the leaf at 12 is not the hash of its header'
+  const translated = translateMessage(fault, 'pt-BR')
+  expect(translated).not.toBe(fault)
+  const many = Array.from({ length: 90 }, () => fault)
+  expect(translateMessage(many.join('; '), 'pt-BR')).toBe(many.map(() => translated).join('; '))
+  expect(translateMessage(`Cannot read "a: b; c": ${fault}: Set both by NTP`, 'pt-BR')).toContain(translated)
+})
+
+test('no text of five thousand characters holds up a page', async () => {
+  for (const piece of ['a, ', 'a: ', '; ', 'Cannot use ', 'Cannot use the "x": ', 'the leaf at 3 is, ', '"', 'it '])
+    expect(await cpuMs(() => translateMessage(piece.repeat(5_000 / piece.length), 'pt-BR')), piece).toBeLessThan(250)
 })

@@ -53,20 +53,18 @@ export interface Listing<T> {
   readonly unreadable: readonly Json[]
 }
 
-/** So many records any list may have: then one for as many characters, fewer than any record has. */
-const itemsMin = 10_000
-const itemCharactersMin = 64
+/** All records of a list are recorded at once: more would hold up the process for too long. */
+const defaultItemsMax = 10_000
 
 /** Reads a list: an unreadable record hides no other. `undefined` for another text. Throws `OversizedError`. */
 export function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
   read: (item: S, record: Json) => T,
+  itemsMax = defaultItemsMax,
 ): Listing<T> | undefined {
   const { value, ambiguous } = parseRecords(text) ?? {}
   if (!Array.isArray(value)) return undefined
-  // More would hold up the process for too long.
-  const itemsMax = itemsMin + Math.floor(text.length / itemCharactersMin)
   if (value.length > itemsMax) throw new OversizedError(`the list has more than ${itemsMax} records`)
   const list: readonly Json[] = value
   const items: T[] = []

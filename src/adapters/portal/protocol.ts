@@ -131,12 +131,16 @@ export function readUnreadable(record: Json): { remoteId: number | null; evento:
   return { remoteId: id < 0 ? null : id, evento }
 }
 
+/** Shorter than any failure record: limits how many records a text of some length may have. */
+const failureCharactersMin = 64
+const failuresMin = 10_000
+
 /** Reads the failure records; `undefined` when they are not a list. */
 export function readFailures(text: string): Listing<ListedFailure> | undefined {
   const read = ({ id, evento, data }: z.infer<typeof failureSchema>, record: Json) => {
     return { remoteId: id, evento, failedAt: parseBrasilia(data), record }
   }
-  return readListing(text, failureSchema, read)
+  return readListing(text, failureSchema, read, failuresMin + Math.floor(text.length / failureCharactersMin))
 }
 
 function toListed(row: z.infer<typeof assinaturaListadaSchema>): ListedSubscription {

@@ -205,7 +205,7 @@ async function checkNotifications(options: HostOptions): Promise<CheckResult> {
 async function showDeliveries(options: HostOptions): Promise<CheckResult> {
   await using reading = await openReading(placeIn(options))
   const found = await reading.read(() => rows(lastSuccesses(db.$extendTables<Pick<Views, 'subscriptions'>>())))
-  const each = found.map(({ evento, last_success_at: at }) => `${evento} at ${at}`)
+  const each = found.map(({ evento, last_success_at: at }) => `${evento} (${at})`)
   const shown = each.length > deliveriesShown ? [...each.slice(0, deliveriesShown), '...'] : each
   const none = 'no delivery of an active subscription has succeeded, as the portal was last listed'
   return { ok: true, detail: shown.length === 0 ? none : `the portal last delivered ${shown.join(', ')}` }

@@ -65,16 +65,16 @@ function readsFor(finder: Finder, input: Append): Steps<Found>[] {
   const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
   const reads: Steps<Found>[] = []
   if (receipt && !isTrusting) reads.push(findKnown(receipt.commandId))
-  const isWritten = (stream: string) => events.some(each => each.stream === stream)
+  const written = new Set(events.map(each => each.stream))
   // One that gets no event is not inserted, and nothing would refuse it.
   const isNewStream = ({ stream, isNew, expect }: ExpectedStream) =>
-    isNew === true || (isTrusting && expect === 'none' && isWritten(stream))
+    isNew === true || (isTrusting && expect === 'none' && written.has(stream))
   for (const stream of input.streams)
     if (!isNewStream(stream) && !cache.streams.has(stream.stream))
       reads.push(into(cache.readStream(tags, stream.stream)))
   // The data of a stream that is new has no key yet.
-  const isNewOwner = (owner: string) =>
-    isTrusting && input.streams.some(each => each.stream === owner && isNewStream(each))
+  const newOwners = new Set(isTrusting ? input.streams.filter(isNewStream).map(each => each.stream) : [])
+  const isNewOwner = (owner: string) => newOwners.has(owner)
   for (const owner of ownersOf(input))
     if (!cache.owners.has(owner) && !isNewOwner(owner)) reads.push(into(cache.readOwner(headers, owner)))
   // The digests of an erased person are not inserted.

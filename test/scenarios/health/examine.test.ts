@@ -83,7 +83,7 @@ test('the last delivery of each active subscription is shown, as the portal was 
   await averba.close()
   const again = await openEngine({ ...options, fetch: async () => Response.json([listed]) })
   await again.subscriptions.plan()
-  expect(await found()).toBe('the portal last delivered e at 2026-11-21T13:00:00.000Z')
+  expect(await found()).toBe('the portal last delivered e (2026-11-21T13:00:00.000Z)')
 })
 
 test('calls with an unknown outcome are listed and fail no check', async () => {
