@@ -20,11 +20,15 @@ export function createSay(language: Language): Say {
   const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fillPlaces(text(texts.join('{}')), values)
   const message = (english: string) => translateMessage(english, language)
   const count = (n: number, noun: string) => {
-    const [one = noun, many = `${noun.replace(/(?<=[^aeo])y$/, 'ie')}s`] =
-      language === 'en' ? [] : text(noun).split('|')
+    const [one, many] = text(bothNumbers(noun)).split('|')
     return `${n} ${n === 1 ? one : many}`
   }
   return Object.assign(say, { language, text, message, count })
+}
+
+/** One and many of a noun, such as `entry|entries`: the key of its translation. */
+export function bothNumbers(noun: string): string {
+  return `${noun}|${noun.replace(/(?<=[^aeo])y$/, 'ie')}s`
 }
 
 /** Finds the language of a terminal by its environment, as other programs do. */

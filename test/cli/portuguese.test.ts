@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { advices } from '../../src/cli/commands/dev.ts'
-import { createSay } from '../../src/cli/language.ts'
+import { bothNumbers, createSay } from '../../src/cli/language.ts'
 import { portuguese } from '../../src/cli/portuguese.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { httpStatuses } from '../../src/index.ts'
@@ -40,8 +40,10 @@ function textsSaid(): Set<string> {
   })
   const terminal = { say: recording, stdout: process.stdout, stderr: process.stderr }
   createProgram(terminal as never, async () => undefined).helpInformation() // It uses nothing else.
-  for (const { text, before } of sources.flatMap(textsIn))
-    if (/\bsay$|\b(say\.count|describeDone)\([^'`]*, $|\bsay\.text\($/.test(before)) texts.add(text)
+  for (const { text, before } of sources.flatMap(textsIn)) {
+    if (/\b(say\.count|describeDone)\([^'`]*, $/.test(before)) texts.add(bothNumbers(text))
+    if (/\bsay$|\bsay\.text\($/.test(before)) texts.add(text)
+  }
   for (const text of Object.values(advices)) texts.add(text)
   for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...usageErrors, ...words]) texts.add(text)
   return texts

@@ -39,7 +39,7 @@ function* formatPlan(say: Say, made: Plan, count: number): Iterable<string> {
   for (const id of made.unreadable) yield say`unreadable ${id ?? say`without an id`} (look at its row in the portal)`
   yield count === 0
     ? say`Nothing to do.`
-    : say`${say.count(count, 'planned change')}. To apply exactly this plan: averba apply --hash ${made.hash}`
+    : say`${say.count(count, 'change')}. To apply exactly this plan: averba apply --hash ${made.hash}`
 }
 
 /** The command `averba apply`. */

@@ -42,7 +42,10 @@ export interface World extends Simulators {
 export interface WorldOptions {
   /** The seed of all randomness: 1 by default. */
   readonly seed?: number
-  /** A file, or a schema on PostgreSQL with `averba.keyring`; by default in memory, which outlives a crash too. */
+  /**
+   * A file, or a schema on PostgreSQL with `averba.keyring`; by default in memory, which outlives a crash too. No other
+   * process should write to it: the world does not look for that, as `averba.run` does.
+   */
   readonly store?: string
   /** Options of the engine; they replace those that the world sets. */
   readonly averba?: Partial<AverbaOptions>

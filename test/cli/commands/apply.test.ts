@@ -47,7 +47,7 @@ test('plan, apply and failures work from a configuration to the declared subscri
   const planned = await averba('plan', ...both)
   expect(planned).toMatchObject({ code: 2 })
   expect(planned.out).toMatch(
-    /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 planned changes\. To apply exactly this plan: averba apply --hash [0-9a-f]{64}\n$/,
+    /^create um https:.* \(the portal does not have it\)\ncreate dois .*\n2 changes\. To apply exactly this plan: averba apply --hash [0-9a-f]{64}\n$/,
   )
   const hash = planned.out.trim().split(' ').at(-1) ?? ''
 
