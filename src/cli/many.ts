@@ -37,7 +37,7 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
       continue
     }
     try {
-      done.push({ id, ...toStatus(terminal.say, id, act ? await act(id) : await look?.(id), act !== undefined) })
+      done.push({ id, ...toStatus(terminal.say, act ? await act(id) : await look?.(id), act !== undefined) })
     } catch (error) {
       isBroken = !(error instanceof AverbaError)
       if (isBroken) terminal.stderr.write(`${format(error)}\n`)
@@ -49,10 +49,10 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
   return done
 }
 
-function toStatus(say: Say, id: string, result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
+function toStatus(say: Say, result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
   if (!hasActed) return { status: 'found' }
   if (!isOutcome(result) || result.status === 'settled') return { status: 'done' }
-  const detail = describeOutcome(say, id, result)
+  const detail = describeOutcome(say, result)
   return result.status === 'declined' ? { status: 'failed', code: 'OUTCOME', detail } : { status: 'recorded', detail }
 }
 
@@ -82,6 +82,10 @@ function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable
   const count = (which: DoneOne['status']) => done.filter(each => each.status === which).length
   if (done.length === 0) yield say`Nothing was found.`
   else if (count('found') > 0) yield say`${say.count(count('found'), noun)} found; nothing was done.`
-  else
-    yield say`${say.count(count('done') + count('recorded'), noun)} done, ${count('failed') + count('untried')} failed.`
+  else {
+    const [finished, failed] = [say.count(count('done'), noun), count('failed') + count('untried')]
+    yield count('recorded') === 0
+      ? say`${finished} done, ${failed} failed.`
+      : say`${finished} done, ${count('recorded')} recorded and not known yet, ${failed} failed.`
+  }
 }

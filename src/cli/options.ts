@@ -91,7 +91,10 @@ export const actorOption = {
 /** The options of every command that shows personal data: the log keeps who saw it, and why. */
 export const revealOptions = {
   '--data': 'show the personal data itself, with --actor and --purpose: the log keeps who saw it',
-  '--actor <ref>': 'who sees it, such as the number of an agent: kept in clear',
+  '--actor <ref>': {
+    text: 'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR',
+    variable: 'AVERBA_ACTOR',
+  },
   '--purpose <text>': 'the purpose, such as the number of a request: kept in clear',
 } as const
 
@@ -111,7 +114,8 @@ export function readReveal({
 }): { readonly actor: Actor; readonly purpose: string } | undefined {
   const hint = 'Give --data, --actor and --purpose together: the log keeps who saw the data'
   if (!data) {
-    rejectOptions({ '--actor': ref, '--purpose': purpose }, option => ({ cannot: `Cannot use ${option}`, hint }))
+    // An actor may come from the environment.
+    rejectOptions({ '--purpose': purpose }, option => ({ cannot: `Cannot use ${option}`, hint }))
     return undefined
   }
   if (ref !== undefined && purpose !== undefined) return { actor: { kind: 'person', ref }, purpose }

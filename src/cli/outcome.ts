@@ -11,25 +11,25 @@ export function codeOfAll(outcomes: readonly Outcome<unknown>[]): number {
 }
 
 /** Says how a call ended, or what happens next. The value of a settled one is not shown. */
-export function describeOutcome(say: Say, what: string, outcome: Outcome<unknown>): string {
+export function describeOutcome(say: Say, outcome: Outcome<unknown>): string {
   switch (outcome.status) {
     case 'settled':
-      return say`${what}: done.`
+      return say`done`
     case 'declined':
-      return say`${what}: declined (${describeProblem(outcome.problem)}).`
+      return say`declined (${describeProblem(outcome.problem)})`
     case 'deferred':
-      return say`${what}: not done yet, tried again at ${formatInstant(outcome.retryAt)} (${say.message(outcome.reason)}).`
+      return say`not done yet, tried again at ${formatInstant(outcome.retryAt)} (${say.message(outcome.reason)})`
     case 'unknown':
       return outcome.next === 'probe'
-        ? say`${what}: the answer was lost, and a reading will show what became of it.`
-        : say`${what}: the answer was lost, and a person has to find out what became of it.`
+        ? say`the answer was lost, and a reading will show what became of it`
+        : say`the answer was lost, and a person has to find out what became of it`
     case 'pending':
-      return say`${what}: recorded, and not sent yet.`
+      return say`recorded, and not sent yet`
   }
 }
 
 /** The end of a command with one outcome. */
 export function endOf(say: Say, what: string, outcome: Outcome<unknown>): Exclude<CommandEnd, number> {
   const { value: _, ...told } = { value: undefined, ...outcome }
-  return { result: told, lines: [describeOutcome(say, what, outcome)], code: codeOfAll([outcome]) }
+  return { result: told, lines: [`${what}: ${describeOutcome(say, outcome)}.`], code: codeOfAll([outcome]) }
 }

@@ -23,11 +23,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   'averba {} --help shows what it takes.': 'averba {} --help mostra o que aceita.',
   'This is a bug in averba, or in your code that averba called:':
     'Isto é um defeito do averba, ou do seu código que o averba chamou:',
-  "error: missing required argument '{}'": "erro: falta o argumento obrigatório '{}'",
-  "error: required option '{}' not specified": "erro: falta a opção obrigatória '{}'",
-  "error: option '{}' argument missing": "erro: falta o valor da opção '{}'",
-  "error: unknown command '{}'": "erro: comando desconhecido '{}'",
-  "error: unknown option '{}'": "erro: opção desconhecida '{}'",
 
   // What the codes of errors mean.
   INVALID_INPUT: 'entrada inválida',
@@ -209,10 +204,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'how many to list': 'quantos listar',
   'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
     'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
-  'who sees it, such as the number of an agent: kept in clear':
-    'quem vê, como o número de um atendente: guardado em claro',
-  'who opens it, such as the number of an agent: kept in clear':
-    'quem abre, como o número de um atendente: guardado em claro',
+  'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
+    'quem vê, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
   'who discloses it, such as the number of an agent: kept in clear':
     'quem revela, como o número de um atendente: guardado em claro',
   'who requested it, such as the number of a request: kept in clear':
@@ -225,8 +218,6 @@ export const portuguese: Readonly<Record<string, string>> = {
     'a base legal, como "LGPD art. 18, VI": guardada em claro',
   'show the personal data itself, with --actor and --purpose: the log keeps who saw it':
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
-  "add the person's data itself, with --actor and --purpose":
-    'acrescenta os próprios dados da pessoa, com --actor e --purpose',
   'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
   'how you found out: kept sealed, as data of the person': 'como você apurou: guardado lacrado, como dado da pessoa',
   'open, pending, started, deferred, parked, unknown, settled, declined or cancelled':
@@ -487,6 +478,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   recorded: 'registrado',
   'not tried': 'não tentado',
   '{} done, {} failed.': '{} com êxito, {} sem êxito.',
+  '{} done, {} recorded and not known yet, {} failed.':
+    '{} com êxito, {} registrados e ainda sem desfecho, {} sem êxito.',
   '{} found; nothing was done.': '{}; nada foi feito.',
   log: 'registro',
   calls: 'chamadas',
@@ -540,14 +533,13 @@ export const portuguese: Readonly<Record<string, string>> = {
   'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
   'asked to become {}: {}': 'pedido para passar a {}: {}',
   'expires {}': 'expira em {}',
-  '{}: done.': '{}: feito.',
-  '{}: declined ({}).': '{}: recusado ({}).',
-  '{}: not done yet, tried again at {} ({}).': '{}: ainda não feito, tentado de novo em {} ({}).',
-  '{}: recorded, and not sent yet.': '{}: registrado, e ainda não enviado.',
-  '{}: the answer was lost, and a reading will show what became of it.':
-    '{}: a resposta se perdeu, e uma leitura mostrará o que houve.',
-  '{}: the answer was lost, and a person has to find out what became of it.':
-    '{}: a resposta se perdeu, e uma pessoa tem de apurar o que houve.',
+  'declined ({})': 'recusado ({})',
+  'not done yet, tried again at {} ({})': 'ainda não feito, tentado de novo em {} ({})',
+  'recorded, and not sent yet': 'registrado, e ainda não enviado',
+  'the answer was lost, and a reading will show what became of it':
+    'a resposta se perdeu, e uma leitura mostrará o que houve',
+  'the answer was lost, and a person has to find out what became of it':
+    'a resposta se perdeu, e uma pessoa tem de apurar o que houve',
   '{}: {} recovered of {}.': '{}: {} recuperadas de {}.',
 
   // Backups, erasures, plans, proofs and checks.
@@ -752,6 +744,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'The events of the log (times in UTC, of the virtual clock):':
     'Os eventos do registro (horários em UTC, do relógio virtual):',
   'Wrote a page: {}': 'Página escrita: {}',
+  'Wrote {}.': '{} foi escrito.',
   '{} events, {} notifications, {} token requests,\n{} deliveries of which {} failed, {} subscription\ndeleted by the portal, {} calls pending; views {}; {} s.':
     '{} eventos, {} notificações, {} pedidos de token,\n{} entregas, das quais {} falharam, {} inscrição\nexcluída pelo portal, {} chamadas pendentes; visões {}; {} s.',
   'The log is at {}': 'O registro está em {}',

@@ -84,7 +84,7 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
-      outputError: (text, write) => write(sayUsageError(say, text)),
+      outputError: (text, write) => write(text.split('\n').map(say.message).join('\n')),
     })
   const adopt = (parent: Command) => {
     parent.helpOption('-h, --help', say.text('show what it does')).helpCommand(false)
@@ -124,25 +124,6 @@ function readLanguage(text: string): Language {
   const language = toLanguage(text)
   if (language !== undefined) return language
   throw new AverbaError('INVALID_INPUT', 'Cannot use --lang: the language is unknown', { hint: 'Use en or pt-BR' })
-}
-
-/** What commander says about wrong arguments, with the places of their names. */
-const usageErrors = [
-  /^error: missing required argument '(.*)'$/,
-  /^error: required option '(.*)' not specified$/,
-  /^error: option '(.*)' argument missing$/,
-  /^error: unknown command '(.*)'$/,
-  /^error: unknown option '(.*)'$/,
-] as const
-
-function sayUsageError({ text: say }: Say, text: string): string {
-  const [first = '', ...more] = text.split('\n')
-  for (const pattern of usageErrors) {
-    const [, name] = pattern.exec(first) ?? []
-    const english = pattern.source.replace(/^\^|\$$/g, '').replace('(.*)', '{}')
-    if (name !== undefined) return [say(english).replace('{}', () => name), ...more].join('\n')
-  }
-  return text
 }
 
 /** Reads the version of the package. Its path is the same relative to this source file and to its built form. */

@@ -17,5 +17,7 @@ export function drawCharts(names: readonly string[], format: string): string[] {
   }
   const what = draw ? `no machine is called "${unknown?.slice(0, 40)}"` : `"${format.slice(0, 40)}" is not a format`
   const known = draw ? machines.map(({ name }) => name) : Object.keys(formats)
-  throw new AverbaError('INVALID_INPUT', `Cannot draw the charts: ${what}`, { hint: `Known: ${known.join(', ')}` })
+  throw new AverbaError('INVALID_INPUT', `Cannot draw the charts: ${what}`, {
+    hint: `Choose among ${known.join(', ')}`,
+  })
 }

@@ -461,8 +461,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível mostrar a notificação: nenhuma tem este identificador',
   'it arrived {} times': 'chegou {} vezes',
   'Cannot use {} in this report': 'Não é possível usar {} neste relatório',
-  'It is for: averba report --data --actor … --purpose …': 'É para: averba report --data --actor … --purpose …',
-  'Cannot add the data: {} is missing': 'Não é possível acrescentar os dados: falta {}',
   'Give a day or an instant in UTC, such as {} 2026-01-31': 'Informe um dia ou um instante em UTC, como {} 2026-01-31',
   'Cannot write the report: {} is missing': 'Não é possível escrever o relatório: falta {}',
   'Cannot use the port: it has to be a number from 1 to 65531':
@@ -1213,6 +1211,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Pare antes o trabalho que se repete (o signal de averba.run), ou defina um limite: advance, runUntil, wakesMax',
   'Cannot run to the end: at {} {}': 'Não é possível chegar ao fim: em {} {}',
   // common
+  'Choose among {}': 'Escolha entre {}',
+  'It is for the report on a person': 'É do relatório sobre uma pessoa',
   'The environment variables {} are not set': 'As variáveis de ambiente {} não estão definidas',
   'Ended by {}: no file was made': 'Encerrado por {}: nenhum arquivo foi feito',
   'Give an instant in the past: by our clock this one is in the future':
@@ -1569,6 +1569,17 @@ const saidMessages: Readonly<Record<string, string>> = {
 
 /** What the code puts together from several texts. */
 export const composedMessages: Readonly<Record<string, string>> = {
+  "error: missing required argument '{}'": "erro: falta o argumento obrigatório '{}'",
+  "error: required option '{}' not specified": "erro: falta a opção obrigatória '{}'",
+  "error: option '{}' argument missing": "erro: falta o valor da opção '{}'",
+  "error: unknown command '{}'": "erro: comando desconhecido '{}'",
+  "error: unknown option '{}'": "erro: opção desconhecida '{}'",
+  "error: too many arguments for '{}'. Expected {} argument but got {}: {}.":
+    "erro: argumentos demais para '{}'. Eram esperados {}, e vieram {}: {}.",
+  "error: too many arguments for '{}'. Expected {} arguments but got {}: {}.":
+    "erro: argumentos demais para '{}'. Eram esperados {}, e vieram {}: {}.",
+  '(Did you mean {}?)': '(Você quis dizer {}?)',
+  '(Did you mean one of {}?)': '(Você quis dizer um destes: {}?)',
   'the options': 'as opções',
   'state of a call': 'o estado de uma chamada',
   'state of a notification': 'o estado de uma notificação',
@@ -1644,6 +1655,22 @@ export const composedMessages: Readonly<Record<string, string>> = {
   'Unknown member "{}"': 'Membro desconhecido "{}"',
   'Unknown member "{}" of {}': 'Membro desconhecido "{}" de {}',
   'Unknown member of {}': 'Membro desconhecido de {}',
+  'Cannot retry "{}": no parked follower has this name':
+    'Não é possível liberar "{}": nenhum seguidor suspenso tem este nome',
+  'Cannot skip for "{}": no parked follower has this name':
+    'Não é possível pular o evento de "{}": nenhum seguidor suspenso tem este nome',
+  'Cannot retry the call': 'Não é possível liberar a chamada',
+  'Cannot park the call': 'Não é possível suspender a chamada',
+  'Cannot withdraw the call': 'Não é possível desistir da chamada',
+  'see effects.retry': 'veja effects.retry',
+  "see effects.list({ state: 'unknown' })": "veja effects.list({ state: 'unknown' })",
+  "see effects.retry and effects.list({ state: 'unknown' })": "veja effects.retry e effects.list({ state: 'unknown' })",
+  'see effects.get': 'veja effects.get',
+  'it agrees with the services within {} s': 'concorda com os serviços, com diferença de até {} s',
+  '{} call got an answer that is not that of the {}': '{} chamada recebeu uma resposta que não é de {}',
+  '{} calls got an answer that is not that of the {}': '{} chamadas receberam uma resposta que não é de {}',
+  '{} call got an answer that is too large from the {}': '{} chamada recebeu uma resposta grande demais de {}',
+  '{} calls got an answer that is too large from the {}': '{} chamadas receberam uma resposta grande demais de {}',
   'the portal has {}': 'o portal tem {}',
   'another event': 'outro evento',
   'another endpoint': 'outro endereço',

@@ -13,15 +13,6 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter(file => file.endsWith('.ts'))
   .map(file => readFileSync(join(folder, file), 'utf8'))
 
-/** What commander says about wrong arguments. */
-const usageErrors = [
-  "error: missing required argument '{}'",
-  "error: required option '{}' not specified",
-  "error: option '{}' argument missing",
-  "error: unknown command '{}'",
-  "error: unknown option '{}'",
-]
-
 /** The words of plans and their results, and of the demonstration. */
 const words = [
   ...['create', 'change', 'adopt', 'leave', 'delete', 'taken', 'take over'],
@@ -45,7 +36,7 @@ function textsSaid(): Set<string> {
     if (/\bsay$|\bsay\.text\($/.test(before)) texts.add(text)
   }
   for (const text of Object.values(advices)) texts.add(text)
-  for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...usageErrors, ...words]) texts.add(text)
+  for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...words]) texts.add(text)
   return texts
 }
 

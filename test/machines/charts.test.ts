@@ -101,6 +101,6 @@ test('all machines are drawn, or those that are named', () => {
 test('an unknown machine and an unknown format are refused with the known ones', () => {
   const unknown = { code: 'INVALID_INPUT', hint: expect.stringContaining('budget, certificate') }
   expect(() => drawCharts(['token', 'tokens'], 'json')).toThrow(expect.objectContaining(unknown))
-  const format = { message: expect.stringContaining('"svg" is not a format'), hint: 'Known: json, mermaid' }
+  const format = { message: expect.stringContaining('"svg" is not a format'), hint: 'Choose among json, mermaid' }
   expect(() => drawCharts([], 'svg')).toThrow(expect.objectContaining(format))
 })

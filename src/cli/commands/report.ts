@@ -10,7 +10,7 @@ import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
 import { writeNewFile } from '../new-file.ts'
-import { cpfNote, readSubject, rejectOptions, subjectOption } from '../options.ts'
+import { cpfNote, readReveal, readSubject, rejectOptions, revealOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
 
 /** The command `averba report`. */
@@ -26,9 +26,7 @@ export const reportCommand = defineCommand({
     '--processing': 'report the operations with personal data of a period: --from and --until',
     '--from <day or instant>': 'the beginning of the period, included, in UTC',
     '--until <day or instant>': 'the end of the period, not included, in UTC',
-    '--data': "add the person's data itself, with --actor and --purpose",
-    '--actor <ref>': 'who opens it, such as the number of an agent: kept in clear',
-    '--purpose <text>': 'the purpose, such as the number of a request: kept in clear',
+    ...revealOptions,
     '--html': 'write one HTML page that needs no other file',
     '--json': 'write one JSON object: the default',
     '--language <language>': { text: 'pt-BR or en', fallback: 'pt-BR' },
@@ -37,11 +35,15 @@ export const reportCommand = defineCommand({
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
   notes: `${cpfNote}\nExit codes: 0 the report was written, 1 it was not.`,
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
-    rejectRevealing({ ...options, processing })
+    if (processing || options.consent !== undefined)
+      rejectOptions({ '--data': options.data || undefined, '--purpose': options.purpose }, option => ({
+        ...{ cannot: `Cannot use ${option} in this report`, hint: 'It is for the report on a person' },
+      }))
+    const reveal = readReveal(options)
     const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
     const selector = processing ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
-      if (selector) return reportOn(averba, selector, options, page)
+      if (selector) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })
       const period = { from: readInstant('--from', options.from), until: readInstant('--until', options.until) }
       return averba.audit.processingReport(period, page)
     }
@@ -49,7 +51,7 @@ export const reportCommand = defineCommand({
     if (out === undefined) terminal.stdout.write(html ? text : printableText(text))
     else {
       await writeNewFile(out, 0o600, async () => text)
-      printError(terminal, `Wrote ${out}.`)
+      printError(terminal, terminal.say`Wrote ${out}.`)
     }
     return exitCodes.done
   },
@@ -58,47 +60,14 @@ export const reportCommand = defineCommand({
 async function reportOn(
   averba: Averba,
   selector: SubjectSelector,
-  {
-    consent: id,
-    at,
-    knownAt,
-    ...options
-  }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>> & Revealing,
-  page: PageOptions,
+  { consent: id, at, knownAt }: Readonly<Record<'consent' | 'at' | 'knownAt', string | undefined>>,
+  page: SubjectPageOptions,
 ): Promise<string> {
-  if (id === undefined) return averba.subjects.report(selector, { ...page, ...readReveal(options) })
+  if (id === undefined) return averba.subjects.report(selector, page)
   const question = { consent: { ...selector, id }, at: readInstant('--at', at) }
   if (knownAt === undefined) return averba.audit.prove(question, page)
   const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant('--known-at', knownAt)
   return averba.audit.prove({ ...question, knownAt: known }, page)
-}
-
-interface Revealing {
-  readonly data?: boolean | undefined
-  readonly actor?: string | undefined
-  readonly purpose?: string | undefined
-}
-
-/** Only the report on a person has data to reveal, and only on request. */
-function rejectRevealing(
-  options: Revealing & { readonly consent: string | undefined; readonly processing: boolean },
-): void {
-  const { consent, processing, data, actor, purpose } = options
-  const isForPerson = consent === undefined && !processing
-  const unused = {
-    ...(!isForPerson && { '--data': data || undefined }),
-    ...(!data && { '--actor': actor, '--purpose': purpose }),
-  }
-  rejectOptions(unused, option => ({
-    ...{ cannot: `Cannot use ${option} in this report`, hint: 'It is for: averba report --data --actor … --purpose …' },
-  }))
-}
-
-function readReveal({ data, actor: ref, purpose }: Revealing): Pick<SubjectPageOptions, 'reveal'> {
-  if (!data) return {}
-  if (ref !== undefined && purpose !== undefined) return { reveal: { actor: { kind: 'person', ref }, purpose } }
-  const missing = ref === undefined ? '--actor' : '--purpose'
-  throw new AverbaError('INVALID_INPUT', `Cannot add the data: ${missing} is missing`)
 }
 
 /** Reads an instant: a day is its first moment, and whole seconds (as from `date -u`) get milliseconds. */

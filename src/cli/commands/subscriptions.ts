@@ -184,7 +184,7 @@ const recoverCommand = defineCommand({
     const lines = outcomes.map((each, i) =>
       each.status === 'settled'
         ? say`${each.value.day}: ${say.count(each.value.recovered, 'notification')} recovered of ${say.count(each.value.read, 'failure record')}.`
-        : describeOutcome(say, days[i] ?? '', each),
+        : `${days[i]}: ${describeOutcome(say, each)}.`,
     )
     return { result: { outcomes }, lines, code: codeOfAll(outcomes) }
   },

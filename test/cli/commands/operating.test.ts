@@ -128,7 +128,9 @@ test('a parked notification is found, read with a record of who read it, and han
   expect(sealed.out).toContain('sealed: --data shows it')
   expect(sealed.out).not.toContain('26BR0001')
   expect(await averba('notifications', 'show', id, '--data', ...of)).toMatchObject(failedWith('--actor is missing'))
-  expect(await averba('notifications', 'show', id, ...by, ...of)).toMatchObject(failedWith('Cannot use --actor'))
+  expect(await averba('notifications', 'show', id, '--purpose', 'p', ...of)).toMatchObject(
+    failedWith('Cannot use --purpose'),
+  )
   const opened = await averba('notifications', 'show', id, '--data', '--purpose', 'ticket 12', ...by, ...of)
   expect(opened.out).toContain('{"numero":"26BR0001"}')
   expect(await eventsOf(world, 'reveal.recorded')).toMatchObject([{ actor, data: { purpose: 'ticket 12' } }])
@@ -220,6 +222,17 @@ test('consents are listed, read and decided on: one, or all of a controller', as
     out: `done  ${subject}\n1 subject done, 0 failed.\n`,
   })
 
+  // One that was never read has no rows yet.
+  const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
+  expect(await averba('consents', 'sync', '--subject', fresh, ...config)).toMatchObject({
+    code: 0,
+    out: `done  ${fresh}\n1 subject done, 0 failed.\n`,
+  })
+  expect(await averba('consents', 'sync', '--subject', 'nobody', ...config)).toMatchObject({
+    code: 1,
+    out: expect.stringContaining('NOT_FOUND'),
+  })
+
   // A revocation that cannot be made is wanted until somebody gives it up.
   const [left] = await world.averba.consents.list({ subject, status: 'ATIVO' })
   setDown(true)
@@ -246,7 +259,12 @@ test('consents are listed, read and decided on: one, or all of a controller', as
     ...configOf(world, store, { fetch: busy }),
   ]
   const waiting = await averba('consents', 'revoke', ...other)
-  expect(waiting).toMatchObject({ code: 2, out: expect.stringContaining('recorded  consent-') })
+  expect(waiting).toMatchObject({
+    code: 2,
+    out: expect.stringMatching(
+      /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n0 consents done, 1 recorded and not/,
+    ),
+  })
 })
 
 test('subscriptions are listed with the day of their deletion, rotated and recovered', async () => {

@@ -40,9 +40,9 @@ test('the data itself is added for a named person and purpose only', async () =>
   const { out } = await report('', ...who, '--data', '--actor', 'atendente-7', '--purpose', 'pedido 4711')
   expect(JSON.parse(out).data).toContainEqual(expect.objectContaining({ value: reported.world.samples.cpf }))
   const refused: [string[], string][] = [
-    [['--data', '--actor', 'a'], 'Cannot add the data: --purpose is missing'],
-    [['--data', '--purpose', 'p'], 'Cannot add the data: --actor is missing'],
-    [['--actor', 'a'], 'Cannot use --actor in this report'],
+    [['--data', '--actor', 'a'], 'Cannot show the data: --purpose is missing'],
+    [['--data', '--purpose', 'p'], 'Cannot show the data: --actor is missing'],
+    [['--purpose', 'p'], 'Cannot use --purpose'],
     [['--data', '--consent', 'c'], 'Cannot use --data in this report'],
   ]
   for (const [args, message] of refused) expect(await report('', ...who, ...args)).toMatchObject(failedWith(message))
