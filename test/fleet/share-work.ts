@@ -69,9 +69,17 @@ export async function shareWork(server: PostgresServer, { seed, kills, stops }: 
   for (let waited = 0; waited < restMaxMs && (await listOpen()).length > 0; waited += 500) await after(500)
   for (const { id, state, reason } of await listOpen()) findings.stuck.push(`${id} is ${state}: ${reason}`)
   const unknown = await averba.effects.list({ state: 'unknown' })
-  for (const { id } of told) {
+  // Declined is what a process says that stood still before its request left, when another had given it up meanwhile.
+  for (const { id, status } of told) {
     const validation = await averba.validations.get(id)
-    if (validation?.state !== 'answered') findings.lost.push(`${id} is ${validation?.state}`)
+    if (status === 'settled' ? validation?.state === 'answered' : validation?.resolved?.charged === false) continue
+    // What the log has of it: a loss is rare, and may not come again.
+    const stream = `validation-${validation?.traceId}`
+    const events = await Array.fromAsync(
+      averba.log.read({ stream }),
+      each => `${each.position} ${each.type} ${each.at}`,
+    )
+    findings.lost.push(`${id} is ${validation?.state}, and was told to be ${status}: ${events.join(', ')}`)
   }
   for (const [asked, count] of services.validated) if (count > 1) findings.doubled.push(`${count} times ${asked}`)
   const { faults } = await averba.audit.verify()
