@@ -1,7 +1,7 @@
 import { format } from 'node:util'
 import { AverbaError, type Outcome } from '../index.ts'
 import { type CommandEnd, exitCodes } from './command.ts'
-import type { Say } from './language.ts'
+import { createSay, type Say } from './language.ts'
 import { describeOutcome } from './outcome.ts'
 import type { Line } from './output.ts'
 import { createProgress } from './progress.ts'
@@ -15,8 +15,10 @@ export interface DoneOne {
    * `untried`: a bug ended the command before.
    */
   readonly status: 'done' | 'recorded' | 'failed' | 'found' | 'untried'
-  /** Why it failed, or what it waits for. */
+  /** Why it failed. */
   readonly detail?: string
+  /** Of a call that has not succeeded, or not yet. */
+  readonly outcome?: Outcome<unknown>
   readonly code?: string
 }
 
@@ -37,7 +39,7 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
       continue
     }
     try {
-      done.push({ id, ...toStatus(terminal.say, act ? await act(id) : await look?.(id), act !== undefined) })
+      done.push({ id, ...toStatus(act ? await act(id) : await look?.(id), act !== undefined) })
     } catch (error) {
       isBroken = !(error instanceof AverbaError)
       if (isBroken) terminal.stderr.write(`${format(error)}\n`)
@@ -49,11 +51,12 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
   return done
 }
 
-function toStatus(say: Say, result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
+function toStatus(result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
   if (!hasActed) return { status: 'found' }
   if (!isOutcome(result) || result.status === 'settled') return { status: 'done' }
-  const detail = describeOutcome(say, result)
-  return result.status === 'declined' ? { status: 'failed', code: 'OUTCOME', detail } : { status: 'recorded', detail }
+  return result.status === 'declined'
+    ? { status: 'failed', code: 'OUTCOME', outcome: result }
+    : { status: 'recorded', outcome: result }
 }
 
 function isOutcome(result: unknown): result is Outcome<unknown> {
@@ -65,7 +68,12 @@ export function describeDone(say: Say, done: readonly DoneOne[], noun: string): 
   const has = (status: DoneOne['status']) => done.some(each => each.status === status)
   const ofAll = has('failed') ? exitCodes.error : has('recorded') ? exitCodes.attention : exitCodes.done
   const code = has('untried') || done.some(each => each.code === 'BUG') ? exitCodes.bug : ofAll
-  return { result: { done }, lines: formatDone(say, done, noun), code }
+  // What programs read is the same in every language.
+  const told = done.map(({ outcome, ...each }) => ({
+    ...each,
+    ...(outcome && { detail: describeOutcome(createSay('en'), outcome) }),
+  }))
+  return { result: { done: told }, lines: formatDone(say, done, noun), code }
 }
 
 function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable<string | Line> {
@@ -74,8 +82,9 @@ function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable
     untried: say`not tried`,
   }
   const styles = { recorded: 'yellow', failed: 'red', untried: 'red' } as const
-  for (const { id, status, code, detail } of done) {
-    const more = [code, detail && say.message(detail)].filter(each => each !== undefined).join(': ')
+  for (const { id, status, code, detail, outcome } of done) {
+    const why = outcome ? describeOutcome(say, outcome) : detail && say.message(detail)
+    const more = [code, why].filter(each => each !== undefined).join(': ')
     const style = status === 'done' || status === 'found' ? undefined : styles[status]
     yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, ...(style && { style }) }
   }

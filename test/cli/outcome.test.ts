@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest'
+import { createSay } from '../../src/cli/language.ts'
+import { describeDone } from '../../src/cli/many.ts'
 import { codeOfAll } from '../../src/cli/outcome.ts'
 import type { Outcome } from '../../src/index.ts'
 
@@ -16,4 +18,22 @@ test('one that was declined counts more than one that is not known yet', () => {
       [settled, declined],
     ].map(codeOfAll),
   ).toEqual([...[0, 2, 1, 1]])
+})
+
+test('the JSON of many at once is the same in every language, and its lines are not', () => {
+  const done = [
+    { id: 'a', status: 'recorded', outcome: pending },
+    { id: 'b', status: 'failed', code: 'OUTCOME', outcome: declined },
+  ] as const
+  const [english, portuguese] = (['en', 'pt-BR'] as const).map(language =>
+    describeDone(createSay(language), done, 'call'),
+  )
+  expect(english?.result).toEqual({
+    done: [
+      { id: 'a', status: 'recorded', detail: 'recorded, and not sent yet' },
+      { id: 'b', status: 'failed', code: 'OUTCOME', detail: 'declined (400)' },
+    ],
+  })
+  expect(portuguese?.result).toEqual(english?.result)
+  expect([...(portuguese?.lines ?? [])][0]).toMatchObject({ text: 'registrado  a  registrado, e ainda não enviado' })
 })

@@ -226,7 +226,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       const { status, text } = await receive(head, remoteAddress, readBody)
       return text === undefined
         ? new Response(null, { status, headers: noContent })
-        : new Response(`${text}\n`, { status, headers: status === 405 ? { allow: 'POST' } : {} })
+        : new Response(`${text}\n`, { status, headers: refusalHeaders(status) })
     },
     listener(incoming, outgoing) {
       const { remoteAddress = '' } = incoming.socket
@@ -249,13 +249,16 @@ function addressMissing(): AverbaError {
   })
 }
 
+function refusalHeaders(status: number): Record<string, string> {
+  return { 'content-type': 'text/plain; charset=utf-8', ...(status === 405 && { allow: 'POST' }) }
+}
+
 /** Returns false if the host has already answered. An unread body closes the connection. */
 function writeAnswer(outgoing: ServerResponse, { status, text }: ReceiverAnswer): boolean {
   if (outgoing.headersSent) return false
   if (text === undefined) outgoing.writeHead(status, noContent).end()
   else {
-    const allow = status === 405 ? { allow: 'POST' } : {}
-    outgoing.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', connection: 'close', ...allow })
+    outgoing.writeHead(status, { ...refusalHeaders(status), connection: 'close' })
     outgoing.end(`${text}\n`)
   }
   return true

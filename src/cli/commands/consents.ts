@@ -53,12 +53,11 @@ const syncCommand = defineCommand({
   async run(terminal, { config, dryRun, controller, status, subject, ends }) {
     const filter = requireFilter({ controller, status, subject, ends })
     return withConfigured(terminal, config, async averba => {
-      const known = (await findRows(averba, filter)).map(row => row.subject)
-      // One that was never read has no rows yet.
-      const isNamed = subject !== undefined && controller === undefined && status === undefined && !ends
-      const subjects = isNamed ? [subject] : [...new Set(known)]
+      // A person who was never read has no rows yet.
+      const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
+      const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
       const act = (ref: string) => averba.consents.sync({ subject: ref as SubjectRef }) // Of a row.
-      return describeDone(terminal.say, await actOnEach(terminal, subjects, dryRun ? {} : { act }), 'subject')
+      return describeDone(terminal.say, await actOnEach(terminal, [...subjects], dryRun ? {} : { act }), 'subject')
     })
   },
 })

@@ -31,7 +31,6 @@ export const devCommand = defineCommand({
   example: 'averba dev --to localhost:3000 --path /averba --evento dimp-situacao-import',
   async run(terminal, { evento, to, path, secret }) {
     const { say } = terminal
-    const tell = (line: string) => printLine(terminal, line)
     await checkNotRunning()
     // Loaded here, since it is slow to load and few commands need it.
     const { ShiftedClock, startControl, startServices } = await import('../../simulation/index.ts')
@@ -50,9 +49,9 @@ export const devCommand = defineCommand({
     writeFileSync(key, services.receiver.key, { mode: 0o600 })
     const state = { control: control.baseUrl, cnpj: services.samples.cnpj } satisfies DevState
     writeFileSync(devStateFile, JSON.stringify(state))
-    tell(say`The simulated portal notifies ${to ?? say`a receiver of averba`} of ${evento.join(', ')}.`)
-    if (to !== undefined) tell(say`Your receiver serves TLS with ${certificate} and ${key}.`)
-    tell(say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
+    printLine(terminal, say`The simulated portal notifies ${to ?? say`a receiver of averba`} of ${evento.join(', ')}.`)
+    if (to !== undefined) printLine(terminal, say`Your receiver serves TLS with ${certificate} and ${key}.`)
+    printLine(terminal, say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
     await stopped
     rmSync(devStateFile, { force: true })
     await close()
