@@ -17,9 +17,8 @@ import * as note from '../src/proof/note.ts'
 import { parseObject, parseRecorded } from '../src/proof/recorded-header.ts'
 import { parseTlogProof, verifyTlogProof } from '../src/proof/tlog-proof.ts'
 import { readTimeStamp } from '../src/proof/verify-checkpoints.ts'
-import { parseBrasilia, parseIso } from '../src/vocabulary/brasilia.ts'
+import { parseBrasilia, parseIso, readInstant } from '../src/vocabulary/brasilia.ts'
 import { holdsCredentials, parseHttpsAddress } from '../src/vocabulary/https-address.ts'
-import { parseInstant, withMilliseconds } from '../src/vocabulary/instant.ts'
 import { parseJson, parseRecords } from '../src/vocabulary/json.ts'
 import { printable, printableText } from '../src/vocabulary/printable.ts'
 import { holdsCpf, isCnpj, isCpf, maskCpfs, parseCnpj, parseCpf, readCnpj } from '../src/vocabulary/tax-numbers.ts'
@@ -59,7 +58,6 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   maskNumbers,
   printable,
   printableText,
-  withMilliseconds,
   toBytes,
   verifyTlogProof: text => verifyTlogProof(text, []),
   verifyDisclosure: text => verifyDisclosure(text, []),
@@ -89,7 +87,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   readTimeStamp: text => readTimeStamp(Buffer.from(text.slice(0, 65_536), 'latin1')),
   parseBrasilia,
   parseIso,
-  parseInstant,
+  readInstant,
   parseJson,
   parseRecords,
   holdsCpf,

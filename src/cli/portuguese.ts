@@ -321,11 +321,11 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the address to listen on, such as 0.0.0.0 in a container; by default that of loopback':
     'o endereço onde escutar, como 0.0.0.0 em um contêiner; por padrão, só esta máquina',
   'the backup to make; an existing file is not overwritten': 'a cópia a fazer; um arquivo existente não é sobrescrito',
-  'the beginning of the period, included, in UTC': 'o começo do período, incluído, em UTC',
+  'the beginning of the period, included': 'o começo do período, incluído',
   'the behaviour that the contracts leave open': 'o comportamento que os contratos deixam em aberto',
   'the data subject; without it the CPF is read from standard input':
     'o titular; sem ele, o CPF é lido da entrada padrão',
-  'the end of the period, not included, in UTC': 'o fim do período, não incluído, em UTC',
+  'the end of the period, not included': 'o fim do período, não incluído',
   'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
   'the events to subscribe to': 'os eventos em que se inscrever',
   'the file of a log, a backup, or the address of a schema on PostgreSQL: then only this is checked':
@@ -344,7 +344,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the folder to write it to': 'a pasta onde escrever',
   'the hash of the plan that averba plan showed, in place of --plan':
     'o hash do plano que averba plan mostrou, em vez de --plan',
-  'the instant in question, in UTC': 'o instante em questão, em UTC',
+  'the instant in question': 'o instante em questão',
   'the machines; by default all': 'as máquinas; por padrão, todas',
   'the name in addresses and certificates; by default localhost':
     'o nome em endereços e certificados; por padrão, localhost',
@@ -402,7 +402,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.':
     'averba charts --format mermaid desenha a máquina.\nCódigos de saída: 0 mostrado, 1 não há este fluxo.',
   'Exit codes: 0 the records were read, 1 they were not.': 'Códigos de saída: 0 os registros foram lidos, 1 não foram.',
-  'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nExit codes: 0 the report was written, 1 it was not.': `${cpfNote}Códigos de saída: 0 o relatório foi escrito, 1 não foi.`,
+  'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nA day begins and ends in Brasilia, and an instant without a zone is a time there.\nExit codes: 0 the report was written, 1 it was not.': `${cpfNote}Um dia começa e termina em Brasília, e um instante sem fuso é um horário de lá.\nCódigos de saída: 0 o relatório foi escrito, 1 não foi.`,
   'A CPF is read from standard input, since command lines appear in process lists and shell histories.\nRepeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n--keep, it erases what was kept. The services are not informed: revoke consents first.\nAfter an interruption, run this command or an engine again: it continues.\nWhile a denial or revocation of the person has not been made, it is refused without --give-up-ends.\nExit codes: 0 complete, 1 not done, or not complete yet.': `${cpfNote}Repetido com --subject e o mesmo --keep, mostra de novo o primeiro recibo. Repetido sem esse --keep, elimina\no que foi conservado. Os serviços não são avisados: revogue antes os consentimentos.\nDepois de uma interrupção, execute de novo este comando ou um processo: ele continua.\nEnquanto uma negação ou revogação da pessoa não foi feita, é recusado sem --give-up-ends.\nCódigos de saída: 0 completo, 1 não feito, ou ainda não completo.`,
   'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before\nan engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.':
     'Chamadas pendentes na cópia podem ter sido feitas desde então, e seriam feitas DE NOVO: confira-as antes que\num processo abra o registro. Nunca execute dois registros com a mesma origem.\nCódigos de saída: 0 feito, 1 não feito.',

@@ -4,7 +4,7 @@ import { type Html, html } from '../pages/html.ts'
 import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
 import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
-import { withMilliseconds } from '../vocabulary/instant.ts'
+import { readInstant } from '../vocabulary/brasilia.ts'
 import { type Texts, textsOf } from './texts.ts'
 
 /** What every page of the console is made of. */
@@ -141,8 +141,7 @@ export function required(name: string, label: string): Html {
 export function readKnownAt(query: URLSearchParams, name = 'known'): number | string | undefined {
   const given = (query.get(name) ?? '').trim()
   if (given === '') return undefined
-  if (/^\d+$/.test(given)) return Number(given)
-  return withMilliseconds(given)
+  return /^\d+$/.test(given) ? Number(given) : readInstant(given)
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */

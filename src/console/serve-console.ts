@@ -7,7 +7,7 @@ import { secureHeaders } from 'hono/secure-headers'
 import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
-import { withMilliseconds } from '../vocabulary/instant.ts'
+import { readInstant } from '../vocabulary/brasilia.ts'
 import { act, isAct } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
@@ -160,7 +160,7 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const found = await averba.consents.of({ stream: query.get('stream') ?? '' })
     if (!found) throw new AverbaError('SUBJECT_ERASED', 'Cannot answer: the data subject was erased')
     const knownAt = readKnownAt(query)
-    const question = { consent: { subject: found.subject, id: found.id }, at: withMilliseconds(query.get('at') ?? '') }
+    const question = { consent: { subject: found.subject, id: found.id }, at: readInstant(query.get('at') ?? '') }
     const asked = knownAt === undefined ? question : { ...question, knownAt }
     const report = await averba.audit.prove(asked, { format: 'html', language })
     // A file of its own: it brings the policy that allows its own script.

@@ -5,8 +5,8 @@ import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { type LogPlace, openReading } from '../store/database/log-place.ts'
 import { untaggedHeaders } from '../store/log/header.ts'
 import { endOfLog, readPage } from '../store/log/read.ts'
+import { readInstant } from '../vocabulary/brasilia.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
-import { parseInstant } from '../vocabulary/instant.ts'
 import type { Event, RecordedEvent } from '../vocabulary/message.ts'
 
 /** Up to where to replay, and which version of a machine to use. */
@@ -126,7 +126,7 @@ function isPastEnd({ position, at }: RecordedEvent, until: number | string | und
 /** See `replayLog` of src/index.ts. */
 export async function replayLog(options: ReplayLogOptions): Promise<ReplayResult> {
   const { store, pool, until, onProgress, ...others } = options
-  const to = typeof until === 'string' ? parseInstant(until) : until
+  const to = typeof until === 'string' ? readInstant(until) : until
   await using reading = await openReading({ store, ...(pool && { pool }) })
   const end = await reading.read(endOfLog)
   const pages = async function* () {

@@ -461,7 +461,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível mostrar a notificação: nenhuma tem este identificador',
   'it arrived {} times': 'chegou {} vezes',
   'Cannot use {} in this report': 'Não é possível usar {} neste relatório',
-  'Give a day or an instant in UTC, such as {} 2026-01-31': 'Informe um dia ou um instante em UTC, como {} 2026-01-31',
+  'Give a day or an instant, such as {} 2026-01-31': 'Informe um dia ou um instante, como {} 2026-01-31',
   'Cannot write the report: {} is missing': 'Não é possível escrever o relatório: falta {}',
   'Cannot use the port: it has to be a number from 1 to 65531':
     'Não é possível usar a porta: tem de ser um número de 1 a 65531',
@@ -1108,9 +1108,10 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível fazer isto com um registro no PostgreSQL: é preciso um arquivo SQLite',
   'Use the tools of the server for its backups, and the functions of averba for everything else':
     'Use as ferramentas do servidor para as cópias de segurança, e as funções do averba para todo o resto',
-  'Cannot read the instant: it is neither a day nor an instant in UTC':
-    'Não é possível ler o instante: não é um dia nem um instante em UTC',
-  'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z': 'Dê-o como 2026-01-31 ou 2026-01-31T00:00:00.000Z',
+  'Cannot read the instant: it is neither a day nor an instant':
+    'Não é possível ler o instante: não é um dia nem um instante',
+  'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z':
+    'Dê-o como 2026-01-31, 2026-01-31T09:00 (ambos de Brasília) ou 2026-01-31T12:00:00Z',
   'Cannot take the value: the outcome is {}': 'Não é possível obter o valor: o desfecho é {}',
   'Cannot use the kind of parts: it is unknown': 'Não é possível usar a espécie de partes: é desconhecida',
   'Use some of {}': 'Use algumas destas: {}',

@@ -1,3 +1,4 @@
+import { AverbaError } from './errors.ts'
 import { dayMs, hourMs, toInstant } from './instant.ts'
 import type { Instant } from './message.ts'
 
@@ -65,6 +66,21 @@ export function parseIso(given: unknown): Instant | null {
   // A zone may leave out its minutes or its colon.
   const full = text.replace(/([+-]\d{2}):?(\d{2})?$/, (_, hours, minutes = '00') => `${hours}:${minutes}`)
   return toInstantSinceYearZero(Date.parse(full))
+}
+
+/**
+ * Parses what a person entered: a day, which is its beginning in Brasilia, or an instant. Without a zone it is a time
+ * there.
+ *
+ * @throws {AverbaError} `INVALID_INPUT`
+ */
+export function readInstant(entered: string): Instant {
+  const text = entered.trim()
+  const at = startOfDay(text) ?? parseIso(text)
+  if (at !== null) return at
+  throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is neither a day nor an instant', {
+    hint: 'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z',
+  })
 }
 
 /** Checks that the text begins with a day that exists: `Date.parse` would read 30 February as 2 March. */

@@ -1,4 +1,3 @@
-import { AverbaError } from './errors.ts'
 import type { Instant } from './message.ts'
 
 /** A minute in milliseconds. */
@@ -57,21 +56,3 @@ export const nearNowMs = 60_000
 
 /** A larger difference to another clock cannot come from a slow answer or the whole seconds of the `Date` header. */
 export const clockSkewMaxMs = 60_000
-
-/**
- * Parses a day or an instant in UTC that a person entered.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
-export function parseInstant(text: string): Instant {
-  const ms = /^\d{4}-\d{2}-\d{2}(T[\d:.]+Z)?$/.test(text) ? fromInstant(text) : Number.NaN
-  if (!Number.isNaN(ms)) return toInstant(ms)
-  throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is neither a day nor an instant in UTC', {
-    hint: 'Give it as 2026-01-31 or 2026-01-31T00:00:00.000Z',
-  })
-}
-
-/** Gives an instant without milliseconds, as `date -u` and averba's own lists print it, its milliseconds. */
-export function withMilliseconds(text: string): string {
-  return text.trim().replace(/^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})Z$/, '$1.000Z')
-}

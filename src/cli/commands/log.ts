@@ -9,7 +9,7 @@ import {
 } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
-import { withMilliseconds } from '../../vocabulary/instant.ts'
+import { readInstant } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { limitOption } from '../options.ts'
@@ -142,7 +142,7 @@ async function readShown(
 /** A position or an instant. */
 function readKnownAt(text: string | undefined): string | number | undefined {
   if (text === undefined) return undefined
-  return /^\d+$/.test(text) ? Number(text) : withMilliseconds(text)
+  return /^\d+$/.test(text) ? Number(text) : readInstant(text)
 }
 
 function* formatShown(terminal: Terminal, stream: string, { state, calls, events }: Shown): Iterable<string | Line> {

@@ -5,7 +5,7 @@ import {
   type SubjectPageOptions,
   type SubjectSelector,
 } from '../../index.ts'
-import { withMilliseconds } from '../../vocabulary/instant.ts'
+import { readInstant } from '../../vocabulary/brasilia.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
@@ -21,11 +21,11 @@ export const reportCommand = defineCommand({
     ...configOption,
     ...subjectOption,
     '--consent <id>': 'report whether this consent was valid, with the proof: its id at the service, with --at',
-    '--at <instant>': 'the instant in question, in UTC',
+    '--at <instant>': 'the instant in question',
     '--known-at <instant or position>': 'use only what was known then; by default the same as --at',
     '--processing': 'report the operations with personal data of a period: --from and --until',
-    '--from <day or instant>': 'the beginning of the period, included, in UTC',
-    '--until <day or instant>': 'the end of the period, not included, in UTC',
+    '--from <day or instant>': 'the beginning of the period, included',
+    '--until <day or instant>': 'the end of the period, not included',
     ...revealOptions,
     '--html': 'write one HTML page that needs no other file',
     '--json': 'write one JSON object: the default',
@@ -33,7 +33,7 @@ export const reportCommand = defineCommand({
     '--out <file>': 'write to a new file that only you can read; by default standard output',
   },
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
-  notes: `${cpfNote}\nExit codes: 0 the report was written, 1 it was not.`,
+  notes: `${cpfNote}\nA day begins and ends in Brasilia, and an instant without a zone is a time there.\nExit codes: 0 the report was written, 1 it was not.`,
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
     if (processing || options.consent !== undefined)
       rejectOptions({ '--data': options.data || undefined, '--purpose': options.purpose }, option => ({
@@ -44,7 +44,7 @@ export const reportCommand = defineCommand({
     const selector = processing ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
       if (selector) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })
-      const period = { from: readInstant('--from', options.from), until: readInstant('--until', options.until) }
+      const period = { from: required('--from', options.from), until: required('--until', options.until) }
       return averba.audit.processingReport(period, page)
     }
     const text = await withConfigured(terminal, config, write, { mustExist: true })
@@ -64,18 +64,14 @@ async function reportOn(
   page: SubjectPageOptions,
 ): Promise<string> {
   if (id === undefined) return averba.subjects.report(selector, page)
-  const question = { consent: { ...selector, id }, at: readInstant('--at', at) }
+  const question = { consent: { ...selector, id }, at: required('--at', at) }
   if (knownAt === undefined) return averba.audit.prove(question, page)
-  const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant('--known-at', knownAt)
+  const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant(knownAt)
   return averba.audit.prove({ ...question, knownAt: known }, page)
 }
 
-/** Reads an instant: a day is its first moment, and whole seconds (as from `date -u`) get milliseconds. */
-function readInstant(option: string, text: string | undefined): string {
-  if (text === undefined) {
-    const hint = `Give a day or an instant in UTC, such as ${option} 2026-01-31`
-    throw new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`, { hint })
-  }
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text)) return `${text}T00:00:00.000Z`
-  return withMilliseconds(text)
+function required(option: string, text: string | undefined): string {
+  if (text !== undefined) return readInstant(text)
+  const hint = `Give a day or an instant, such as ${option} 2026-01-31`
+  throw new AverbaError('INVALID_INPUT', `Cannot write the report: ${option} is missing`, { hint })
 }

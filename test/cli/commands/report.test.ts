@@ -70,14 +70,15 @@ test('the instant may be given in whole seconds, or as a day', async () => {
   const args = ['--subject', which.subject, '--consent', which.id]
   const asked = async (at: string) => JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
   expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
-  expect((await asked('2026-11-21')).at).toBe('2026-11-21T00:00:00.000Z')
+  expect((await asked('2026-11-21')).at).toBe('2026-11-21T03:00:00.000Z')
+  expect((await asked('2026-11-21T13:47')).at).toBe('2026-11-21T16:47:00.000Z')
 })
 
 test('the operations of a period are reported, with the period given in days', async () => {
   const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
   expect(code).toBe(0)
   const { operations, from } = JSON.parse(out)
-  expect(from).toBe('2026-11-20T00:00:00.000Z')
+  expect(from).toBe('2026-11-20T03:00:00.000Z')
   expect(operations.length).toBeGreaterThan(10)
   const wrong = await report('', '--processing', '--from', '2026-11-20')
   expect(wrong).toMatchObject(failedWith(/--until is missing\n.*--until 2026/))
