@@ -9,7 +9,7 @@ export interface Row {
 }
 
 const gap = '  '
-/** The last column has at least so many characters beside the others; otherwise it gets lines of its own. */
+/** The last column has so many characters and its longest word beside the others, or else lines of its own. */
 const lastMin = 24
 const indent = gap
 
@@ -27,7 +27,9 @@ export function* formatTable(
   const last = headings.length - 1
   const widths = headings.map((_, column) => Math.max(...all.map(({ cells }) => cells[column]?.length ?? 0)))
   const before = widths.slice(0, last).reduce((sum, each) => sum + each + gap.length, 0)
-  const isBeside = before + Math.min(lastMin, widths[last] ?? 0) <= width
+  const words = all.flatMap(({ cells }) => (cells[last] ?? '').split(' '))
+  const needed = Math.max(Math.min(lastMin, widths[last] ?? 0), ...words.map(word => word.length))
+  const isBeside = before + needed <= width
   const room = Math.max(lastMin, width - (isBeside ? before : indent.length))
   for (const { cells, style } of all) {
     const head = cells

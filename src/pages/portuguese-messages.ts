@@ -198,9 +198,12 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível usar "fromVersion": não é um número inteiro a partir de 1, ou falta o fluxo',
   "Give it with its stream: log.read({ stream: 'consent-…', fromVersion: 3 })":
     "Informe-a com o seu fluxo: log.read({ stream: 'consent-…', fromVersion: 3 })",
+  'Cannot read events: the kind of streams is unknown':
+    'Não é possível ler eventos: a espécie de fluxos é desconhecida',
   'Cannot read events: a type is unknown': 'Não é possível ler eventos: um tipo é desconhecido',
-  'Event types are the keys of Events, such as consent.revoked':
-    'Os tipos de eventos são as chaves de Events, como consent.revoked',
+  'averba log prints the types that there are, such as consent.revoked. The type Events has all':
+    'averba log mostra os tipos que há, como consent.revoked. O tipo Events tem todos',
+  'It is one of: {}': 'É uma destas: {}',
   'it takes no new work: {}: set both by NTP': 'não aceita trabalho novo: {}: acerte ambos os relógios por NTP',
   'it can be written': 'pode ser gravado',
   'it is missing or empty: restore it, because the log cannot be opened again without it':

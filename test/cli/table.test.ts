@@ -36,6 +36,17 @@ test('a table fits the terminal: its last column is wrapped, or gets lines of it
   ])
 })
 
+test('a name that a person copies is not broken where its line has room for it', () => {
+  const shown = [{ cells: ['order-1', 'answered', 'averba show validation-01kc1v7m4d000w3c5y2n8q6r9t'] }]
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 54 })
+  expect([...formatTable({ stdout }, ['ID', 'STATE', 'WHAT TO DO'], shown)].map(({ text }) => text)).toEqual([
+    'ID       STATE',
+    '  WHAT TO DO',
+    'order-1  answered',
+    '  averba show validation-01kc1v7m4d000w3c5y2n8q6r9t',
+  ])
+})
+
 test('a style is shown on a terminal only, not with NO_COLOR, and foreign text cannot make one', () => {
   const print = (isTTY: boolean, env: Record<string, string>) => {
     const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })

@@ -75,7 +75,7 @@ export interface Log {
    * backward.
    *
    * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
-   * has no stream, or a type is unknown: not recorded by this version, and in no event of the log
+   * has no stream, or a type or kind is unknown: not recorded by this version, and in no event of the log
    */
   read<T extends keyof Events = keyof Events>(filter?: EventFilter<T>): AsyncIterable<Recorded<T>>
   /** The position of the last event. */
@@ -181,13 +181,18 @@ async function* readLog<T extends keyof Events>(
   knownTypes: ReadonlySet<string>,
   filter: EventFilter<T>,
 ): AsyncIterable<Recorded<T>> {
-  const { backward = false, types = [] } = filter
-  // A misspelt type would silently find nothing. A type of another version is known if an event has it.
-  for (const type of types) {
-    if (knownTypes.has(type) || (await store.read({ types: [type], limit: 1 })).length > 0) continue
-    throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
-      hint: 'Event types are the keys of Events, such as consent.revoked',
+  const { backward = false, types = [], kind } = filter
+  const isInLog = async (selected: EventFilter) => (await store.read({ ...selected, limit: 1 })).length > 0
+  // A misspelt name would silently find nothing. One of another version is known if an event has it.
+  for (const type of types)
+    if (!knownTypes.has(type) && !(await isInLog({ types: [type] })))
+      throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
+        hint: 'averba log prints the types that there are, such as consent.revoked. The type Events has all',
+      })
+  const knownKinds = new Set([...knownTypes].map(type => type.split('.', 1)[0]))
+  if (kind !== undefined && !knownKinds.has(kind) && !(await isInLog({ kind })))
+    throw new AverbaError('INVALID_INPUT', 'Cannot read events: the kind of streams is unknown', {
+      hint: `It is one of: ${[...knownKinds].sort().join(', ')}`,
     })
-  }
   yield* readEvents(store, { ...filter, backward })
 }

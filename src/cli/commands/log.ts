@@ -13,7 +13,7 @@ import { readInstant } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { limitOption } from '../options.ts'
-import { formatInstant, type Line, printLine, printStyled } from '../output.ts'
+import { formatInstant, type Line, printError, printLine, printStyled } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait } from './effects.ts'
 
@@ -37,7 +37,9 @@ export const logCommand = defineCommand({
   notes: 'Exit codes: 0 printed, or stopped by a signal, 1 not printed.',
   async run(terminal, { follow, after, limit, type, kind, stream, json, ...source }) {
     const filter = { ...(type && { types: readTypes(type) }), ...(kind && { kind }), ...(stream && { stream }) }
+    let printed = 0
     const print = (event: Recorded) => {
+      printed += 1
       if (json) printLine(terminal, JSON.stringify(event))
       else printStyled(terminal, formatEvent(terminal, event))
     }
@@ -53,6 +55,7 @@ export const logCommand = defineCommand({
         end = next
       }
     })
+    if (printed === 0) printError(terminal, terminal.say`No events.`)
     return exitCodes.done
   },
 })

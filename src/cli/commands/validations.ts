@@ -1,10 +1,11 @@
-import { AverbaError, type Views } from '../../index.ts'
+import { AverbaError, type Call, type Views } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { actorOption, limitOption, readActor } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
+import { describeWait } from './effects.ts'
 
 type ValidationRow = Views['validations']
 
@@ -27,12 +28,18 @@ const listCommand = defineCommand({
       throw new AverbaError('INVALID_INPUT', 'Cannot list validations: the state is unknown', {
         hint: states.join(', '),
       })
-    const rows = await withLog(terminal, source, ({ views }) => {
+    const [rows, calls] = await withLog(terminal, source, async ({ views, effects }) => {
       const all = views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
-      return (known ? all.where('state', '=', known) : all).execute()
+      const found = await (known ? all.where('state', '=', known) : all).execute()
+      const waiting = new Set(found.filter(row => row.state === 'requested').map(row => row.validation))
+      const open = new Map<string, Call>()
+      if (waiting.size > 0)
+        for await (const call of effects.list({ state: 'open' }))
+          if (waiting.has(call.stream)) open.set(call.stream, call)
+      return [found, open] as const
     })
-    const validations = rows.map(toJson)
-    return { result: { validations }, lines: formatValidations(terminal, rows) }
+    const validations = rows.map(row => ({ ...toJson(row), call: calls.get(row.validation) ?? null }))
+    return { result: { validations }, lines: formatValidations(terminal, rows, calls) }
   },
 })
 
@@ -88,10 +95,16 @@ function toJson({
   }
 }
 
-function* formatValidations(terminal: Terminal, rows: readonly ValidationRow[]): Iterable<string | Line> {
+function* formatValidations(
+  terminal: Terminal,
+  rows: readonly ValidationRow[],
+  calls: ReadonlyMap<string, Call>,
+): Iterable<string | Line> {
   const { say } = terminal
   if (rows.length === 0) return yield say`No validations.`
   const describe = ({ state, resolved_at, charged, validation, again_by }: ValidationRow): string => {
+    const call = calls.get(validation)
+    if (call) return `${call.id}: ${describeWait(say, call)}`
     if (state !== 'inconclusive') return `averba show ${validation}`
     if (again_by !== null) return say`paid again as ${again_by}`
     if (resolved_at === null) return say`perhaps done and paid: find out [resolve]`

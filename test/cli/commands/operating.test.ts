@@ -72,6 +72,8 @@ test('a stuck call is found, explained, released, parked and given up, while ano
       `${effect} +validationService.validatePerson +deferred +for a process that .*: the validation service answered 429 \\[retry, park`,
     ),
   )
+  const { out: validations } = await averba('validations', 'list', ...of)
+  expect(validations).toMatch(new RegExp(`order-1 +requested +\\S+Z +${effect}: for a process that .* \\[retry, park`))
   const shown = await averba('effects', 'show', effect, ...of)
   expect(shown.out).toMatch(/validatePerson\nstate +deferred\nwaits +for a process that /)
   expect(shown.out).not.toContain('Maria')
@@ -315,6 +317,10 @@ test('the log is printed and followed, and a stream shown with its state, now an
       .map(line => JSON.parse(line).type),
   ).toContain('consent.appeared')
   expect(await averba('log', '--type', 'consent.nope', ...of)).toMatchObject(failedWith('INVALID_INPUT'))
+  expect(await averba('log', '--kind', 'consents', ...of)).toMatchObject(
+    failedWith('It is one of: budget, certificate, consent,'),
+  )
+  expect(await averba('log', '--stream', 'consent-x', ...of)).toEqual({ code: 0, out: '', err: 'No events.\n' })
 
   const shown = await averba('show', stream, ...of)
   expect(shown.out).toMatch(/\n {2}status\.listed\.ATIVO\n/)

@@ -50,6 +50,11 @@ test('an unknown event type or state is refused', async () => {
   for (const each of types)
     await expect(all(() => averba.log.read({ types: wrong(each) }))).rejects.toMatchObject(refused)
   expect(await all(() => averba.log.read({ types: ['consent.revoked'] }))).toEqual([])
+  await expect(all(() => averba.log.read({ kind: 'consents' }))).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringMatching(/^It is one of: budget, .*consent, .*validation/),
+  })
+  expect(await all(() => averba.log.read({ kind: 'validation' }))).toEqual([])
   await expect(averba.effects.list({ state: wrong('opened') })).rejects.toMatchObject(refused)
   const state = wrong('done')
   await expect(all(() => averba.validations.list({ state }))).rejects.toMatchObject(refused)
