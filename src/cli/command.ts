@@ -105,7 +105,8 @@ export function defineCommand<const U extends string, const O extends OptionDefi
     for (const [i, each] of placeholders.entries()) command.argument(each, texts[i] && say.text(texts[i]))
     for (const [flags, each] of Object.entries(options)) command.addOption(createOption(flags, each, say))
     command.addHelpText('after', `\n${say.text('Example:')} ${example}`)
-    if (notes !== undefined) command.addHelpText('after', say.text(notes))
+    const after = notes === undefined ? '' : say.text(notes)
+    command.addHelpText('after', () => wrapText(command, after))
     const off = command.options.filter(each => each.isBoolean()).map(each => [each.attributeName(), false])
     return command.action(() =>
       start(async terminal => {
@@ -119,6 +120,12 @@ export function defineCommand<const U extends string, const O extends OptionDefi
       }, continuesWithoutOutput),
     )
   }
+}
+
+/** Breaks the lines of a text as the rest of the help. */
+function wrapText(command: Command, text: string): string {
+  const helpWidth = command.configureOutput().getOutHelpWidth?.() ?? 80
+  return command.createHelp().boxWrap(text, helpWidth)
 }
 
 /** Defines a command with subcommands, such as `effects list`. */

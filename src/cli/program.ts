@@ -80,10 +80,11 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     .addOption(languageOption(say))
     .showHelpAfterError(say.text('averba --help shows every command.'))
     .exitOverride()
-    .configureHelp({ styleTitle: title => say.text(title) })
+    .configureHelp({ styleTitle: title => say.text(title), minWidthToWrap: 20 })
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
+      getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       outputError: (text, write) => write(text.split('\n').map(say.message).join('\n')),
     })
   const adopt = (parent: Command) => {

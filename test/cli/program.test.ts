@@ -46,6 +46,10 @@ function leavesOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
 }
 
+function namesOf(leaf: Command): string[] {
+  return [...(leaf.parent?.parent ? [leaf.parent.name()] : []), leaf.name()]
+}
+
 test('every command has --json and an example in its help, and the example is a command line that parses', async () => {
   const started: string[] = []
   const help = await averba('--help')
@@ -53,7 +57,7 @@ test('every command has --json and an example in its help, and the example is a 
   const leaves = leavesOf(newProgram(async () => undefined))
   expect(leaves.length).toBeGreaterThan(40)
   for (const leaf of leaves) {
-    const names = [...(leaf.parent?.parent ? [leaf.parent.name()] : []), leaf.name()]
+    const names = namesOf(leaf)
     const { out } = await averba(...names, '--help')
     const [, example = ''] = /^Example: (.+)$/m.exec(out) ?? []
     const words = [...example.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '')
@@ -72,6 +76,17 @@ function newProgram(start: Parameters<typeof createProgram>[1]): Command {
   const terminal = { say: createSay('en'), stdout: process.stdout, stderr: process.stderr }
   return createProgram(terminal as never, start) // Nothing else of it is used.
 }
+
+test('no help is wider than 80 columns, in both languages, but for command lines to copy', async () => {
+  const tooWide = (help: string) =>
+    help.split('\n').filter(line => line.length > 80 && !/^(Example|Exemplo): /.test(line))
+  for (const language of ['en', 'pt-BR']) {
+    const { out } = await averba('--help', '--lang', language)
+    expect(tooWide(out)).toEqual([])
+    for (const name of leavesOf(newProgram(async () => undefined)).map(namesOf))
+      expect(tooWide((await averba(...name, '--help', '--lang', language)).out), name.join(' ')).toEqual([])
+  }
+})
 
 test('a shell completes commands, subcommands and options', async () => {
   const complete = async (...words: string[]) => (await averba('completion', 'words', '--', ...words)).out.split('\n')

@@ -50,7 +50,7 @@ export const restoreCommand = defineCommand({
   },
   example: 'averba restore backups/averba.sqlite averba.sqlite',
   notes:
-    'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before\n' +
+    'Calls that were pending in the backup may have been made since, and would be made AGAIN: check them before ' +
     'an engine opens the store. Never run two stores of one log.\nExit codes: 0 done, 1 not done.',
   async run(terminal, { keys, acceptRollback, rootKeyFrom: rootKey }, backup, store) {
     const onProgress = createStoppableProgress(terminal)
@@ -72,8 +72,8 @@ export const resumeCommand = defineCommand({
   },
   example: 'averba resume postgres://db.local/app --keys averba.keys',
   notes:
-    'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then\n' +
-    'become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls\n' +
+    'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then ' +
+    'become unknown, except readings: they may have been made since. A host with a high-water mark of its own calls ' +
     'resumeStore with it instead.\nExit codes: 0 done, 1 not done.',
   async run(terminal, { keys, rootKeyFrom }, store) {
     const onProgress = createProgress(terminal)

@@ -46,7 +46,7 @@ export const grantsCommand = defineCommand({
   },
   example: 'averba grants averba_app --reader auditor',
   notes:
-    'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after\n' +
+    'The owner of the tables runs them, as a superuser or a member of these roles, once the tables are there: after ' +
     'averba migrations --dialect postgres, or the first opening. The role can neither change nor remove an event.',
   async run(terminal, { reader, schema, json }, role) {
     const readers = reader !== undefined && { reader }

@@ -19,8 +19,8 @@ export const copyCommand = defineCommand({
   },
   example: 'averba copy averba.sqlite postgres://db.local/app --to-keys averba.keys',
   notes:
-    'The log ends at its former place with log.moved: nothing is recorded there any more, and opening it fails\n' +
-    'with MOVED. After an interruption, the same command goes on. Keep the former keyring until the new one is\n' +
+    'The log ends at its former place with log.moved: nothing is recorded there any more, and opening it fails ' +
+    'with MOVED. After an interruption, the same command goes on. Keep the former keyring until the new one is ' +
     'backed up, then destroy it: erasures after the move do not reach it.\nExit codes: 0 moved, 1 not moved.',
   async run(terminal, { keys, rootKeyFrom, toKeys }, from, to) {
     const progress = createProgress(terminal)

@@ -20,7 +20,7 @@ export const doctorCommand = defineCommand({
   },
   example: 'averba doctor --config averba.config.ts',
   notes:
-    'The log is only read, and may be in use. Each service receives only a GET / request: no paid call,\n' +
+    'The log is only read, and may be in use. Each service receives only a GET / request: no paid call, ' +
     'and no token request without --token. The clock may differ from those of the services by 60 s.\n' +
     'Exit codes: 0 no problem, 1 a problem was found, or the store cannot be opened.',
   async run(terminal, { config, keys, rootKeyFrom, deep: isDeep, token }, store) {

@@ -27,7 +27,7 @@ export const eraseCommand = defineCommand({
   example: 'averba erase averba.sqlite --subject 01m7wd7tg0 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
   notes:
     `${cpfNote}\n` +
-    'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that\n' +
+    'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that ' +
     '--keep, it erases what was kept. The services are not informed: revoke consents first.\n' +
     'After an interruption, run this command or an engine again: it continues.\n' +
     'While a denial or revocation of the person has not been made, it is refused without --give-up-ends.\n' +

@@ -47,7 +47,7 @@ export const proveCommand = defineCommand({
   },
   example: 'averba prove averba.sqlite 42 --out event-42.tlog-proof',
   notes:
-    'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it\n' +
+    'Verify it with averba verify <file> --key <line>. The file of a disclosure can be read only by you, since it ' +
     'opens personal data; the log records who disclosed it and for what purpose.\nExit codes: 0 done, 1 not done.',
   async run(terminal, { out, disclose, json, keys, rootKeyFrom, ...options }, store, which) {
     const log = readLogOptions(store, { keys, rootKeyFrom })

@@ -44,7 +44,7 @@ export const verifyCommand = defineCommand({
   },
   example: 'averba verify averba.sqlite',
   notes:
-    'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken;\n' +
+    'Exit codes: 0 held (it continues a checkpoint from outside) or anchored; 1 it cannot be read; 2 broken; ' +
     '3 only self-consistent: nothing from outside confirms it.',
   async run(terminal, { key, mark, witness, keys, rootKeyFrom }, store) {
     const proof = readProof(store)

@@ -49,7 +49,7 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
   const last = JSON.parse((await averba(...again, '--json')).out)
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
   const help = (await averba('erase', '--help')).out
-  expect(help).toMatch(/the same --keep, the command prints the first receipt again/)
+  expect(help).toMatch(/the same --keep, the command prints the first\s+receipt again/)
   expect(help).toMatch(/Repeated without that\s+--keep, it erases what was kept/)
 })
 
