@@ -1,6 +1,6 @@
 import { drawCharts, type StreamState } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
-import type { Texts } from './texts.ts'
+import type { Page } from './page.ts'
 
 /** A state of a chart, in the form that `drawCharts` writes. */
 interface ChartNode {
@@ -18,7 +18,7 @@ interface ChartNode {
  * Draws the chart of a machine as boxes within boxes, from the same definition as the diagrams of the documentation.
  * With the state of a stream, the active states are lit, and those on its path have a solid border.
  */
-export async function showChart(machine: string, texts: Texts, state?: StreamState): Promise<Html> {
+export async function showChart({ texts, message }: Page, machine: string, state?: StreamState): Promise<Html> {
   const root: ChartNode = JSON.parse((await drawCharts([machine], 'json'))[0] ?? '{}')
   const active = withParents(state?.states ?? [])
   const visited = withParents((state?.path ?? []).flatMap(({ states }) => states))
@@ -27,7 +27,7 @@ export async function showChart(machine: string, texts: Texts, state?: StreamSta
     const kind = active.has(key) ? 'active' : visited.has(key) ? 'visited' : ''
     const inner = Object.entries(node.states ?? {})
     return html`<li class="${['state', kind, node.type === 'parallel' && 'parallel'].filter(Boolean).join(' ')}">
-<div><strong>${name}</strong>${active.has(key) && inner.length === 0 && html` <mark>${texts.now}</mark>`} <span class="soft">${node.description}</span></div>
+<div><strong>${name}</strong>${active.has(key) && inner.length === 0 && html` <mark>${texts.now}</mark>`} <span class="soft">${node.description && message(node.description)}</span></div>
 ${transitionsOf(node)}
 ${inner.length > 0 && html`<ul>${inner.map(([each, child]) => draw(each, [...path, each], child))}</ul>`}</li>
 `

@@ -32,7 +32,7 @@ ${
   ])
 }
 ${stream.startsWith('consent-') && showQuestion(page, stream)}
-${state.machine !== '' && html`<h2>${texts.chart}</h2><p class="soft">${texts.chartNote}</p>${await showChart(state.machine, texts, state)}`}
+${state.machine !== '' && html`<h2>${texts.chart}</h2><p class="soft">${texts.chartNote}</p>${await showChart(page, state.machine, state)}`}
 ${
   state.path.length > 0 &&
   showTable(texts.path, state.path, labels, [
@@ -110,8 +110,8 @@ function toEntry({ words }: Page, event: Recorded) {
 }
 
 /** Shows the chart of a machine, with links to the others. */
-export async function showMachine({ texts }: Page, name: string): Promise<Html> {
+export async function showMachine(page: Page, name: string): Promise<Html> {
   const machines = (await drawCharts([], 'json')).map(text => String(JSON.parse(text).id))
   return html`<p>${machines.map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
-${await showChart(name, texts)}`
+${await showChart(page, name)}`
 }

@@ -1,3 +1,5 @@
+import { stateMeanings } from './state-meanings.ts'
+
 /** The Brazilian Portuguese of what the library says in English, by the folder that says it. */
 const saidMessages: Readonly<Record<string, string>> = {
   // api
@@ -1682,4 +1684,8 @@ export const composedMessages: Readonly<Record<string, string>> = {
 }
 
 /** Errors, their hints, the details of checks, the reasons of plans and the faults that a verification finds. */
-export const portugueseMessages: Readonly<Record<string, string>> = { ...saidMessages, ...composedMessages }
+export const portugueseMessages: Readonly<Record<string, string>> = {
+  ...saidMessages,
+  ...composedMessages,
+  ...stateMeanings,
+}

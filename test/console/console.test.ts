@@ -87,6 +87,9 @@ test('every page shows the log in both languages, without personal data, and for
   const inPortuguese = await get('/?lang=pt-BR')
   expect(inPortuguese.text).toContain('Visão geral')
   expect(inPortuguese.text).toContain('nenhuma eliminação se perdeu')
+  const { text: machine } = await get('/machines/consent?lang=pt-BR')
+  expect(machine).toContain('Um pedido de consentimento de um titular')
+  expect(machine).not.toContain('The data subject')
 })
 
 test('a past moment shows what was known then, and the proof answers whether a consent was valid', async () => {

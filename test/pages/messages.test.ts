@@ -15,7 +15,7 @@ const notShown = new Set(
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as string),
 )
-/** SQL, code, and what a state of a machine means: its chart says that in words of its own. */
+/** SQL and code. */
 const isCode =
   /^(select|insert|update|delete|create|with|pragma|drop|alter|from|where|order by|and|or|left join|join|set|returning|on conflict|values|not exists|exists|begin|commit|rollback|listen|vacuum|union|group by|limit) |^[\w.]+ as \w+$|\n|=>|select |\bwhere \b|\{ [a-z]/i
 
@@ -43,9 +43,8 @@ function withoutJoint(text: string): string {
 function textsShown(): string[] {
   const shown = files.flatMap(({ file, texts }) =>
     texts.flatMap(({ text, before }) => {
-      const isMeaning = file.startsWith('machines/') && text.endsWith('.')
       const isSaid = /^(Cannot|its?|they) /.test(text) || /\b(hint|AverbaError)\b[^\n]*\n?[^\n]*$/.test(before)
-      const isSentence = lettersOf(text) >= lettersMin && !isCode.test(text.trim()) && !isMeaning
+      const isSentence = lettersOf(text) >= lettersMin && !isCode.test(text.trim())
       return isSentence && (isSaid || isLibrary.test(file)) ? [withoutJoint(text)] : []
     }),
   )
