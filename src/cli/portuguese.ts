@@ -463,6 +463,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'validation|validations': 'validação|validações',
   'No calls.': 'Nenhuma chamada.',
   'No consents.': 'Nenhum consentimento.',
+  default: 'padrão',
   'No events.': 'Nenhum evento.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',

@@ -70,6 +70,12 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
   return output.hasFailed && code !== exitCodes.bug ? exitCodes.error : code
 }
 
+/** The text of an option, and what counts without it. */
+function describeOption({ description, defaultValue }: Option, say: Say): string {
+  const values = [defaultValue ?? []].flat().join(' ')
+  return values === '' ? description : `${description} (${say.text('default')}: ${values})`
+}
+
 /** The command line with all commands, in the language of a terminal. */
 export function createProgram(terminal: Terminal, start: StartWork): Command {
   const { say } = terminal
@@ -80,7 +86,11 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
     .addOption(languageOption(say))
     .showHelpAfterError(say.text('averba --help shows every command.'))
     .exitOverride()
-    .configureHelp({ styleTitle: title => say.text(title), minWidthToWrap: 20 })
+    .configureHelp({
+      styleTitle: title => say.text(title),
+      optionDescription: option => describeOption(option, say),
+      minWidthToWrap: 20,
+    })
     .configureOutput({
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
