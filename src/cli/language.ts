@@ -1,4 +1,5 @@
 import type { Language } from '../index.ts'
+import { nameCommands } from '../pages/name-commands.ts'
 import { fillPlaces, translateMessage } from '../pages/translate-message.ts'
 import { portuguese } from './portuguese.ts'
 
@@ -18,7 +19,7 @@ export interface Say {
 export function createSay(language: Language): Say {
   const text = (english: string) => (language === 'en' ? english : (portuguese[english] ?? english))
   const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fillPlaces(text(texts.join('{}')), values)
-  const message = (english: string) => translateMessage(english, language)
+  const message = (english: string) => nameCommands(translateMessage(english, language))
   const count = (n: number, noun: string) => {
     const [one, many] = text(bothNumbers(noun)).split('|')
     return `${n} ${n === 1 ? one : many}`

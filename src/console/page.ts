@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Averba } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
+import { nameCommands } from '../pages/name-commands.ts'
 import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
@@ -27,7 +28,7 @@ export function createPage({
   language,
   ...given
 }: Pick<Page, 'averba' | 'language' | 'path' | 'query' | 'actor'>): Page {
-  const message = (english: string) => translateMessage(english, language)
+  const message = (english: string) => nameCommands(translateMessage(english, language))
   const inLanguage = {
     texts: textsOf(language),
     labels: labelsOf(language),

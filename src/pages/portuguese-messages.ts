@@ -117,8 +117,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'veja effects.list(), e subject.readDeclined e subject.synced no registro, e confira se run ou settle funciona',
   'denial or revocation has': 'negação ou revogação',
   'denials or revocations have': 'negações ou revogações',
-  'for {} without an open request decide by consents.revoke, deny or withdrawEnd':
-    'para as {} sem pedido em aberto, decida com consents.revoke, deny ou withdrawEnd',
+  'for {} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd':
+    'para as {} sem pedido em aberto, decida com consents.revoke, consents.deny ou consents.withdrawEnd',
   '{} {} not been made yet, and nothing is used meanwhile: see effects.list(){}':
     '{} {} por fazer, e nada é usado enquanto isso: veja effects.list(){}',
   '{} data subjects take {} requests a second, and {} are allowed: readings take {} times the configured interval':

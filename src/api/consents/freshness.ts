@@ -19,7 +19,10 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
   const fresh = ok ? detail : `${detail}: ${advice.join('; ')}`
   if (wanted === 0) return { ok, detail: fresh }
   const noun = wanted === 1 ? 'denial or revocation has' : 'denials or revocations have'
-  const decide = idle > 0 ? `; for ${idle} without an open request decide by consents.revoke, deny or withdrawEnd` : ''
+  const decide =
+    idle > 0
+      ? `; for ${idle} without an open request decide by consents.revoke, consents.deny or consents.withdrawEnd`
+      : ''
   const blocked = `${wanted} ${noun} not been made yet, and nothing is used meanwhile: see effects.list()${decide}`
   return { ok: false, detail: `${blocked}; ${fresh}` }
 }

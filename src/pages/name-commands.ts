@@ -1,0 +1,38 @@
+/** The commands that do what functions of the API do. */
+export const commandsOf: Readonly<Record<string, string>> = {
+  'consents.deny': 'consents deny',
+  'consents.list': 'consents list',
+  'consents.revoke': 'consents revoke',
+  'consents.sync': 'consents sync',
+  'consents.withdrawEnd': 'consents withdraw-end',
+  'effects.get': 'effects show',
+  'effects.list': 'effects list',
+  'effects.park': 'effects park',
+  'effects.retry': 'effects retry',
+  'log.followers': 'followers list',
+  'log.retry': 'followers retry',
+  'log.skip': 'followers skip',
+  'notifications.list': 'notifications list',
+  'notifications.replay': 'notifications replay',
+  'subjects.report': 'report',
+  'subscriptions.plan': 'plan',
+  'validations.list': 'validations list',
+}
+
+/**
+ * Names the command where a text of the library, such as a hint, names the function of the API: an operator has no
+ * program to call it in.
+ */
+export function nameCommands(text: string): string {
+  return text.replace(/\b([a-z]+\.[a-zA-Z]+)(?:\(([^()]*)\))?/g, (whole, name: string, given: string = '') => {
+    const command = Object.hasOwn(commandsOf, name) ? commandsOf[name] : undefined
+    return command === undefined ? whole : `averba ${command}${toOptions(given)}`
+  })
+}
+
+/** `"id"` is an argument; `{ state: 'unknown', parked: true }` are options. */
+function toOptions(given: string): string {
+  if (given.startsWith('"')) return ` ${given.slice(1, -1)}`
+  const options = given.matchAll(/(\w+): (?:'([^']*)'|true)/g)
+  return [...options].map(([, name, value]) => ` --${name}${value === undefined ? '' : ` ${value}`}`).join('')
+}
