@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { localChecks, tlsChecks } from '../src/api/health-check.ts'
+import { examinedChecks, localChecks, tlsChecks } from '../src/api/health-check.ts'
 import { faultSchema } from '../src/simulation/faults/fault.ts'
 import { policiesSchema } from '../src/simulation/services/policies.ts'
 import { tableNames } from '../src/store/database/schema.ts'
@@ -243,7 +243,7 @@ test('the page about running has every metric, field of a line, check, exit code
   const fields = [...read('src/vocabulary/log-line.ts').matchAll(/^ {2}(\w+): '(?:string|number)',$/gm)]
   expect(fields.length).toBeGreaterThan(10)
   for (const [, field] of fields) expect(page).toContain(`\`${field}\``)
-  const checks = [...localChecks, ...tlsChecks, ...serviceNames, 'clock', 'configuration', 'answers']
+  const checks = [...localChecks, ...tlsChecks, ...serviceNames, 'clock', ...examinedChecks]
   expect(checks.length).toBeGreaterThan(14)
   for (const check of checks) expect(page).toContain(`\`${check}\``)
   for (const code of [0, 1, 70]) expect(page).toContain(`\n| ${code} | `)

@@ -12,6 +12,9 @@ export const tlsChecks = ['certificate', 'portalCertificate', 'receiverCertifica
 
 type ServiceCheck = ServiceName | 'clock'
 
+/** The checks of an examination alone. */
+export const examinedChecks = ['configuration', 'answers', 'ports'] as const
+
 /** The result of one check. */
 export interface CheckResult {
   readonly ok: boolean
@@ -22,7 +25,11 @@ export interface CheckResult {
 
 /** The result of one check, with its name. */
 export interface HealthCheck extends CheckResult {
-  readonly name: (typeof localChecks)[number] | (typeof tlsChecks)[number] | ServiceCheck | 'configuration' | 'answers'
+  readonly name:
+    | (typeof localChecks)[number]
+    | (typeof tlsChecks)[number]
+    | ServiceCheck
+    | (typeof examinedChecks)[number]
 }
 
 /** Checks by name; the result is `undefined` when the options do not concern the check. */

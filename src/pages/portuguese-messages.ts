@@ -207,6 +207,9 @@ const saidMessages: Readonly<Record<string, string>> = {
     'averba log mostra os tipos que há, como consent.revoked. O tipo Events tem todos',
   'It is one of: {}': 'É uma destas: {}',
   'it takes no new work: {}: set both by NTP': 'não aceita trabalho novo: {}: acerte ambos os relógios por NTP',
+  '{} can listen': '{} pode escutar',
+  '{} cannot listen ({}): {}': '{} não pode escutar ({}): {}',
+  '{} is in use, as by a process that runs': '{} está em uso, como por um processo em funcionamento',
   'it can be written': 'pode ser gravado',
   'it is missing or empty: restore it, because the log cannot be opened again without it':
     'falta ou está vazio: restaure-o, pois sem ele o registro não pode ser aberto de novo',

@@ -33,6 +33,7 @@ import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { lastSuccesses } from '../subscriptions/subscriptions.ts'
 import { findUnreadAnswer, misunderstood } from '../unread-answer.ts'
 import { checkCertificates } from './certificate-checks.ts'
+import { checkPorts } from './port-checks.ts'
 import { reachServices } from './reach-services.ts'
 
 /** How many events are searched for an answer that was not understood. */
@@ -82,6 +83,7 @@ export async function examine(
       ? await runCheck('subscriptions', () => showDeliveries(options))
       : undefined,
     isOnPostgres(store) ? undefined : await runCheck('writing', async () => checkAccess(store)),
+    await runCheck('ports', () => checkPorts(options)),
     ...(await checkCertificates(options, clock)),
     ...services.map(each => (otherPortal && each.name === 'portal' ? otherPortal : each)),
     token ? await runCheck('token', () => tryToken(options, clock)) : undefined,

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { existsSync, renameSync, statSync, truncateSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../../../src/index.ts'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
@@ -48,6 +50,25 @@ test('a healthy configuration passes every check without a call or a write', asy
   expect(services.tokenService.requests).toBe(before.tokens)
   const sent = services.requests.slice(before.requests)
   expect(sent.filter(({ method, path }) => method !== 'GET' || path !== '/')).toEqual([])
+})
+
+test('the ports of averba run are tried: what no process can listen on is wrong, and one in use is told', async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // It listens on a port.
+  const certificate = async () => ({ cert: '', key: '' })
+  const portsOf = async (run: NonNullable<AverbaOptions['run']>) =>
+    (await examine(given({ run }))).checks.find(({ name }) => name === 'ports')
+  expect(await portsOf({ port, receiver: { port: 0, certificate } })).toEqual({
+    ...{ name: 'ports', ok: true },
+    detail: `run (127.0.0.1:${port}) is in use, as by a process that runs; run.receiver (*:0) can listen`,
+  })
+  // An address for documentation (RFC 5737).
+  expect(await portsOf({ port: 0, receiver: { host: '192.0.2.1', port: 443, certificate } })).toMatchObject({
+    ok: false,
+    detail: expect.stringMatching(/run\.receiver \(192\.0\.2\.1:443\) cannot listen \(EADDRNOTAVAIL\): Give a host/),
+  })
+  server.close()
 })
 
 test('a parked notification is reported, and one that is handled again is not', async () => {
