@@ -46,11 +46,14 @@ function countWork(averba: Averba, registers: Registry[]): void {
   averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
 
   const attempts = counter('attempts', 'Ended attempts at calls, by operation and outcome.', ['operation', 'outcome'])
+  const takenHelp = 'Attempts at calls whose last attempt never reported back, by operation.'
+  const taken = counter('attempts_taken_over', takenHelp, ['operation'])
   const took = seconds('attempt', 'Time of an attempt at a call, by service.', attemptBuckets, ['service'])
   const tokens = counter('token_requests', 'Token requests that this process sent or tried to send.')
   const unreadHelp = 'Answers that were not understood, by operation and whose they are.'
   const unreadAnswers = counter('answers_unread', unreadHelp, ['operation', 'code'])
-  averba.on('attempted', ({ operation, outcome, ms, unread }) => {
+  averba.on('attempted', ({ operation, outcome, isTakenOver, ms, unread }) => {
+    if (isTakenOver) taken.inc({ operation })
     if (unread !== undefined) unreadAnswers.inc({ operation, code: unread })
     attempts.inc({ operation, outcome })
     if (ms !== undefined) took.observe({ service: operation.split('.')[0] ?? '' }, ms / 1_000)

@@ -36,6 +36,8 @@ export interface AttemptReport {
   readonly effectClass: EffectClass
   /** Counted from 1. */
   readonly attempt: number
+  /** The attempt before it never reported back: its process has ended, or stands still. */
+  readonly isTakenOver: boolean
   /** `deferred` was certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'
   /** Whose answer was not understood: somebody else's, by its code, or `other`. Absent when there is none. */

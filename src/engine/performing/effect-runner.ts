@@ -73,6 +73,8 @@ export interface EffectRunnerParts {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly onTrouble: (what: string, error: unknown) => void
+  /** Called before a call is tried whose last attempt never reported back: its process has ended, or stands still. */
+  readonly onTakenOver?: (pending: PendingEffect) => void
   /** Called after a call is parked, with the number of attempts or the time as text. */
   readonly onGivenUp?: (pending: PendingEffect, after: string, reason: string) => void
   readonly tracing?: Tracing
@@ -111,18 +113,19 @@ export class EffectRunner {
   }
 
   async #attempt(claimed: ClaimedEffect): Promise<void> {
-    const { pending, performer } = claimed
+    const { pending, performer, wasStarted: isTakenOver } = claimed
+    if (isTakenOver) this.#parts.onTakenOver?.(pending)
     const settle = (fact: Fact, as: Settlement, reason: string, unread?: UnreadAnswer) =>
       this.#settle(claimed, fact, as, reason, unread)
     if (isLost(claimed)) {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
-      this.#onAttempted({ operation, effectClass, attempt, outcome: 'unknown' })
+      this.#onAttempted({ operation, effectClass, attempt, isTakenOver, outcome: 'unknown' })
       return settle(performer.lostFact(pending), 'unknown', 'the attempt never reported back')
     }
     if (isFromBeforeRestore(this.#parts.store, claimed))
       return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
-    const outcome = await this.#perform(pending, performer)
+    const outcome = await this.#perform(claimed)
     if (outcome.status === 'deferred') {
       await this.#postpone(claimed, outcome)
       return this.#closeService(pending, outcome)
@@ -137,7 +140,7 @@ export class EffectRunner {
     }
   }
 
-  async #perform(pending: PendingEffect, performer: Performer): Promise<AttemptOutcome> {
+  async #perform({ pending, performer, wasStarted: isTakenOver }: ClaimedEffect): Promise<AttemptOutcome> {
     const { type: operation, attempts: attempt, position } = pending
     const { effectClass } = performer
     const began = this.#elapsedMs()
@@ -153,7 +156,8 @@ export class EffectRunner {
     })
     const ms = this.#elapsedMs() - began
     const unread = foreignCodeIn(outcome.reason ?? '') ?? (outcome.unread && 'other')
-    this.#onAttempted({ operation, effectClass, attempt, outcome: outcome.status, ms, ...(unread && { unread }) })
+    const about = { operation, effectClass, attempt, isTakenOver }
+    this.#onAttempted({ ...about, outcome: outcome.status, ms, ...(unread && { unread }) })
     return outcome
   }
 

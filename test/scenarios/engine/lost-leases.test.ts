@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
+import { type Averba, type LogLine, replayLog, verifyLog } from '../../../src/index.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
@@ -16,11 +16,17 @@ const isToken = (request: Request) => request.url.endsWith('/token')
 const isValidation = (request: Request) => request.url.includes('/validate/pf')
 
 /** Another process on the same file, with a clock and a token of its own. */
-function openOther({ reach }: World, store: string, clock: VirtualClock): Promise<Averba> {
+function openOther(
+  { reach }: World,
+  store: string,
+  clock: VirtualClock,
+  logger?: (line: LogLine) => void,
+): Promise<Averba> {
   const validationService = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
   return openEngine({
     ...{ store, clock, fetch: reach.validationService },
     validationService: { ...validationService, bearer: 'outro' },
+    ...(logger && { logger }),
   })
 }
 
@@ -52,20 +58,27 @@ async function givenStandstill(atTokenRequest: number, isTakenOver: boolean) {
   const validating = world.averba.validations.validate(input)
   await reached.promise
   const clock = new VirtualClock()
-  const other = await openOther(world, store, clock)
+  const [lines, reports]: [LogLine[], boolean[]] = [[], []]
+  const other = await openOther(world, store, clock, line => lines.push(line))
+  other.on('attempted', report => reports.push(report.isTakenOver))
   if (isTakenOver) {
     await passTime({ averba: other, clock }, 61_000)
     expect(await other.effects.list({ state: 'unknown' })).toHaveLength(1)
   }
   wake.resolve()
-  return { world, other, validating, sent }
+  return { world, other, validating, sent, lines, reports }
 }
 
 test.each([
   ['before it was sent', 1, []],
   ['before it was sent again after a 401', 2, ['validation']],
 ])('a paid call that another process recorded as unknown %s is never sent', async (_, tokenRequest, before) => {
-  const { other, validating, sent } = await givenStandstill(tokenRequest, true)
+  const { other, validating, sent, lines, reports } = await givenStandstill(tokenRequest, true)
+  expect(lines).toContainEqual({
+    ...{ level: 'warn', message: 'a call is taken over: its last attempt never reported back' },
+    detail: expect.stringMatching(/^validationService\.validatePerson validation-/),
+  })
+  expect(reports).toEqual([true])
   // It was certainly not sent, so the doubt is over.
   expect(await validating).toMatchObject({ status: 'declined', problem: { code: 'NOT_DONE' } })
   expect(sent).toEqual(before)
