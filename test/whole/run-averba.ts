@@ -12,6 +12,8 @@ export interface CommandProcess {
   readonly child: ChildProcess
   /** The first line that contains a text, now or later. Rejects when the command ends without one. */
   line(text: string): Promise<string>
+  /** All that it wrote to its standard output, in lines. */
+  readonly out: () => string
   /** All that it wrote to its standard error. */
   readonly err: () => string
   /** How it ended. The code is -1 after a signal. */
@@ -35,15 +37,17 @@ export function startAverba(args: readonly string[]): CommandProcess {
   child.stderr.on('data', chunk => {
     err += chunk
   })
+  const out = () => lines.map(line => `${line}\n`).join('')
   const ended = new Promise<Ended>(done =>
     child.once('close', code => {
       isOver = true
       wake()
-      done({ code: code ?? -1, out: lines.map(line => `${line}\n`).join(''), err })
+      done({ code: code ?? -1, out: out(), err })
     }),
   )
   return {
     child,
+    out,
     err: () => err,
     ended,
     async line(text) {
