@@ -206,7 +206,7 @@ async function openContext(
     onTakenOver: ({ id, type }) =>
       log({
         level: 'warn',
-        message: 'a call is taken over: its last attempt never reported back',
+        message: 'a call is taken over: its last attempt has no outcome',
         detail: `${type} ${id}`,
       }),
     onGivenUp: ({ id, type }, after, reason) => {

@@ -46,7 +46,7 @@ function countWork(averba: Averba, registers: Registry[]): void {
   averba.on('recorded', ({ machine }) => events.inc({ machine: machine.name }))
 
   const attempts = counter('attempts', 'Ended attempts at calls, by operation and outcome.', ['operation', 'outcome'])
-  const takenHelp = 'Attempts at calls whose last attempt never reported back, by operation.'
+  const takenHelp = 'Attempts at calls whose last attempt has no outcome in the log, by operation.'
   const taken = counter('attempts_taken_over', takenHelp, ['operation'])
   const took = seconds('attempt', 'Time of an attempt at a call, by service.', attemptBuckets, ['service'])
   const tokens = counter('token_requests', 'Token requests that this process sent or tried to send.')

@@ -25,10 +25,12 @@ export function* formatTable(
     ...rows.map(each => ({ ...each, cells: each.cells.map(printable) })),
   ]
   const last = headings.length - 1
-  const widths = headings.map((_, column) => Math.max(...all.map(({ cells }) => cells[column]?.length ?? 0)))
+  const widths = headings.map((_, column) => longestOf(all.map(({ cells }) => cells[column] ?? '')))
   const before = widths.slice(0, last).reduce((sum, each) => sum + each + gap.length, 0)
-  const words = all.flatMap(({ cells }) => (cells[last] ?? '').split(' '))
-  const needed = Math.max(Math.min(lastMin, widths[last] ?? 0), ...words.map(word => word.length))
+  const words = all.flatMap(({ cells }) =>
+    (cells[last] ?? '').split(' ').filter(word => word.length <= width - indent.length),
+  )
+  const needed = Math.max(Math.min(lastMin, widths[last] ?? 0), longestOf(words))
   const isBeside = before + needed <= width
   const room = Math.max(lastMin, width - (isBeside ? before : indent.length))
   for (const { cells, style } of all) {
@@ -43,6 +45,10 @@ export function* formatTable(
       : [head, ...[first, ...more].map(each => pad + each)]
     for (const text of texts) if (text.trim() !== '') yield { text: text.trimEnd(), ...(style && { style }) }
   }
+}
+
+function longestOf(texts: readonly string[]): number {
+  return texts.reduce((longest, { length }) => Math.max(longest, length), 0)
 }
 
 /** Breaks a text between words, or within one that is too long. */

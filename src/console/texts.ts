@@ -87,7 +87,7 @@ const texts = {
   standing: ['Valia em um instante?', 'Was it valid at an instant?'],
   validAt: ['Valia em', 'Valid at'],
   standingNote: [
-    'Com a prova de que os eventos estão no registro. Um dia ou um instante: 2026-11-20, 2026-11-20T09:00 (de Brasília) ou 2026-11-20T12:00:00Z.',
+    'Com a prova de que os eventos estão no registro. Um dia ou um instante: 2026-11-20, 2026-11-20T09:00 (horário de Brasília) ou 2026-11-20T12:00:00Z.',
     'With the proof that the events are in the log. A day or an instant: 2026-11-20, 2026-11-20T09:00 (in Brasilia) or 2026-11-20T12:00:00Z.',
   ],
   reveal: ['Revelar dados pessoais', 'Reveal personal data'],

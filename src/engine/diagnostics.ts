@@ -36,12 +36,12 @@ export interface AttemptReport {
   readonly effectClass: EffectClass
   /** Counted from 1. */
   readonly attempt: number
-  /** The attempt before it never reported back: its process has ended, or stands still. */
+  /** The attempt before it has no outcome in the log: its process ended, stood still, or could not write. */
   readonly isTakenOver: boolean
   /** `deferred` was certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'
   /** Whose answer was not understood: somebody else's, by its code, or `other`. Absent when there is none. */
   readonly unread?: ForeignCode | 'other'
-  /** Absent when the attempt never reported back. */
+  /** Absent when nothing was sent now: an earlier attempt never reported back, or the call is from before a restore. */
   readonly ms?: number
 }

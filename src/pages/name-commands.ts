@@ -19,12 +19,15 @@ export const commandsOf: Readonly<Record<string, string>> = {
   'validations.list': 'validations list',
 }
 
+/** A name of the API, with what is passed to it; or a quoted text, which is the host's. */
+const namePattern = /"[^"]*"|(?<!\w)'[^']*'|(?<![\w./@:-])([a-z]+\.[a-zA-Z]+)(?![\w/-]|\.\w)(?:\(([^()]*)\))?/g
+
 /**
  * Names the command where a text of the library, such as a hint, names the function of the API: an operator has no
  * program to call it in.
  */
 export function nameCommands(text: string): string {
-  return text.replace(/\b([a-z]+\.[a-zA-Z]+)(?:\(([^()]*)\))?/g, (whole, name: string, given: string = '') => {
+  return text.replace(namePattern, (whole, name: string = '', given: string = '') => {
     const command = Object.hasOwn(commandsOf, name) ? commandsOf[name] : undefined
     return command === undefined ? whole : `averba ${command}${toOptions(given)}`
   })
@@ -33,6 +36,6 @@ export function nameCommands(text: string): string {
 /** `"id"` is an argument; `{ state: 'unknown', parked: true }` are options. */
 function toOptions(given: string): string {
   if (given.startsWith('"')) return ` ${given.slice(1, -1)}`
-  const options = given.matchAll(/(\w+): (?:'([^']*)'|true)/g)
+  const options = given.matchAll(/\b(\w+): (?:'([^']*)'|true)/g)
   return [...options].map(([, name, value]) => ` --${name}${value === undefined ? '' : ` ${value}`}`).join('')
 }

@@ -109,7 +109,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot record reason and evidence: {}': 'Não é possível registrar motivo e evidência: {}',
   'Cannot {} the consent: no reading has shown it':
     'Não é possível aplicar {} ao consentimento: nenhuma leitura o mostrou',
-  'Call consents.sync first': 'Chame antes consents.sync',
+  'Call consents.sync first': 'Execute antes consents.sync',
   'Cannot withdraw the end: the reason is missing': 'Não é possível desistir do fim: falta o motivo',
   'Give { reason }': 'Informe { reason }',
   'raise requestsPerSecond or syncEveryMs': 'aumente requestsPerSecond ou syncEveryMs',
@@ -131,7 +131,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível voltar a este endereço depois do login: não está na lista',
   'Add it to consentService.redirectUrls': 'Acrescente-o a consentService.redirectUrls',
   'This consent was never read: call consents.sync, and check the id with consents.list':
-    'Este consentimento nunca foi lido: chame consents.sync, e confira o identificador com consents.list',
+    'Este consentimento nunca foi lido: execute consents.sync, e confira o identificador com consents.list',
   'Cannot use the consent: {}': 'Não é possível usar o consentimento: {}',
   'Do not use the data. The refusal is recorded': 'Não use os dados. A recusa está registrada',
   'Cannot use the consent: purpose and legal basis are missing':
@@ -205,11 +205,16 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot read events: a type is unknown': 'Não é possível ler eventos: um tipo é desconhecido',
   'averba log prints the types that there are, such as consent.revoked. The type Events has all':
     'averba log mostra os tipos que há, como consent.revoked. O tipo Events tem todos',
-  'It is one of: {}': 'É uma destas: {}',
+  'It is one of: {}': 'As opções são: {}',
   'it takes no new work: {}: set both by NTP': 'não aceita trabalho novo: {}: acerte ambos os relógios por NTP',
   '{} can listen': '{} pode escutar',
-  '{} cannot listen ({}): {}': '{} não pode escutar ({}): {}',
-  '{} is in use, as by a process that runs': '{} está em uso, como por um processo em funcionamento',
+  '{} cannot listen ({}): give a host of this machine and a free port':
+    '{} não pode escutar ({}): informe um host desta máquina e uma porta livre',
+  '{} has the port of run': '{} tem a porta de run',
+  '{} is in use: by averba run, or by another program': '{} está em uso: por averba run, ou por outro programa',
+  '{} may not be opened by this user: {}': '{} não pode ser aberta por este usuário: {}',
+  'the process needs a capability such as CAP_NET_BIND_SERVICE, or a proxy in front':
+    'o processo precisa de uma capability como CAP_NET_BIND_SERVICE, ou de um proxy na frente',
   'it can be written': 'pode ser gravado',
   'it is missing or empty: restore it, because the log cannot be opened again without it':
     'falta ou está vazio: restaure-o, pois sem ele o registro não pode ser aberto de novo',
@@ -318,7 +323,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Use um registro separado para outro portal ou ambiente. Se o mesmo portal mudou de endereço, informe o anterior em portal.knownAs',
   'Cannot apply the plan: the portal or the options have changed since':
     'Não é possível aplicar o plano: o portal ou as opções mudaram desde então',
-  'Make a new plan: averba plan, or subscriptions.plan()': 'Faça um plano novo: averba plan, ou subscriptions.plan()',
+  'Make a new plan: subscriptions.plan()': 'Faça um plano novo: subscriptions.plan()',
   'Cannot apply the plan: it deletes subscriptions': 'Não é possível aplicar o plano: ele exclui inscrições',
   "Check the plan, then pass { deletions: 'allow' } or --allow-deletions":
     "Confira o plano, e depois passe { deletions: 'allow' } ou --allow-deletions",
@@ -1119,7 +1124,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot read the instant: it is neither a day nor an instant':
     'Não é possível ler o instante: não é um dia nem um instante',
   'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z':
-    'Dê-o como 2026-01-31, 2026-01-31T09:00 (ambos de Brasília) ou 2026-01-31T12:00:00Z',
+    'Informe-o como 2026-01-31, 2026-01-31T09:00 (ambos no horário de Brasília) ou 2026-01-31T12:00:00Z',
   'Cannot take the value: the outcome is {}': 'Não é possível obter o valor: o desfecho é {}',
   'Cannot use the kind of parts: it is unknown': 'Não é possível usar a espécie de partes: é desconhecida',
   'Use some of {}': 'Use algumas destas: {}',
@@ -1350,8 +1355,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Talvez tenha sido feita: chame run ou settle, e uma leitura o mostrará',
   "It may be done and is not repeated automatically: check the service's own records, then resolve it":
     'Talvez tenha sido feita, e não é repetida automaticamente: confira os registros do próprio serviço, e depois resolva-a',
-  'It is recorded: call run or settle to continue it, and effects.get for its state':
-    'Está registrada: chame run ou settle para continuá-la, e effects.get para ver o seu estado',
+  'It is recorded, and goes on while averba runs: effects.get has its state':
+    'Está gravada, e continua enquanto o averba executa: effects.get mostra o seu estado',
   'declined{} {}': 'recusado{} {}',
   'deferred until {}: {}': 'adiado até {}: {}',
   'the answer is larger than {} bytes': 'a resposta tem mais de {} bytes',

@@ -7,12 +7,12 @@ export const stateMeanings: Readonly<Record<string, string>> = {
   'It waits for an operator: the policy gave up, or an operator parked it.':
     'Espera por um operador: a política desistiu, ou um operador a suspendeu.',
   'It did nothing and never will: it was given up, or another command replaces it.':
-    'Nada fez e nada fará: desistiu-se dela, ou outro comando a substitui.',
+    'Não fez nada e nunca fará: foi abandonada, ou outro comando a substitui.',
 
   'A certificate of ours, and the warnings before it expires.': 'Um certificado nosso, e os avisos antes que expire.',
   'More than 30 days are left.': 'Restam mais de 30 dias.',
   'It expires soon: a warning was recorded at 30, 14, 7, 3 or 1 days.':
-    'Expira em breve: um aviso foi gravado a 30, 14, 7, 3 ou 1 dias.',
+    'Expira em breve: um aviso foi gravado quando faltavam 30, 14, 7, 3 ou 1 dias.',
 
   'A notification of the portal, and the handlers of the host that it is for.':
     'Uma notificação do portal, e os tratadores da aplicação a que se destina.',
@@ -101,7 +101,7 @@ export const stateMeanings: Readonly<Record<string, string>> = {
   'Its data subject was erased: nothing changes it any more.': 'O titular foi eliminado: nada mais o altera.',
 
   'The bearer token of one credential, which all processes on the store share.':
-    'O token de uma credencial, que todos os processos do registro partilham.',
+    'O token de uma credencial, que todos os processos do registro compartilham.',
   'There is no token: none was requested, or a request failed.':
     'Não há token: nenhum foi pedido, ou um pedido falhou.',
   'One process requests a token, and the others wait for it.':
@@ -132,10 +132,11 @@ export const stateMeanings: Readonly<Record<string, string>> = {
     'A resposta se perdeu: uma lista mostra o que foi feito dela.',
   'The portal had it, and has it no longer.': 'O portal a tinha, e não a tem mais.',
   'We requested the deletion.': 'Nós pedimos a exclusão.',
-  'The portal deleted it, by itself or for somebody else.': 'O portal a excluiu, por si ou por outra pessoa.',
+  'The portal deleted it, by itself or for somebody else.':
+    'O portal a excluiu, por conta própria ou a pedido de outra pessoa.',
   'Whether deliveries fail.': 'Se as entregas falham.',
   'No delivery is known to have failed since the last success.':
-    'Não se sabe de entrega que tenha falhado desde o último sucesso.',
+    'Nenhuma falha de entrega é conhecida desde o último sucesso.',
   'Deliveries fail: after thirty days without a success the portal deletes it.':
     'As entregas falham: depois de trinta dias sem sucesso o portal a exclui.',
   'Whose secrets the portal sends.': 'De quem são os segredos que o portal envia.',

@@ -79,7 +79,7 @@ function outcomeHint(outcome: Outcome<unknown>): string {
       ? 'It may be done: call run or settle, and a reading will show it'
       : "It may be done and is not repeated automatically: check the service's own records, then resolve it"
   }
-  return 'It is recorded: call run or settle to continue it, and effects.get for its state'
+  return 'It is recorded, and goes on while averba runs: effects.get has its state'
 }
 
 function describeOutcome(outcome: Outcome<unknown>): string {

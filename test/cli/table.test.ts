@@ -47,6 +47,15 @@ test('a name that a person copies is not broken where its line has room for it',
   ])
 })
 
+test('a word that fits no line does not move the others, and a list may be long', () => {
+  const address = `https://hooks.exemplo.br/${'x'.repeat(60)}`
+  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 60 })
+  const long = Array.from({ length: 100_000 }, () => ({ cells: ['order-1', 'answered', address] }))
+  const [heading, ...lines] = [...formatTable({ stdout }, headings, long)].map(({ text }) => text)
+  expect(heading).toBe('ID       STATE     WHY')
+  expect(lines).toHaveLength(3 * long.length)
+})
+
 test('a style is shown on a terminal only, not with NO_COLOR, and foreign text cannot make one', () => {
   const print = (isTTY: boolean, env: Record<string, string>) => {
     const stdout = Object.assign(new PassThrough({ encoding: 'utf8' }), { isTTY })

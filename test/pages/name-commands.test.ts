@@ -2,6 +2,8 @@ import { expect, test } from 'vitest'
 import { createSay } from '../../src/cli/language.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { commandsOf, nameCommands } from '../../src/pages/name-commands.ts'
+import { portugueseMessages } from '../../src/pages/portuguese-messages.ts'
+import { cpuMs } from '../support/cpu-ms.ts'
 
 test('a hint for an operator names commands, with their options, where the library names functions', () => {
   for (const [said, named] of [
@@ -19,9 +21,62 @@ test('a hint for an operator names commands, with their options, where the libra
     expect(nameCommands(said)).toBe(named)
 })
 
-test('every command that a hint names is there', () => {
+test('what the host named is never changed, and a long text takes no time', async () => {
+  for (const said of [
+    'Cannot open "/tmp/log.skip": it does not exist',
+    'Cannot open "/tmp/effects.list/averba.sqlite"',
+    "unknown command 'effects.list'",
+    'the address https://log.retry/x, my-effects.list.csv and effects.list.csv',
+  ])
+    expect(nameCommands(said)).toBe(said)
+  const name = 'a'.repeat(50_000)
+  for (const long of [`effects.list(${name})`, `effects.list({ ${name}`, `"${name}`, `'${name}.${name}`, `${name}.`])
+    expect(await cpuMs(() => nameCommands(long))).toBeLessThan(50)
+})
+
+test('the options that a hint names are those of the command', async () => {
+  for (const said of [
+    "effects.list({ state: 'unknown' })",
+    'notifications.replay({ parked: true })',
+    'effects.retry("a/1/0")',
+  ]) {
+    const started: string[] = []
+    const words = [...nameCommands(said).split(' ').slice(1), ...(said.includes('list') ? [] : ['--actor', 'agent-7'])]
+    await newProgram(async () => void started.push(said)).parseAsync(words, { from: 'user' })
+    expect(started).toEqual([said])
+  }
+})
+
+/** What a text for an operator names although no command does it, since a program has to; and an event. */
+const withoutCommand = new Set([
+  'consents.enrol',
+  'subjects.receipt',
+  'subjects.hold',
+  'log.follow',
+  'log.read',
+  'audit.processing',
+  'log.began',
+])
+
+test('a text for operators names no other function', () => {
+  const named = Object.keys(portugueseMessages).flatMap(text =>
+    [
+      ...nameCommands(text).matchAll(
+        /\b(?:consents|effects|validations|notifications|subscriptions|subjects|audit|log)\.[a-zA-Z]+/g,
+      ),
+    ].map(([name]) => name),
+  )
+  expect([...new Set(named)].filter(name => !withoutCommand.has(name))).toEqual([])
+  expect([...withoutCommand].filter(name => !named.includes(name))).toEqual([])
+})
+
+function newProgram(start: Parameters<typeof createProgram>[1]) {
   const terminal = { say: createSay('en'), stdout: process.stdout, stderr: process.stderr }
-  const program = createProgram(terminal as never, async () => undefined) // Nothing else of it is used.
+  return createProgram(terminal as never, start) // Nothing else of it is used.
+}
+
+test('every command that a hint names is there', () => {
+  const program = newProgram(async () => undefined)
   const known = program.commands.flatMap(each => [
     each.name(),
     ...each.commands.map(leaf => `${each.name()} ${leaf.name()}`),

@@ -1,35 +1,63 @@
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, type Server } from 'node:net'
 import type { CheckResult } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 
-/** Listens for a moment where `averba run` will. A port in use is taken by a process that runs, or by another one. */
+/** Deno ends the whole process when one port is not allowed to it, so it is asked first. */
+const { Deno } = globalThis as { Deno?: { permissions: { query(of: object): Promise<{ state: string }> } } } // Its API.
+
+/**
+ * Listens for a moment, as this user, where `averba run` will. A port in use is no fault, since a process may run. Nor
+ * is one that this user may not open: the process may have the capability.
+ */
 export async function checkPorts({ run }: HostOptions): Promise<CheckResult | undefined> {
   if (run === undefined) return undefined
+  if (Deno && (await Deno.permissions.query({ name: 'net' })).state !== 'granted') return undefined
   const { receiver, host = '127.0.0.1', port = 9464 } = run
-  const found = [
-    await tryPort('run', host, port),
-    ...(receiver ? [await tryPort('run.receiver', receiver.host, receiver.port ?? 443)] : []),
-  ]
-  return { ok: found.every(each => each.ok), detail: found.map(each => each.detail).join('; ') }
+  const receiverPort = receiver?.port ?? 443
+  const [forRun, forReceiver] = [createServer(), createServer()]
+  try {
+    const own = await tryPort(forRun, host, port)
+    const found = [describe(nameOf('run', host, port), own)]
+    if (receiver) {
+      // The port of `run` is still taken.
+      const other = await tryPort(forReceiver, receiver.host, receiverPort)
+      const isSame = own === 'free' && other === 'EADDRINUSE' && receiverPort === port
+      const name = nameOf('run.receiver', receiver.host, receiverPort)
+      found.push(isSame ? { ok: false, detail: `${name} has the port of run` } : describe(name, other))
+    }
+    return { ok: found.every(each => each.ok), detail: found.map(each => each.detail).join('; ') }
+  } finally {
+    await Promise.all([forRun, forReceiver].map(server => new Promise(done => server.close(done))))
+  }
 }
 
-async function tryPort(option: string, host: string | undefined, port: number): Promise<CheckResult> {
-  const server = createServer()
-  const name = `${option} (${host ?? '*'}:${port})`
+function nameOf(option: string, host: string | undefined, port: number): string {
+  return `${option} (${host ?? '*'}:${port})`
+}
+
+/** `free`, or the code of the error. */
+async function tryPort(server: Server, host: string | undefined, port: number): Promise<string> {
   try {
     server.listen(port, host)
     await once(server, 'listening')
-    return { ok: true, detail: `${name} can listen` }
+    return 'free'
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    if (code === 'EADDRINUSE') return { ok: true, detail: `${name} is in use, as by a process that runs` }
-    const hint =
-      code === 'EACCES'
-        ? 'Ports below 1024 need a capability such as CAP_NET_BIND_SERVICE, or a proxy in front'
-        : 'Give a host of this machine and a free port'
-    return { ok: false, detail: `${name} cannot listen (${code}): ${hint}` }
-  } finally {
-    server.close()
+    return error instanceof Error && 'code' in error ? String(error.code) : 'UNKNOWN'
+  }
+}
+
+function describe(name: string, found: string): CheckResult {
+  switch (found) {
+    case 'free':
+      return { ok: true, detail: `${name} can listen` }
+    case 'EADDRINUSE':
+      return { ok: true, detail: `${name} is in use: by averba run, or by another program` }
+    case 'EACCES': {
+      const advice = 'the process needs a capability such as CAP_NET_BIND_SERVICE, or a proxy in front'
+      return { ok: true, detail: `${name} may not be opened by this user: ${advice}` }
+    }
+    default:
+      return { ok: false, detail: `${name} cannot listen (${found}): give a host of this machine and a free port` }
   }
 }

@@ -180,7 +180,7 @@ export function createSubscriptions(
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'
         throw new AverbaError('STALE_PLAN', cannot, {
-          hint: 'Make a new plan: averba plan, or subscriptions.plan()',
+          hint: 'Make a new plan: subscriptions.plan()',
         })
       }
       if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete')) {

@@ -43,7 +43,7 @@ const listCommand = defineCommand({
       findCalls(averba, state, { service, type, stream }, limit + 1),
     )
     const calls = found.slice(0, limit)
-    const result = { calls: calls.map(toJson), more: found.length > limit }
+    const result = { calls: calls.map(toCallJson), more: found.length > limit }
     return { result, lines: formatCalls(terminal, calls, result.more) }
   },
 })
@@ -65,7 +65,7 @@ const showCommand = defineCommand({
     })
     const { unread, ...rest } = call
     const seen = unread && { unread: { ...unread, text: answer } }
-    return { result: { ...toJson(rest), ...seen }, lines: formatCall(terminal, call, answer) }
+    return { result: { ...toCallJson(rest), ...seen }, lines: formatCall(terminal, call, answer) }
   },
 })
 
@@ -163,7 +163,7 @@ async function requireCall({ effects }: Averba, id: string): Promise<CallDetail>
 }
 
 /** What a program needs of a call. Its data holds no personal data, and its parts stay sealed. */
-function toJson({ id, type, stream, state, dueAt, attempts, reason, waiting }: Call) {
+export function toCallJson({ id, type, stream, state, dueAt, attempts, reason, waiting }: Call) {
   return { id, type, stream, state, dueAt, attempts, reason, waiting: waiting ?? null }
 }
 

@@ -55,7 +55,7 @@ export const logCommand = defineCommand({
         end = next
       }
     })
-    if (printed === 0) printError(terminal, terminal.say`No events.`)
+    if (!follow && printed === 0) printError(terminal, terminal.say`No events.`)
     return exitCodes.done
   },
 })

@@ -5,7 +5,7 @@ import { actorOption, limitOption, readActor } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
-import { describeWait } from './effects.ts'
+import { describeWait, toCallJson } from './effects.ts'
 
 type ValidationRow = Views['validations']
 
@@ -34,11 +34,13 @@ const listCommand = defineCommand({
       const waiting = new Set(found.filter(row => row.state === 'requested').map(row => row.validation))
       const open = new Map<string, Call>()
       if (waiting.size > 0)
-        for await (const call of effects.list({ state: 'open' }))
+        for await (const call of effects.list({ state: 'open' })) {
           if (waiting.has(call.stream)) open.set(call.stream, call)
+          if (open.size === waiting.size) break
+        }
       return [found, open] as const
     })
-    const validations = rows.map(row => ({ ...toJson(row), call: calls.get(row.validation) ?? null }))
+    const validations = rows.map(row => toJson(row, calls.get(row.validation)))
     return { result: { validations }, lines: formatValidations(terminal, rows, calls) }
   },
 })
@@ -76,22 +78,16 @@ export const validationsCommands = defineGroup('validations', 'Paid validations 
   resolveCommand,
 ])
 
-/** A row without the addresses of sealed parts. */
-function toJson({
-  validation,
-  id,
-  subject,
-  state,
-  requested_at,
-  ended_at,
-  charged,
-  resolved_at,
-  ...row
-}: ValidationRow) {
+/** A row, and the call that waits, without the addresses of sealed parts. */
+function toJson(
+  { validation, id, subject, state, requested_at, ended_at, charged, resolved_at, ...row }: ValidationRow,
+  call: Call | undefined,
+) {
   const reusedFrom = row.reused_from
   return {
     ...{ validation, id, subject, state, requestedAt: requested_at, endedAt: ended_at, reusedFrom },
     ...{ charged: charged === null ? null : charged === 1, resolvedAt: resolved_at },
+    call: call ? toCallJson(call) : null,
   }
 }
 

@@ -73,7 +73,7 @@ export interface EffectRunnerParts {
   readonly clock: Clock
   readonly entropy: Entropy
   readonly onTrouble: (what: string, error: unknown) => void
-  /** Called before a call is tried whose last attempt never reported back: its process has ended, or stands still. */
+  /** Called before a call is tried whose last attempt has no outcome: its process ended, for example. */
   readonly onTakenOver?: (pending: PendingEffect) => void
   /** Called after a call is parked, with the number of attempts or the time as text. */
   readonly onGivenUp?: (pending: PendingEffect, after: string, reason: string) => void
@@ -117,14 +117,15 @@ export class EffectRunner {
     if (isTakenOver) this.#parts.onTakenOver?.(pending)
     const settle = (fact: Fact, as: Settlement, reason: string, unread?: UnreadAnswer) =>
       this.#settle(claimed, fact, as, reason, unread)
-    if (isLost(claimed)) {
+    const lost = isLost(claimed)
+      ? 'the attempt never reported back'
+      : isFromBeforeRestore(this.#parts.store, claimed) && 'the call is from before a restore'
+    if (lost) {
       const { type: operation, attempts: attempt } = pending
       const { effectClass } = performer
       this.#onAttempted({ operation, effectClass, attempt, isTakenOver, outcome: 'unknown' })
-      return settle(performer.lostFact(pending), 'unknown', 'the attempt never reported back')
+      return settle(performer.lostFact(pending), 'unknown', lost)
     }
-    if (isFromBeforeRestore(this.#parts.store, claimed))
-      return settle(performer.lostFact(pending), 'unknown', 'the call is from before a restore')
     const outcome = await this.#perform(claimed)
     if (outcome.status === 'deferred') {
       await this.#postpone(claimed, outcome)

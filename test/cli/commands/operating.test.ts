@@ -73,6 +73,10 @@ test('a stuck call is found, explained, released, parked and given up, while ano
     ),
   )
   const { out: validations } = await averba('validations', 'list', ...of)
+  const { validations: rows } = parse(await averba('validations', 'list', '--json', ...of))
+  const { calls } = parse(await averba('effects', 'list', '--json', ...of))
+  expect(rows).toMatchObject([{ id: 'order-2' }, { id: 'order-1' }])
+  expect(rows.at(-1).call).toEqual(calls.find(({ id }: { id: string }) => id === effect))
   expect(validations).toMatch(new RegExp(`order-1 +requested +\\S+Z +${effect}: for a process that .* \\[retry, park`))
   const shown = await averba('effects', 'show', effect, ...of)
   expect(shown.out).toMatch(/validatePerson\nstate +deferred\nwaits +for a process that /)

@@ -75,7 +75,7 @@ test.each([
 ])('a paid call that another process recorded as unknown %s is never sent', async (_, tokenRequest, before) => {
   const { other, validating, sent, lines, reports } = await givenStandstill(tokenRequest, true)
   expect(lines).toContainEqual({
-    ...{ level: 'warn', message: 'a call is taken over: its last attempt never reported back' },
+    ...{ level: 'warn', message: 'a call is taken over: its last attempt has no outcome' },
     detail: expect.stringMatching(/^validationService\.validatePerson validation-/),
   })
   expect(reports).toEqual([true])

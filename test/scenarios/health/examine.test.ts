@@ -61,14 +61,19 @@ test('the ports of averba run are tried: what no process can listen on is wrong,
     (await examine(given({ run }))).checks.find(({ name }) => name === 'ports')
   expect(await portsOf({ port, receiver: { port: 0, certificate } })).toEqual({
     ...{ name: 'ports', ok: true },
-    detail: `run (127.0.0.1:${port}) is in use, as by a process that runs; run.receiver (*:0) can listen`,
+    detail: `run (127.0.0.1:${port}) is in use: by averba run, or by another program; run.receiver (*:0) can listen`,
   })
   // An address for documentation (RFC 5737).
   expect(await portsOf({ port: 0, receiver: { host: '192.0.2.1', port: 443, certificate } })).toMatchObject({
     ok: false,
-    detail: expect.stringMatching(/run\.receiver \(192\.0\.2\.1:443\) cannot listen \(EADDRNOTAVAIL\): Give a host/),
+    detail: expect.stringMatching(/run\.receiver \(192\.0\.2\.1:443\) cannot listen \(EADDRNOTAVAIL\): give a host/),
   })
   server.close()
+  await once(server, 'close')
+  expect(await portsOf({ port, receiver: { host: '127.0.0.1', port, certificate } })).toMatchObject({
+    ok: false,
+    detail: expect.stringContaining(`run.receiver (127.0.0.1:${port}) has the port of run`),
+  })
 })
 
 test('a parked notification is reported, and one that is handled again is not', async () => {
