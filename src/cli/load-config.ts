@@ -40,25 +40,27 @@ const missingVariable = /^The environment variable (\w+) is not set$/
 function loadError(cause: unknown, path: string): AverbaError {
   const make = (reason: string, hint: string) =>
     new AverbaError('MISCONFIGURED', `Cannot load "${path}": ${reason}`, { cause, hint })
-  const toSee = `To see where and why, run it alone: node "${path}"`
+  const hint =
+    cause instanceof SyntaxError
+      ? `Its package.json needs the type module (npm pkg set type=module). If it has it, run the file alone: node "${path}"`
+      : `Run it alone to see where and why: node "${path}"`
   // Our own texts hold no secret.
-  if (cause instanceof AverbaError) return make(cause.message, cause.hint ?? toSee)
-  if (!(cause instanceof Error)) return make('it throws something that is not an Error', toSee)
+  if (cause instanceof AverbaError) return make(cause.message, cause.hint ?? hint)
+  if (!(cause instanceof Error)) return make('it throws something that is not an Error', hint)
   if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
-    const hint = 'Install averba, and what else it imports, in its folder: npm install averba'
-    return make('a package or file that it imports is missing', hint)
+    const reason = 'a package or file that it imports is missing'
+    return make(reason, 'Install averba, and what else it imports, in its folder: npm install averba')
   }
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) {
-    const module = cause instanceof SyntaxError ? 'Its package.json has to say "type": "module". ' : ''
-    const place = placeIn(path, cause)
-    return make(`it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}${place}`, module + toSee)
+    const reason = `it throws ${cause.name}${isFileError(cause) ? ` ${cause.code}` : ''}${placeIn(path, cause)}`
+    return make(reason, hint)
   }
   // The configuration fails at the first missing variable: name the other missing ones too.
   const others = requiredVariables(readFileSync(path, 'utf8')).filter(name => !process.env[name])
   const names = [...new Set([missing, ...others])]
-  const hint = 'Set what is missing, or delete the services that you do not use from the configuration'
-  return make(names.length === 1 ? cause.message : `The environment variables ${names.join(', ')} are not set`, hint)
+  const reason = names.length === 1 ? cause.message : `The environment variables ${names.join(', ')} are not set`
+  return make(reason, 'Set what is missing, or delete the services that you do not use from the configuration')
 }
 
 /** Where in a file an error was thrown, from its stack: ` at line 3`. */

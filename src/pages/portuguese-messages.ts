@@ -377,6 +377,9 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Instale o averba, e o que mais o arquivo importa, na pasta dele: npm install averba',
   'a package or file that it imports is missing': 'falta um pacote ou arquivo que ele importa',
   'it throws {}{}{}': 'lança {}{}{}',
+  'Run it alone to see where and why: node "{}"': 'Execute-a sozinha para ver onde e por quê: node "{}"',
+  'Its package.json needs the type module (npm pkg set type=module). If it has it, run the file alone: node "{}"':
+    'O package.json dela precisa do tipo module (npm pkg set type=module). Se já o tem, execute o arquivo sozinho: node "{}"',
   'Set what is missing, or delete the services that you do not use from the configuration':
     'Defina o que falta, ou apague da configuração os serviços que você não usa',
   'Run it in the folder of the log, or give the store an absolute path in the configuration':

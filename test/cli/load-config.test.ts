@@ -19,7 +19,7 @@ test.each([
     'fails with a secret in its message',
     'failing.config.ts',
     `const a = 1\nthrow new TypeError('${secret}')`,
-    /^MISCONFIGURED: Cannot load ".*": it throws TypeError at line 2\nTo see .*: node ".*failing.config.ts"\n$/,
+    /^MISCONFIGURED: Cannot load ".*": it throws TypeError at line 2\nRun it alone .*: node ".*failing.config.ts"\n$/,
   ],
 ])('a configuration that %s is reported, with exit code 1', async (_, name, text, error) => {
   const file = join(temporaryFolder(), name)

@@ -119,7 +119,7 @@ test.each([
   [
     'cannot be read as a module',
     'export default {',
-    /it throws SyntaxError\nIts package.json has to say "type": "module". To see /,
+    /it throws SyntaxError\nIts package.json needs the type module \(npm pkg set type=module\)\. /,
   ],
   [
     'imports a missing package',
