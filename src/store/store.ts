@@ -69,7 +69,7 @@ import { sweepDiscardedTables } from './views/side-table.ts'
 import { StoppedViews } from './views/stopped-views.ts'
 import { ViewReader } from './views/view-reader.ts'
 import type { Append, Appended, Receipt } from './writing/append.ts'
-import { findReceipt } from './writing/receipt.ts'
+import { findReceipt } from './writing/found.ts'
 import { Writer, type WriterParts } from './writing/writer.ts'
 import type { RecentDigest } from './writing/writer-cache.ts'
 

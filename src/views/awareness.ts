@@ -25,6 +25,7 @@ export type AwarenessRow = RowOf<typeof columns>
 export const awareness = defineView<AwarenessRow, RecordedOf<SubjectEvent>>({
   name: 'awareness',
   version: 1,
+  kinds: ['subject'],
   columns,
   indexes: ['subject'],
   key(event) {

@@ -37,10 +37,11 @@ export type ConsentRow = RowOf<typeof columns>
 export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   name: 'consents',
   version: 1,
+  kinds: ['consent'],
   columns,
   isByStream: true,
   indexes: ['lapses_at', 'subject', 'end_wanted_at'],
-  key: event => (event.type.startsWith('consent.') ? event.stream : undefined),
+  key: event => event.stream,
   fold(row, event) {
     if (event.type === 'consent.appeared') {
       const { subject, status, createdAt, expiresAt, controller } = event.data

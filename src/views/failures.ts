@@ -27,6 +27,7 @@ export type FailureRow = RowOf<typeof columns>
 export const failures = defineView<FailureRow, RecordedOf<SubscriptionEvent | PortalEvent>>({
   name: 'failures',
   version: 1,
+  kinds: ['subscription', 'portal'],
   columns,
   indexes: ['failed_at'],
   key(event) {

@@ -17,6 +17,7 @@ export type LoginRow = RowOf<typeof columns>
 export const logins = defineView<LoginRow, RecordedOf<SubjectEvent>>({
   name: 'logins',
   version: 1,
+  kinds: ['subject'],
   columns,
   key: event => (event.type === 'subject.loginRead' ? event.data.subject : undefined),
   fold(row, event) {

@@ -40,10 +40,11 @@ export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): 
 export const notifications = defineView<NotificationRow, RecordedOf<NotificationEvent>>({
   name: 'notifications',
   version: 1,
+  kinds: ['notification'],
   columns,
   isByStream: true,
   indexes: ['trouble'],
-  key: event => (event.type.startsWith('notification.') ? event.stream : undefined),
+  key: event => event.stream,
   fold(row, event) {
     if (event.type === 'notification.copied') return row && { ...row, copies: row.copies + 1 }
     if (event.type !== 'notification.received' && event.type !== 'notification.recovered') {

@@ -33,6 +33,7 @@ const intervalsMax = 3
 export const subjects = defineView<SubjectRow, RecordedOf<SubjectEvent>>({
   name: 'subjects',
   version: 2,
+  kinds: ['subject'],
   columns,
   indexes: ['sync_every_ms', 'synced_at', 'awaiting_since', 'overdue_at'],
   key(event) {

@@ -40,8 +40,9 @@ export type SubscriptionRow = RowOf<typeof columns>
 export const subscriptions = defineView<SubscriptionRow, RecordedOf<SubscriptionEvent>>({
   name: 'subscriptions',
   version: 1,
+  kinds: ['subscription'],
   columns,
-  key: event => (event.type.startsWith('subscription.') ? event.stream : undefined),
+  key: event => event.stream,
   fold(row, event) {
     if (event.type === 'subscription.declared') {
       return {

@@ -23,8 +23,9 @@ export type TokenRow = RowOf<typeof columns>
 export const tokens = defineView<TokenRow, RecordedOf<TokenEvent>>({
   name: 'tokens',
   version: 1,
+  kinds: ['token'],
   columns,
-  key: event => (event.type.startsWith('token.') ? event.stream : undefined),
+  key: event => event.stream,
   fold(row, event) {
     if (event.type === 'token.unexpected') return row
     const before = row ?? { generation: 0, requests: 0, expires_at: null, scope: null, state: 'absent' }

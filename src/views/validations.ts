@@ -34,9 +34,10 @@ export type ValidationRow = RowOf<typeof columns>
 export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>>({
   name: 'validations',
   version: 1,
+  kinds: ['validation'],
   columns,
   isByStream: true,
-  key: event => (event.type.startsWith('validation.') ? event.stream : undefined),
+  key: event => event.stream,
   fold(row, event) {
     if (event.type === 'validation.requested') {
       return { ...newRow(event), claims: `${event.id}/claims`, again_of: event.data.again ?? null }

@@ -46,8 +46,11 @@ export function integer<T extends number | null = number>(): ColumnOf<T> {
 /** The rows of a table with these columns. */
 export type RowOf<C> = { -readonly [K in keyof C]: C[K] extends ColumnOf<infer T> ? T : never }
 
-/** Builds a view whose `key` and `fold` get the typed events of its machines. */
+type KindIn<T extends string> = T extends `${infer K}.${string}` ? K : T
+
+/** Builds a view whose `key` and `fold` get only the events of some kinds of streams, such as `consent`. */
 export function defineView<Row extends object, E extends RecordedEvent>({
+  kinds,
   columns,
   key,
   fold,
@@ -55,6 +58,7 @@ export function defineView<Row extends object, E extends RecordedEvent>({
 }: {
   name: string
   version: number
+  kinds: readonly KindIn<E['type']>[]
   columns: { readonly [K in keyof Row & string]-?: ColumnOf<Exclude<Row[K], undefined> & Cell> }
   isByStream?: boolean
   indexes?: readonly (keyof Row & string)[]
@@ -62,15 +66,16 @@ export function defineView<Row extends object, E extends RecordedEvent>({
   fold: (row: Row | undefined, event: E) => Row | undefined
 }): View<Row> {
   const types = Object.entries<ColumnOf<Cell>>(columns).map(([name, { type }]) => [name, type])
+  const prefixes = kinds.map(kind => `${kind}.`)
   const storable = {
-    key: (event: E) => withoutNul(key(event)),
+    key: (event: E) => (prefixes.some(prefix => event.type.startsWith(prefix)) ? withoutNul(key(event)) : undefined),
     fold(before: Row | undefined, event: E) {
       const row = fold(before, event)
       for (const column in row) if (hasNul(row[column])) return Object.fromEntries(Object.entries(row).map(replaceNul))
       return row
     },
   }
-  // `key` ignores the events of other machines.
+  // `key` and `fold` get no events of other kinds.
   return { ...definition, ...storable, columns: Object.fromEntries(types) } as View<Row>
 }
 

@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto'
 import Sqlite, { type Database } from 'better-sqlite3'
-import { hashBytes, leafHash } from '../../src/proof/merkle.ts'
 import type { Steps } from '../../src/store/database/connection.ts'
-import { type Subtree, Tree, treeRoot } from '../../src/store/log/tree.ts'
+import { hashBytes, leafHash, type Subtree, Tree, treeRoot } from '../../src/store/log/tree.ts'
 
 interface EventRow {
   readonly position: number

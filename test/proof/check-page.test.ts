@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, sign } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { checkPageProof } from '../../src/proof/check-page.ts'
-import { leafHash } from '../../src/proof/merkle.ts'
 import { createVerifierKey, type Signer, signCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
+import { leafHash } from '../../src/store/log/tree.ts'
 
 const { subtle } = globalThis.crypto
 const origin = 'log_of_one'

@@ -1,7 +1,7 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { AverbaError, type SubjectRef, verifyLog } from '../../src/index.ts'
-import { leafHash } from '../../src/proof/merkle.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
+import { leafHash } from '../../src/store/log/tree.ts'
 import { cpfOf } from '../support/cpf-of.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { withoutGuards } from '../support/use-database.ts'

@@ -3,16 +3,13 @@ import { createServer, type Server } from 'node:net'
 import type { CheckResult } from '../health-check.ts'
 import type { HostOptions } from '../options.ts'
 
-/** Deno ends the whole process when one port is not allowed to it, so it is asked first. */
-const { Deno } = globalThis as { Deno?: { permissions: { query(of: object): Promise<{ state: string }> } } } // Its API.
-
 /**
  * Listens for a moment, as this user, where `averba run` will. A port in use is no fault, since a process may run. Nor
- * is one that this user may not open: the process may have the capability.
+ * is one that this user may not open: the process may have the capability. Not on Deno, which ends the whole process
+ * for a port that it was not allowed.
  */
 export async function checkPorts({ run }: HostOptions): Promise<CheckResult | undefined> {
-  if (run === undefined) return undefined
-  if (Deno && (await Deno.permissions.query({ name: 'net' })).state !== 'granted') return undefined
+  if (run === undefined || 'Deno' in globalThis) return undefined
   const { receiver, host = '127.0.0.1', port = 9464 } = run
   const receiverPort = receiver?.port ?? 443
   const [forRun, forReceiver] = [createServer(), createServer()]

@@ -1,8 +1,7 @@
-import { isLeafOf } from '../../proof/merkle.ts'
 import { first, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { damagedLogError } from '../log/header.ts'
-import { fanOut } from '../log/tree.ts'
+import { fanOut, isLeafOf } from '../log/tree.ts'
 
 /**
  * Compares the end of the log with its parts, effects, followers and subtrees, in constant time.

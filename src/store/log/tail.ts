@@ -1,10 +1,10 @@
-import { isLeafOf } from '../../proof/merkle.ts'
 import { movedType } from '../../proof/recorded-header.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
 import { DamagedEvent } from './header.ts'
 import type { Tags } from './tags.ts'
+import { isLeafOf } from './tree.ts'
 
 /** An event as it is stored. */
 export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version' | 'type' | 'header' | 'leaf' | 'tag'>

@@ -1,4 +1,4 @@
-import { type Steps, together } from '../database/connection.ts'
+import { first, type Steps, together } from '../database/connection.ts'
 import { canMove, type EffectRow } from '../ledger/effect-row.ts'
 import { checkStateInLog, effectIdOf, findEffect, findNewestUnknown, type TaggedLog } from '../ledger/ledger.ts'
 import type { HeaderReader } from '../log/header.ts'
@@ -7,7 +7,6 @@ import type { Tags } from '../log/tags.ts'
 import { findPresent } from '../parts/parts.ts'
 import type { Append, ExpectedStream, IndexEntry, Receipt } from './append.ts'
 import { type Destruction, isSurveyOutdated } from './destruction.ts'
-import { findReceipt } from './receipt.ts'
 import type { RecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
 
 /** What an append needs to know of the log besides what the writer's cache holds. Absent is what it does not need. */
@@ -150,3 +149,11 @@ function* findEffects(log: TaggedLog, { settles, moves, events }: Append): Steps
   }
   return { effects, resolved }
 }
+
+/** Finds the stored receipt of a command. */
+export function findReceipt(commandId: string): Steps<Receipt | undefined> {
+  return first({ sql: selectReceipt, parameters: [commandId] })
+}
+
+const selectReceipt = `select command_id as "commandId", digest, code, detail, effect, position, stream
+  from receipt where command_id = ?`

@@ -1,4 +1,3 @@
-import { leafHash } from '../../proof/merkle.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartMark, RecordedEvent, Settlement } from '../../vocabulary/message.ts'
@@ -19,10 +18,10 @@ import { type HeaderReader, schemaOf, writeHeader } from '../log/header.ts'
 import { digestKey, writeEntries } from '../log/keyed-index.ts'
 import { type ChangedStream, writeStreamEnds } from '../log/streams.ts'
 import type { Tags } from '../log/tags.ts'
+import { leafHash } from '../log/tree.ts'
 import type { Append, Appended, IndexEntry, Receipt, StagedEvent, StreamExpectation } from './append.ts'
 import { areDestroyed, type Destruction, destroyData, erasedOwner, isPersonStaged } from './destruction.ts'
 import type { Found } from './found.ts'
-import { writeReceipts } from './receipt.ts'
 import type { KnownOwner, KnownStream, NewRecentDigest, RecentDigests, WriterCache } from './writer-cache.ts'
 
 /** The staged appends of one transaction: each is checked when it is staged, and all are written together. */
@@ -326,3 +325,13 @@ function isExpected(expect: StreamExpectation, version: number | undefined): boo
   if (expect === 'exists') return version !== undefined
   return (version ?? 0) === expect
 }
+
+/** Writes receipts of commands that have none yet. */
+function writeReceipts(receipts: readonly Receipt[]): Steps<void> {
+  return each(insertReceipt, receipts, ({ commandId, digest, code, detail, effect, position, stream }) => {
+    return [commandId, digest, code, detail, effect, position, stream]
+  })
+}
+
+const insertReceipt = `insert into receipt (command_id, digest, code, detail, effect, position, stream)
+  values (?, ?, ?, ?, ?, ?, ?)`

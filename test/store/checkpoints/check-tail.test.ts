@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3'
 import { expect, test } from 'vitest'
-import { leafHash } from '../../../src/proof/merkle.ts'
+import { leafHash } from '../../../src/store/log/tree.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'

@@ -9,6 +9,7 @@ export function counting(name: string, breaks: { at?: number; with?: 'throw' | '
   return defineView<{ stream: string; n: number }, RecordedEvent>({
     name,
     version: 1,
+    kinds: ['bench'],
     columns: { stream: text(), n: integer() },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     fold(row, { stream, position }) {

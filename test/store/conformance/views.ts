@@ -55,6 +55,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     const noted = defineView<{ note: string; n: number }, RecordedEvent<string, { note: string }>>({
       name: 'noted',
       version: 1,
+      kinds: ['bench'],
       columns: { note: text(), n: integer() },
       key: ({ type, data }) => (type === 'bench.noted' ? data.note : undefined),
       fold: (row, { data }) => ({ note: data.note, n: (row?.n ?? 0) + 1 }),

@@ -14,8 +14,9 @@ import { appendOf, at } from '../append-of.ts'
 const colours = defineView<{ stream: string; colour: string }, RecordedEvent>({
   name: 'colours',
   version: 1,
+  kinds: ['paint'],
   columns: { stream: text(), colour: text() },
-  key: ({ type, stream }) => (type.startsWith('paint.') ? stream : undefined),
+  key: ({ stream }) => stream,
   fold: (_, { stream, type, data }) => ({ stream, colour: `${type} ${JSON.stringify(data)}` }),
 })
 

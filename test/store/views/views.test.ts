@@ -157,6 +157,7 @@ test('a column that a fold leaves out is empty for the next event, in kept and r
   const view = defineView<{ stream: string; first?: number | null; told?: string | null }, RecordedEvent>({
     name: 'firsts',
     version: 1,
+    kinds: ['bench'],
     columns: { stream: text(), first: integer<number | null>(), told: text<string | null>() },
     key: ({ type, stream }) => (type === 'bench.done' ? stream : undefined),
     // Frozen: no other code may write to a fold's row.
