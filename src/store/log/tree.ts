@@ -28,7 +28,7 @@ const peaksMax = 64
 
 /**
  * The growing edge of the log's Merkle tree: the hashes of its largest full subtrees, from the left, one for each 1 in
- * the binary size. They are all that a new leaf and the root need. Verifiers, which keep no rows, have `compact-tree.ts`.
+ * the binary size. They are all that a new leaf and the root need. Verifiers keep no rows: `compact-tree.ts` is theirs.
  */
 export class Tree {
   #size = 0
@@ -167,7 +167,7 @@ export function isLeafOf(header: string, leaf: Uint8Array | null): boolean {
 }
 
 /** Hashes two neighbours in a row of hashes, counted from 0, and writes the hash of their node over one of the row. */
-export function hashPair(hashes: Buffer, pair: number, to: number): void {
+function hashPair(hashes: Buffer, pair: number, to: number): void {
   hashes.copy(node, 1, pair * hashBytes, (pair + 2) * hashBytes)
   hashes.write(hash('sha256', node, fastEncoding), to * hashBytes, fastEncoding)
 }
@@ -178,7 +178,7 @@ export function hashPair(hashes: Buffer, pair: number, to: number): void {
  *
  * @param hashes at least one hash of 32 bytes, one after the other; overwritten
  */
-export function rootOver(hashes: Buffer): Buffer {
+function rootOver(hashes: Buffer): Buffer {
   // Level by level: neighbours are hashed in pairs, and a single last one moves up unchanged, as in RFC 6962.
   for (let count = hashes.length / hashBytes; count > 1; count = Math.ceil(count / 2)) {
     for (let i = 0; i + 1 < count; i += 2) hashPair(hashes, i, i / 2)
