@@ -160,6 +160,7 @@ export const portugueseEvents: EventWords = {
   'subscription.failureRecovered': ({ how }) =>
     how === 'recovered' ? 'Uma notificação que falhou foi recuperada' : 'Uma notificação que falhou já estava aqui',
   'subscription.delivered': () => 'O portal mostra uma entrega bem-sucedida',
+  'subscription.dated': () => 'O portal mostra quando a inscrição foi registrada',
   'subscription.recovered': ({ failsAgain }) =>
     failsAgain
       ? 'Uma entrega deu certo depois de falhas, e outras falharam desde então'

@@ -108,10 +108,10 @@ function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEven
       return { state: 'deleting' }
     case 'subscription.failing':
       return afterFailure(row, event.data.failedAt)
-    case 'subscription.delivered': {
-      const { lastSuccessAt = row.last_success_at, registeredAt = row.registered_at } = event.data
-      return { last_success_at: lastSuccessAt, registered_at: registeredAt }
-    }
+    case 'subscription.delivered':
+      return { last_success_at: event.data.lastSuccessAt }
+    case 'subscription.dated':
+      return { registered_at: event.data.registeredAt }
     case 'subscription.recovered':
       return afterSuccess(row, event.data)
     case 'subscription.declined':

@@ -261,7 +261,7 @@ export const samples: readonly Sample[] = [
       { type: 'subscription.observe', data: { ...listed, generation: null } },
       { type: 'subscription.observe', data: { ...listed, generation: 2 } },
       { type: 'subscription.observe', data: { ...listed, evento: 'outro' } },
-      { type: 'subscription.observe', data: late },
+      { type: 'subscription.observe', data: { ...late, registeredAt: '2026-11-20T12:00:00.000Z' } },
       { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
       { type: 'subscription.miss', data: {} },
       failed(failure.failedAt),

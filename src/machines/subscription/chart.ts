@@ -75,6 +75,7 @@ export const chart = setup({
       ...{ ...initialHealth, lastSuccessAt, registeredAt },
     })),
     keepDelivery: keep('subscription.delivered', ({ data }) => data),
+    keepDate: keep('subscription.dated', ({ data }) => data),
     keepFailure: keep('subscription.failing', ({ data }, context) => healthAfterFailure(context, data.failedAt)),
     keepSuccess: keep('subscription.recovered', ({ data }, context) =>
       healthAfterSuccess(data.lastSuccessAt, data.failsAgain, context),
@@ -227,6 +228,7 @@ export const chart = setup({
       on: {
         'subscription.registered': { target: '.healthy', actions: 'beginHealth' },
         'subscription.delivered': { actions: 'keepDelivery' },
+        'subscription.dated': { actions: 'keepDate' },
       },
       states: {
         healthy: {

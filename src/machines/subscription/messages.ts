@@ -34,7 +34,8 @@ export type SubscriptionEvent =
   /** The content of a failure record was in the inbox already (`stored`), or was added to it (`recovered`). */
   | Event<'subscription.failureRecovered', FailureRecovered>
   /** A list shows a later success, without failures before it, or when the portal registered it. */
-  | Event<'subscription.delivered', { lastSuccessAt?: Instant; registeredAt?: Instant }>
+  | Event<'subscription.delivered', { lastSuccessAt: Instant }>
+  | Event<'subscription.dated', { registeredAt: Instant }>
   /** A delivery succeeded after failures. `failsAgain`: others failed after it. */
   | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
   /** 50, 75 or 90 percent of the thirty days have passed with errors only. */

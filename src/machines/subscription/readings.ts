@@ -51,10 +51,13 @@ export function healthEventsOfReading(state: SubscriptionState, shown: Subscript
   if (shown.evento !== context.evento) return []
   const isLater = lastSuccessAt !== null && lastSuccessAt > (context.lastSuccessAt ?? '')
   if (!state.matches({ health: 'failing' })) {
-    const registeredAt = context.registeredAt === null && shown.registeredAt
-    if (!isLater && !registeredAt) return []
-    const data = { ...(isLater && { lastSuccessAt }), ...(registeredAt && { registeredAt }) }
-    return [{ type: 'subscription.delivered', data }]
+    const { registeredAt } = shown
+    return [
+      ...(isLater ? [{ type: 'subscription.delivered', data: { lastSuccessAt } } as const] : []),
+      ...(context.registeredAt === null && registeredAt
+        ? [{ type: 'subscription.dated', data: { registeredAt } } as const]
+        : []),
+    ]
   }
   const { failingSince, lastFailureAt } = context
   // Any new success ends failures without a readable time.

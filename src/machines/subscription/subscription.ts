@@ -112,6 +112,7 @@ export const subscriptionMachine = defineMachine({
     'subscription.recovered',
     'subscription.threatened',
     'subscription.delivered',
+    'subscription.dated',
   ],
   commands: {
     'subscription.declare': ['subscription.declared'],
@@ -126,7 +127,8 @@ export const subscriptionMachine = defineMachine({
     'subscription.observe': [
       ...(['subscription.deleted', 'subscription.reappeared', 'subscription.drifted'] as const),
       ...(['subscription.confirmed', 'subscription.changed'] as const),
-      ...(['subscription.recovered', 'subscription.threatened', 'subscription.delivered'] as const),
+      ...(['subscription.recovered', 'subscription.threatened'] as const),
+      ...(['subscription.delivered', 'subscription.dated'] as const),
     ],
     'subscription.miss': [
       { event: 'subscription.declined', if: { operation: 'subscribe' } },
