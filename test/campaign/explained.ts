@@ -13,23 +13,22 @@ export const explanations: readonly Explanation[] = [
     reason: 'the simulated service changes a status only as the contract allows',
   },
   {
-    names: /^consent: (\S+ -> vanished\S*|vanished\S* -> \S+ \(consent\.appeared)/,
+    names: /^consent: (status (\S+ -> vanished|vanished -> \S+) |(knowledge|change|end) .* \(consent\.appeared\)$)/,
     reason: 'the simulated service never stops listing a consent',
   },
   {
-    names:
-      /^consent: (listed\.(NEGADO|REVOGADO|EXPIRADO)\+known\S* -> \S+ \(consent\.changeSeen|(\S+)\+changed\S* -> \3\+known\S* \(consent\.confirmed)\)$/,
-    reason: 'the service never returns to an earlier status, so it needs a reading concurrent with an answer',
-    isSeldom: true,
-  },
-  {
-    names: /^consent: \S*(\+contrary\+| -> \S*\+contrary\+)/,
+    names: /^consent: change (\S+ -> contrary|contrary -> \S+) /,
     reason:
       'the simulated service never answers the contrary of the request: only who withdraws an end that left gets there',
     isSeldom: true,
   },
   {
-    names: /^validation: (inconclusive|resolved|erased)\S* -> declined\S* \(validation\.withheld\)$/,
+    names: /^consent: change (requested|lost) -> none \(consent\.changeWithheld\)$/,
+    reason: 'it needs a denial that has not left yet when a reading shows ATIVO, or a consent that is no longer listed',
+    isSeldom: true,
+  },
+  {
+    names: /^validation: outcome (inconclusive|resolved|erased) -> declined \(validation\.withheld\)$/,
     reason: 'it needs an engine that pauses between its last check of the consent and the record of it',
   },
   { names: /^certificate: /, reason: 'a client certificate needs a socket' },
@@ -43,12 +42,12 @@ export const explanations: readonly Explanation[] = [
   },
   {
     names:
-      /^subscription: (absent|declared|registering\.\w+|registered\.active|registered\.changing\.\w+)\+\S+ -> deleted\.byUs\+/,
+      /^subscription: registration (absent|declared|registering\.\w+|registered\.active|registered\.changing\.\w+) -> deleted\.byUs /,
     reason: 'a deletion is answered before the next request',
   },
   {
     names:
-      /^subscription: (deleted\.byPortal\S* -> deleted\.byUs|registered\.(changing|deleting)\.uncertain\S* -> registered\.active\S* \(subscription\.declined)/,
+      /^subscription: registration (deleted\.byPortal -> deleted\.byUs|registered\.(changing|deleting)\.uncertain -> registered\.active \(subscription\.declined)/,
     reason: 'it needs a late answer, but a paused engine that applies a plan pauses at a list',
   },
   {
@@ -56,7 +55,7 @@ export const explanations: readonly Explanation[] = [
     reason: 'the simulated portal always lists everything, and no deleted subscription comes back',
   },
   {
-    names: /^subscription: registered\.deleting\.\S+ -> deleted\.byPortal/,
+    names: /^subscription: registration registered\.deleting\.\S+ -> deleted\.byPortal /,
     reason: 'the simulated portal never stops listing deleted subscriptions',
   },
   {

@@ -11,7 +11,7 @@ const shrunkMax = 3
 /** How many failures of a seed are printed: the first often causes the others. */
 const printedMax = 5
 /** With so many days of all seeds together, everything must be reached or explained. */
-const longDays = 3_000
+const longDays = 6_000
 /** How many characters of a failure are printed. */
 const textMax = 600
 

@@ -56,6 +56,7 @@ const deeds: readonly (readonly [weight: number, make: CreateDeed])[] = [
     }),
   ],
   [1, () => ({ do: 'fail', who: 'handler', times: 60 })],
+  [2, r => ({ do: 'schedule', person: r.person, everyHours: r.of([null, null, 12, 48]) })],
   [1, r => ({ do: 'upgrade', machine: r.below(20), view: r.below(20) })],
 ]
 

@@ -4,6 +4,8 @@ import type { Crash } from './crash-points.ts'
 /** What each kind of deed needs to know. Numbers select among the existing items. */
 interface Deeds {
   enrol: { person: number; everyHours: number }
+  /** Begins, changes or ends the scheduled readings of a person. */
+  schedule: { person: number; everyHours: number | null }
   /** The service gets a consent request for a person. */
   offer: { person: number; company: number; hours: number; isActive: boolean }
   sync: { person: number; company?: number | null }

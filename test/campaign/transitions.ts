@@ -1,19 +1,27 @@
 import type { Machine, MachineState } from '../../src/machines/definition/machine.ts'
 import { machines } from '../../src/machines/machines.ts'
 import type { Message, RecordedEvent } from '../../src/vocabulary/message.ts'
-import { explore, nameOf } from '../machines/explore.ts'
+import { explore, nameOf, statePaths } from '../machines/explore.ts'
 import { samples } from '../machines/samples.ts'
 import { RewindableMap } from './rewindable-map.ts'
 
-/** The name of a transition: the states before and after, and the event. */
-function transitionName(
-  { name }: Machine,
-  from: MachineState,
-  { type }: Message,
-  to: MachineState,
-): string | undefined {
-  const [before, after] = [nameOf(from), nameOf(to)]
-  return before === after ? undefined : `${name}: ${before} -> ${after} (${type})`
+/**
+ * The names of the transitions that an event makes, one for each region of the chart: the states before and after, and
+ * the event. All regions together would have a name for each combination, which says nothing that a chart says.
+ */
+function transitionNames({ name }: Machine, from: MachineState, { type }: Message, to: MachineState): string[] {
+  const [before, after] = [regionsOf(from), regionsOf(to)]
+  return [...before].flatMap(([region, state]) => {
+    const next = after.get(region)
+    return state === next ? [] : [`${name}: ${region}${state} -> ${next} (${type})`]
+  })
+}
+
+/** The state of each region of a chart by its name; a chart without regions is one without a name. */
+function regionsOf(state: MachineState): ReadonlyMap<string, string> {
+  const regions = typeof state.value === 'string' ? [] : Object.entries(Object(state.value))
+  if (regions.length < 2) return new Map([['', nameOf(state)]])
+  return new Map(regions.map(([region, inner]) => [`${region} `, statePaths(inner).join('+')]))
 }
 
 /** The names of all transitions that decisions of the machines can make. */
@@ -26,8 +34,7 @@ export function allTransitions(): string[] {
         if ('refused' in decision) continue
         decision.events.reduce((each, event) => {
           const next = machine.evolve(each, event)
-          const name = transitionName(machine, each, event, next)
-          if (name !== undefined) names.add(name)
+          for (const name of transitionNames(machine, each, event, next)) names.add(name)
           return next
         }, state)
       }
@@ -42,14 +49,14 @@ const byName = new Map(machines.map(each => [each.name, each]))
 export class TransitionTracker {
   readonly #states = new RewindableMap<string, MachineState>()
 
-  /** The transition that an event makes, if any. */
-  step(event: RecordedEvent): string | undefined {
+  /** The transitions that an event makes. */
+  step(event: RecordedEvent): string[] {
     const machine = byName.get(event.machine.name)
-    if (!machine) return undefined
+    if (!machine) return []
     const before = this.#states.get(event.stream) ?? machine.initial
     const after = machine.evolve(before, event)
     this.#states.set(event.position, event.stream, after)
-    return transitionName(machine, before, event, after)
+    return transitionNames(machine, before, event, after)
   }
 
   rewind(position: number): void {

@@ -14,7 +14,17 @@ const statusTable: Readonly<Record<string, readonly string[]>> = {
 
 /** Deeds about consents, at the host and at the service. */
 export const perform: Performers<
-  'enrol' | 'offer' | 'sync' | 'change' | 'changeThere' | 'use' | 'validateUnder' | 'look' | 'logIn' | 'readInFull'
+  | 'enrol'
+  | 'schedule'
+  | 'offer'
+  | 'sync'
+  | 'change'
+  | 'changeThere'
+  | 'use'
+  | 'validateUnder'
+  | 'look'
+  | 'logIn'
+  | 'readInFull'
 > = {
   async enrol(simulated, { id, person, everyHours }) {
     const { cpf } = personOf(person)
@@ -23,6 +33,10 @@ export const perform: Performers<
     const ask = { commandId, ...every, ...(simulated.actor && { actor: simulated.actor }) }
     const ref = await simulated.host.askFor(averba => averba.consents.enrol({ cpf }, ask))
     if (ref !== undefined) simulated.actor = { kind: 'subject', ref }
+  },
+  async schedule(simulated, { id, person, everyHours }) {
+    const ask = { commandId: `schedule-${id}`, syncEveryMs: everyHours === null ? null : everyHours * hourMs }
+    await simulated.host.askFor(averba => averba.consents.schedule(personOf(person), ask), ['NOT_FOUND'])
   },
   async offer(simulated, { person, company, hours, isActive }) {
     const cnpj = companies[company]

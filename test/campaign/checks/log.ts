@@ -181,8 +181,7 @@ export const transitionsWalked: CreateCheck = simulated => {
   return {
     rolledBack: to => walk.rewind(to.position),
     recorded(event) {
-      const name = walk.step(event)
-      if (name !== undefined) simulated.runRecord.reached.add(name)
+      for (const name of walk.step(event)) simulated.runRecord.reached.add(name)
     },
   }
 }
