@@ -64,7 +64,8 @@ export function readRootKey(variable: string): Keys {
 /** The option of every command that lists. */
 export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
 
-function readLimit(text: string): number {
+/** Reads a number of things to list. */
+export function readLimit(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
   throw new AverbaError('INVALID_INPUT', 'Cannot use --limit: give a number from 1 to 999999')
 }

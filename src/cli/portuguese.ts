@@ -202,6 +202,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the environment variable that holds the new root key; by default the keyring gets one of its own':
     'a variável de ambiente com a nova chave raiz; por padrão, o chaveiro ganha a sua própria',
   'how many to list': 'quantos listar',
+  'how many: of the last ones 100 unless said otherwise, or of those after a position':
+    'quantos: dos últimos, 100 se não for dito, ou dos que vêm depois de uma posição',
   'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
     'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
   'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
@@ -262,7 +264,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   "one of the last thirty days, in Brasilia; by default the portal's today":
     'um dos últimos trinta dias, em Brasília; por padrão, o hoje do portal',
   'go on with new events until stopped': 'continua com os eventos novos até ser parado',
-  'all events after this position, in place of the last ones':
+  'the events after this position, in place of the last ones':
     'todos os eventos depois desta posição, em vez dos últimos',
   'only these types, such as consent.revoked': 'só estes tipos, como consent.revoked',
   'only this kind of streams, such as consent': 'só esta espécie de fluxos, como consent',
@@ -307,7 +309,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'só esta máquina, também as decisões das suas outras versões',
   'overwrite an existing configuration': 'sobrescreve uma configuração existente',
   'pt-BR or en': 'pt-BR ou en',
-  'report the operations with personal data of a period: --from and --until':
+  'report the operations with personal data of a period, of all persons: --from and --until':
     'relata as operações com dados pessoais de um período: --from e --until',
   'report whether this consent was valid, with the proof: its id at the service, with --at':
     'relata se este consentimento valia, com a prova: o seu identificador no serviço, com --at',

@@ -14,6 +14,11 @@ interface ChartNode {
   readonly states?: Readonly<Record<string, ChartNode>>
 }
 
+/** The names of all machines, which are the kinds of their streams. */
+export async function machineNames(): Promise<string[]> {
+  return (await drawCharts([], 'json')).map(text => String(JSON.parse(text).id))
+}
+
 /**
  * Draws the chart of a machine as boxes within boxes, from the same definition as the diagrams of the documentation.
  * With the state of a stream, the active states are lit, and those on its path have a solid border.

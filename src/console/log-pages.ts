@@ -2,6 +2,7 @@ import type { Events, Recorded, Verdict, Views } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
 import { type Columns, nameActor, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
+import { machineNames } from './chart.ts'
 import { choice, field, filterForm, linkToStream, type Page, readKnownAt } from './page.ts'
 
 const rowsPerPage = 50
@@ -15,7 +16,7 @@ export async function showLog(page: Page): Promise<Html> {
   const last = events.length === rowsPerPage ? events.at(-1) : undefined
   const older = new URLSearchParams(query)
   if (last) older.set('before', String(last.position))
-  const kinds = ['consent', 'subject', 'validation', 'notification', 'subscription', 'portal', 'token', 'effect']
+  const kinds = [...(await machineNames()), 'log'].sort()
   const filter = filterForm(page, [
     choice(page, 'kind', texts.kind, kinds),
     field(page, 'type', texts.type),
@@ -75,15 +76,16 @@ const changesMax = 500
 /** A view at two moments, and what differs. */
 export async function showComparison(page: Page): Promise<Html> {
   const { query, texts } = page
-  const view = views.find(each => each === query.get('view'))
+  const asked = query.get('view') || undefined
+  const chosen = views.filter(each => each === (asked ?? each))
   const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, views)}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
 <p class="soft">${texts.knownAt}</p>`
-  if (view === undefined) return form
-  const [a, b] = [await rowsAt(page, view, 'a'), await rowsAt(page, view, 'b')]
-  const changes = [...new Set([...a.keys(), ...b.keys()])].flatMap(key => changesOf(key, a.get(key), b.get(key), texts))
+  if (!query.has('a')) return form
+  const changes = (await Promise.all(chosen.map(view => changesIn(page, view)))).flat()
   if (changes.length === 0) return html`${form}<p class="none">${texts.equal}</p>`
   const note = changes.length > changesMax ? { note: `${changesMax} / ${changes.length}` } : {}
   const columns: Columns<(typeof changes)[number]> = [
+    [texts.view, each => each.view],
     ['ID', each => html`<code>${each.key}</code>`],
     [texts.change, each => each.what],
     [texts.column, each => each.column],
@@ -91,6 +93,12 @@ export async function showComparison(page: Page): Promise<Html> {
     [texts.after, each => each.after],
   ]
   return html`${form}${showTable(texts.compare, changes.slice(0, changesMax), page.labels, columns, note)}`
+}
+
+async function changesIn(page: Page, view: keyof Views) {
+  const [a, b] = [await rowsAt(page, view, 'a'), await rowsAt(page, view, 'b')]
+  const keys = [...new Set([...a.keys(), ...b.keys()])]
+  return keys.flatMap(key => changesOf(key, a.get(key), b.get(key), page.texts).map(each => ({ ...each, view })))
 }
 
 type RowByKey = ReadonlyMap<string, Readonly<Record<string, unknown>>>

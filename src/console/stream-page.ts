@@ -1,9 +1,9 @@
-import { type Call, drawCharts, type Recorded, type StreamState } from '../index.ts'
+import type { Call, Recorded, StreamState } from '../index.ts'
 import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { showTimeline } from '../pages/show-timeline.ts'
-import { showChart } from './chart.ts'
+import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
 import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
 import { findStreamRow, type StreamRow } from './stream-row.ts'
@@ -111,7 +111,6 @@ function toEntry({ words }: Page, event: Recorded) {
 
 /** Shows the chart of a machine, with links to the others. */
 export async function showMachine(page: Page, name: string): Promise<Html> {
-  const machines = (await drawCharts([], 'json')).map(text => String(JSON.parse(text).id))
-  return html`<p>${machines.map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
+  return html`<p>${(await machineNames()).map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
 ${await showChart(page, name)}`
 }

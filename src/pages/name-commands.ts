@@ -29,9 +29,15 @@ const namePattern = /"[^"]*"|(?<!\w)'[^']*'|(?<![\w./@:-])([a-z]+\.[a-zA-Z]+)(?!
 export function nameCommands(text: string): string {
   return text.replace(namePattern, (whole, name: string = '', given: string = '') => {
     const command = Object.hasOwn(commandsOf, name) ? commandsOf[name] : undefined
-    return command === undefined ? whole : `averba ${command}${toOptions(given)}`
+    if (command === undefined) return whole
+    // With what is passed to it, it is a whole command line.
+    const actor = given !== '' && decisions.includes(name) ? ' --actor <ref>' : ''
+    return `averba ${command}${toOptions(given)}${actor}`
   })
 }
+
+/** Whoever decides says who it is. */
+const decisions: readonly string[] = ['effects.retry', 'effects.park', 'notifications.replay']
 
 /** `"id"` is an argument; `{ state: 'unknown', parked: true }` are options. */
 function toOptions(given: string): string {

@@ -268,7 +268,10 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível escrever o relatório: o período tem mais de {} operações',
   'End the period at {}, or use audit.processing, which has no limit':
     'Termine o período em {}, ou use audit.processing, que não tem limite',
-  'Cannot read the period: it ends before it begins': 'Não é possível ler o período: termina antes de começar',
+  'Cannot read the period: it ends when it begins, or before':
+    'Não é possível ler o período: termina quando começa, ou antes',
+  'Its end is not included: a day ends when the next one begins':
+    'O fim não é incluído: um dia termina quando começa o seguinte',
   'Cannot find the data subject: no one is enrolled under this ref':
     'Não é possível encontrar o titular: ninguém está cadastrado com esta ref',
   'Cannot erase: {} not been made at the service, and nobody would ask for it':
@@ -1229,7 +1232,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot run to the end: at {} {}': 'Não é possível chegar ao fim: em {} {}',
   // common
   'Choose among {}': 'Escolha entre {}',
-  'It is for the report on a person': 'É do relatório sobre uma pessoa',
+  'averba report --help says what each report takes': 'averba report --help diz o que cada relatório aceita',
   'The environment variables {} are not set': 'As variáveis de ambiente {} não estão definidas',
   'Ended by {}: no file was made': 'Encerrado por {}: nenhum arquivo foi feito',
   'Give an instant in the past: by our clock this one is in the future':

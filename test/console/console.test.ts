@@ -64,7 +64,13 @@ test('every page shows the log in both languages, without personal data, and for
   const pages = [
     ...['/', '/effects?state=settled', '/consents', '/consents?ends=1', '/validations', '/notifications'],
     ...['/subscriptions', '/followers', '/log', '/log?kind=consent&type=consent.appeared', '/verify?now=1'],
-    ...['/machines/consent', '/machines/subject', '/compare?view=consents&a=5&b=40', `/stream/${stream}`],
+    ...[
+      '/machines/consent',
+      '/machines/subject',
+      '/compare?view=consents&a=5&b=40',
+      '/compare?view=&a=5&b=40',
+      `/stream/${stream}`,
+    ],
     ...[`/stream/${stream}?known=20`, '/consents?known=20', '/log/rows?after=3'],
   ]
   for (const language of ['en', 'pt-BR'] as const) {

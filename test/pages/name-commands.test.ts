@@ -9,8 +9,11 @@ test('a hint for an operator names commands, with their options, where the libra
   for (const [said, named] of [
     ['1 parked: see effects.retry', '1 parked: see averba effects retry'],
     ["see effects.list({ state: 'unknown' }) for all", 'see averba effects list --state unknown for all'],
-    ['then call notifications.replay({ parked: true })', 'then call averba notifications replay --parked'],
-    ['Correct it, then effects.retry("sub-1/2/0")', 'Correct it, then averba effects retry sub-1/2/0'],
+    [
+      'then call notifications.replay({ parked: true })',
+      'then call averba notifications replay --parked --actor <ref>',
+    ],
+    ['Correct it, then effects.retry("sub-1/2/0")', 'Correct it, then averba effects retry sub-1/2/0 --actor <ref>'],
     ['compare by subscriptions.plan()', 'compare by averba plan'],
     ['use log.retry or log.skip', 'use averba followers retry or averba followers skip'],
     [
@@ -41,7 +44,7 @@ test('the options that a hint names are those of the command', async () => {
     'effects.retry("a/1/0")',
   ]) {
     const started: string[] = []
-    const words = [...nameCommands(said).split(' ').slice(1), ...(said.includes('list') ? [] : ['--actor', 'agent-7'])]
+    const words = nameCommands(said).split(' ').slice(1)
     await newProgram(async () => void started.push(said)).parseAsync(words, { from: 'user' })
     expect(started).toEqual([said])
   }

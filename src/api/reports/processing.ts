@@ -103,7 +103,9 @@ function checkPeriod({ from, until }: Period): void {
   checkInstant(from, 'from')
   checkInstant(until, 'until')
   if (from < until) return
-  throw new AverbaError('INVALID_INPUT', 'Cannot read the period: it ends before it begins')
+  throw new AverbaError('INVALID_INPUT', 'Cannot read the period: it ends when it begins, or before', {
+    hint: 'Its end is not included: a day ends when the next one begins',
+  })
 }
 
 /** The operation of an event that collects personal data, ends a call that sent some, or uses it. */

@@ -12,12 +12,14 @@ import { getLanguageWords } from '../../pages/words.ts'
 import { readInstant } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { limitOption } from '../options.ts'
+import { limitOption, readLimit } from '../options.ts'
 import { formatInstant, type Line, printError, printLine, printStyled } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait } from './effects.ts'
 
 const followEveryMs = 500
+/** How many of the last events are printed. */
+const lastEvents = 100
 
 /** The command `averba log`. */
 export const logCommand = defineCommand({
@@ -25,11 +27,14 @@ export const logCommand = defineCommand({
   description: 'Print events of the log, the newest last. Personal data is sealed and not shown.',
   options: {
     '--follow': 'go on with new events until stopped',
-    '--after <position>': { text: 'all events after this position, in place of the last ones', read: readPosition },
+    '--after <position>': { text: 'the events after this position, in place of the last ones', read: readPosition },
     '--type <names...>': 'only these types, such as consent.revoked',
     '--kind <name>': 'only this kind of streams, such as consent',
     '--stream <stream>': 'only this stream',
-    ...limitOption,
+    '--limit <count>': {
+      ...{ text: 'how many: of the last ones 100 unless said otherwise, or of those after a position' },
+      read: readLimit,
+    },
     ...sourceOptions,
     '--json': 'print one JSON object on each line',
   },
@@ -66,13 +71,19 @@ type LogFilter = NonNullable<Parameters<Averba['log']['read']>[0]>
 async function printPast(
   { log }: Averba,
   filter: LogFilter,
-  { after, limit, end }: { readonly after: number | undefined; readonly limit: number; readonly end: number },
+  { after, limit, end }: Record<'after' | 'limit', number | undefined> & { readonly end: number },
   print: (event: Recorded) => void,
 ): Promise<void> {
   if (after === undefined) {
     const newest = log.read({ ...filter, after: end + 1, backward: true })
-    for (const event of (await takeFirst(newest, limit)).reverse()) print(event)
-  } else for await (const event of log.read({ ...filter, after })) if (event.position <= end) print(event)
+    for (const event of (await takeFirst(newest, limit ?? lastEvents)).reverse()) print(event)
+    return
+  }
+  let left = limit ?? Number.POSITIVE_INFINITY
+  for await (const event of log.read({ ...filter, after })) {
+    if (event.position > end || left-- === 0) break
+    print(event)
+  }
 }
 
 async function takeFirst<T>(all: AsyncIterable<T>, count: number): Promise<T[]> {

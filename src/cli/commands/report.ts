@@ -23,7 +23,7 @@ export const reportCommand = defineCommand({
     '--consent <id>': 'report whether this consent was valid, with the proof: its id at the service, with --at',
     '--at <instant>': 'the instant in question',
     '--known-at <instant or position>': 'use only what was known then; by default the same as --at',
-    '--processing': 'report the operations with personal data of a period: --from and --until',
+    '--processing': 'report the operations with personal data of a period, of all persons: --from and --until',
     '--from <day or instant>': 'the beginning of the period, included',
     '--until <day or instant>': 'the end of the period, not included',
     ...revealOptions,
@@ -35,10 +35,15 @@ export const reportCommand = defineCommand({
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
   notes: `${cpfNote}\nA day begins and ends in Brasilia, and an instant without a zone is a time there.\nExit codes: 0 the report was written, 1 it was not.`,
   async run(terminal, { config, subject, html, language, out, processing, ...options }) {
-    if (processing || options.consent !== undefined)
-      rejectOptions({ '--data': options.data || undefined, '--purpose': options.purpose }, option => ({
-        ...{ cannot: `Cannot use ${option} in this report`, hint: 'It is for the report on a person' },
-      }))
+    const ofPerson = { '--data': options.data || undefined, '--purpose': options.purpose }
+    const ofConsent = { '--at': options.at, '--known-at': options.knownAt }
+    const ofPeriod = { '--from': options.from, '--until': options.until }
+    const unused = processing
+      ? { '--subject': subject, '--consent': options.consent, ...ofPerson, ...ofConsent }
+      : { ...ofPeriod, ...(options.consent === undefined ? ofConsent : ofPerson) }
+    rejectOptions(unused, option => ({
+      ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
+    }))
     const reveal = readReveal(options)
     const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
     const selector = processing ? undefined : await readSubject(terminal, subject)

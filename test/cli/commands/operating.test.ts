@@ -320,6 +320,13 @@ test('the log is printed and followed, and a stream shown with its state, now an
       .split('\n')
       .map(line => JSON.parse(line).type),
   ).toContain('consent.appeared')
+  const page = await averba('log', '--after', '3', '--limit', '2', '--json', ...of)
+  expect(
+    page.out
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line).position),
+  ).toEqual([4, 5])
   expect(await averba('log', '--type', 'consent.nope', ...of)).toMatchObject(failedWith('INVALID_INPUT'))
   expect(await averba('log', '--kind', 'consents', ...of)).toMatchObject(
     failedWith('It is one of: budget, certificate, consent,'),

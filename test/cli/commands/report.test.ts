@@ -84,6 +84,30 @@ test('the operations of a period are reported, with the period given in days', a
   expect(wrong).toMatchObject(failedWith(/--until is missing\n.*--until 2026/))
 })
 
+test('an option that the report does not use is refused, and never ignored', async () => {
+  const period = ['--from', '2026-11-20', '--until', '2026-11-21']
+  for (const given of [
+    ['--processing', ...period, '--subject', reported.which.subject],
+    ['--processing', ...period, '--at', '2026-11-20'],
+    ['--subject', reported.which.subject, ...period],
+    ['--subject', reported.which.subject, '--known-at', '9'],
+    [
+      '--subject',
+      reported.which.subject,
+      '--consent',
+      reported.which.id,
+      '--at',
+      '2026-11-21',
+      '--until',
+      '2026-11-22',
+    ],
+  ])
+    expect(await report('', ...given)).toMatchObject(failedWith('INVALID_INPUT: Cannot use --'))
+  expect(await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-20')).toMatchObject(
+    failedWith('Its end is not included'),
+  )
+})
+
 test('a report fails without leaving files when it cannot be written or the log is missing', async () => {
   const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
   expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
