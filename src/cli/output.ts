@@ -94,7 +94,7 @@ export function formatBytes(bytes: number): string {
 
 /** Formats a value with its name before it. */
 export function formatPair(name: string, value: string): string {
-  return `${name.padEnd(16)} ${value}`
+  return `${name.padEnd(19)} ${value}`
 }
 
 /** Formats an instant as people and other commands read it, such as `2026-11-20T12:00:00Z`. */

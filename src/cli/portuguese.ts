@@ -466,6 +466,10 @@ export const portuguese: Readonly<Record<string, string>> = {
   'No calls.': 'Nenhuma chamada.',
   'No consents.': 'Nenhum consentimento.',
   default: 'padrão',
+  'again at {}': 'de novo em {}',
+  'attempt|attempts': 'tentativa|tentativas',
+  '{} failing: called again by itself, as the list says.':
+    'Falhando: {}; o tratador é chamado de novo por si, como diz a lista.',
   'No events.': 'Nenhum evento.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',

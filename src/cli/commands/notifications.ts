@@ -1,9 +1,10 @@
 import { type Averba, AverbaError, type HandlerState, type Views } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
+import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
 import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
-import { formatInstant, formatPair, type Line } from '../output.ts'
+import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -75,10 +76,21 @@ const replayCommand = defineCommand({
       const act = (id: string) =>
         averba.notifications.replay({ id, ...(onlyParked && { parked: true }) }, readActor(actor))
       const look = (id: string) => requireRow(averba, id)
-      return describeDone(terminal.say, await actOnEach(terminal, found, dryRun ? { look } : { act }), 'notification')
+      const end = describeDone(
+        terminal.say,
+        await actOnEach(terminal, found, dryRun ? { look } : { act }),
+        'notification',
+      )
+      if (found.length > 0) return end
+      const failing = (await findRows(averba, { trouble: 'failing', evento })).length
+      return { ...end, lines: [...end.lines, ...formatFailing(terminal.say, failing)] }
     })
   },
 })
+
+function* formatFailing(say: Say, failing: number): Iterable<string> {
+  if (failing > 0) yield say`${say.count(failing, 'notification')} failing: called again by itself, as the list says.`
+}
 
 /** The commands `averba notifications`. */
 export const notificationsCommands = defineGroup('notifications', 'The inbox: notifications of the portal.', [
@@ -89,7 +101,7 @@ export const notificationsCommands = defineGroup('notifications', 'The inbox: no
 
 interface NotificationFilter {
   readonly state?: string | undefined
-  readonly trouble?: 'parked'
+  readonly trouble?: 'parked' | 'failing'
   readonly evento: string | undefined
   readonly limit?: number
 }
@@ -144,12 +156,18 @@ function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow
   const { say } = terminal
   if (rows.length === 0) return yield say`No notifications.`
   const table = rows.map((row): Row => {
-    const why = handlersOf(row).map(({ handler, state }) => `${handler}: ${state}`)
+    const why = handlersOf(row).map(each => describeHandler(say, each))
     const hint = row.trouble === 'parked' ? ' [replay]' : ''
     const cells = [idOf(row), row.evento, row.state, formatInstant(row.received_at), why.join(', ') + hint]
     return { cells, ...(row.trouble && { style: row.trouble === 'parked' ? ('red' as const) : ('yellow' as const) }) }
   })
   yield* formatTable(terminal, [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`], table)
+}
+
+/** A handler, its state, and when it is called again by itself. */
+function describeHandler(say: Say, { handler, state, attempts, retryAt }: HandlerState): string {
+  if (retryAt === null) return `${handler}: ${state}`
+  return `${handler}: ${state} (${say.count(attempts, 'attempt')}), ${say`again at ${formatUntil(say, retryAt)}`}`
 }
 
 function* formatNotification(
@@ -161,8 +179,8 @@ function* formatNotification(
   yield formatPair(say`state`, row.state)
   const copies = row.copies === 1 ? '' : `, ${say`it arrived ${row.copies} times`}`
   yield formatPair(say`received`, `${formatInstant(row.received_at)} (${row.origin}${copies})`)
-  for (const { handler, state, reason } of handlersOf(row))
-    yield formatPair(say`handler`, `${handler}: ${state}${reason === '' ? '' : `: ${reason}`}`)
+  for (const each of handlersOf(row))
+    yield formatPair(say`handler`, `${describeHandler(say, each)}${each.reason === '' ? '' : `: ${each.reason}`}`)
   yield formatPair(say`stream`, `${row.notification} (averba show ${row.notification})`)
   if (body === undefined) yield formatPair(say`content`, say`${row.body_bytes} bytes, sealed: --data shows it`)
   else yield* ['', ...(body === '' ? [say`The content was destroyed.`] : body.split('\n'))]

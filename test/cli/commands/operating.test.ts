@@ -126,6 +126,12 @@ test('a parked notification is found, read with a record of who read it, and han
   await applyPlan(world.averba)
   const body = { numero: '26BR0001' }
   await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
+  await passTime(world, 60_000)
+  const failing = await averba('notifications', 'list', ...of)
+  expect(failing.out).toMatch(/ +failing +\S+Z +erp: failing \(1 attempt\), again at \S+Z \(/)
+  expect((await averba('notifications', 'replay', ...by, ...of)).out).toMatch(
+    /^Nothing was found\.\n1 notification failing: called again by itself/,
+  )
   await passTime(world, hourMs, 12)
   const listed = await averba('notifications', 'list', '--state', 'parked', ...of)
   expect(listed.out).toMatch(/ +parked +\S+Z +erp: parked \[replay\]\n$/)
