@@ -40,6 +40,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'console/overview.ts': 'it counts what expires from now on',
       'cli/output.ts': 'it says how far away an instant is',
       'api/health/examine.ts': 'the default of an operator’s tool',
+      'api/health/port-checks.ts': 'it tries the ports of averba run',
       'index.ts': 'exports it for hosts that wrap it',
       'vault/keys.ts': 'the default of a root key from the environment',
       'operations/moves.ts': 'a tool of operators, without an engine',

@@ -524,7 +524,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the day before': 'o dia anterior',
   today: 'hoje',
   'at work in a process': 'em trabalho em um processo',
-  'perhaps done and paid: find out [resolve]': 'talvez feita e paga: apure [resolve]',
+  'perhaps done and paid, with the trace id {}: find out [resolve]':
+    'talvez feita e paga, com o trace id {}: apure [resolve]',
   'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
   '--data shows its beginning, which may hold personal data': '--data mostra o começo, que pode ter dados pessoais',
   '{} bytes, sealed: --data shows it': '{} bytes, lacrados: --data os mostra',

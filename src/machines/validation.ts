@@ -144,6 +144,7 @@ const chart = setup({ types: typesOf<ValidationEvent>() }).createMachine({
         resolved: {
           description: 'It is known whether it was charged, but not what the answer was.',
           on: { ...lateAnswers, 'validation.repeated': {}, 'validation.erased': 'erased' },
+          meta: { refuses: { 'validation.resolved': { refused: 'it was resolved before' } } },
         },
         erased: {
           description: 'Its data subject was erased before an answer came.',

@@ -1324,6 +1324,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the gateway returned the rejected token again: the next request waits until it expires':
     'o gateway devolveu de novo o token rejeitado: o próximo pedido espera até que ele expire',
   'the new tokens are rejected: the next request waits': 'os tokens novos são rejeitados: o próximo pedido espera',
+  'it was resolved before': 'já foi resolvida',
   'only an inconclusive validation can be repeated': 'só uma validação inconclusiva pode ser repetida',
   'only an inconclusive validation can be resolved': 'só uma validação inconclusiva pode ser resolvida',
   'members of it could not be read': 'há campos que não puderam ser lidos',

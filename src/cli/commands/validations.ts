@@ -85,10 +85,24 @@ function toJson(
 ) {
   const reusedFrom = row.reused_from
   return {
-    ...{ validation, id, subject, state, requestedAt: requested_at, endedAt: ended_at, reusedFrom },
+    ...{
+      validation,
+      traceId: traceIdOf(validation),
+      id,
+      subject,
+      state,
+      requestedAt: requested_at,
+      endedAt: ended_at,
+      reusedFrom,
+    },
     ...{ charged: charged === null ? null : charged === 1, resolvedAt: resolved_at },
     call: call ? toCallJson(call) : null,
   }
+}
+
+/** The id that the service got with the call, by which its invoice names it. */
+function traceIdOf(validation: string): string {
+  return validation.slice('validation-'.length)
 }
 
 function* formatValidations(
@@ -103,7 +117,8 @@ function* formatValidations(
     if (call) return `${call.id}: ${describeWait(say, call)}`
     if (state !== 'inconclusive') return `averba show ${validation}`
     if (again_by !== null) return say`paid again as ${again_by}`
-    if (resolved_at === null) return say`perhaps done and paid: find out [resolve]`
+    if (resolved_at === null)
+      return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
     return charged === 1 ? say`resolved: charged` : say`resolved: not charged`
   }
   const table = rows.map((row): Row => {

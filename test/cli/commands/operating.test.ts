@@ -194,15 +194,18 @@ test('a validation that may have been paid is shown by status and by its list, a
     out: expect.stringContaining('1 validation may have been done and paid. See: averba validations list'),
   })
   const listed = await averba('validations', 'list', '--state', 'inconclusive', ...of)
-  expect(listed.out).toMatch(/order-1 +inconclusive +\S+Z +perhaps done and paid: find out \[resolve\]\n$/)
+  expect(listed.out).toMatch(
+    /order-1 +inconclusive +\S+Z +perhaps done and paid, with the trace id \w{26}: find out \[resolve\]\n$/,
+  )
   const resolve = ['validations', 'resolve', 'order-1', ...by, ...of]
   expect(await averba(...resolve)).toMatchObject(failedWith('give either --charged or --not-charged'))
   expect(await averba(...resolve, '--not-charged')).toMatchObject({
     code: 0,
     out: 'order-1: recorded as not charged.\n',
   })
+  expect(await averba(...resolve, '--charged')).toMatchObject(failedWith('it was resolved before'))
   expect(parse(await averba('validations', 'list', '--json', ...of)).validations).toMatchObject([
-    { id: 'order-1', charged: false },
+    { id: 'order-1', charged: false, traceId: expect.stringMatching(/^\w{26}$/) },
   ])
   expect(await averba('status', ...of)).toMatchObject({
     code: 0,

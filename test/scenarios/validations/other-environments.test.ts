@@ -179,7 +179,7 @@ test('a sent validation without a result is unknown, whatever service the next p
   expect(await other.settle()).toMatchObject({ unknown: 1 })
   const operation = 'validationService.validatePerson'
   // Its duration is unknown.
-  expect(told).toEqual([{ operation, effectClass: 'once', attempt: 2, outcome: 'unknown' }])
+  expect(told).toEqual([{ operation, effectClass: 'once', attempt: 2, isTakenOver: true, outcome: 'unknown' }])
   expect(sent).toHaveLength(1)
   expect(await other.health({ only: ['effects'] })).toMatchObject({
     checks: [{ detail: expect.stringContaining('0 parked, 1 with an unknown outcome') }],
