@@ -468,8 +468,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   default: 'padrão',
   'again at {}': 'de novo em {}',
   'attempt|attempts': 'tentativa|tentativas',
-  '{} failing: called again by itself, as the list says.':
-    'Falhando: {}; o tratador é chamado de novo por si, como diz a lista.',
+  '{} failing: called again by itself, at the time in the list.':
+    'Falhando: {}; o tratador é chamado de novo por si, no horário da lista.',
   'No events.': 'Nenhum evento.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',

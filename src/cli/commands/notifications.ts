@@ -89,7 +89,8 @@ const replayCommand = defineCommand({
 })
 
 function* formatFailing(say: Say, failing: number): Iterable<string> {
-  if (failing > 0) yield say`${say.count(failing, 'notification')} failing: called again by itself, as the list says.`
+  if (failing > 0)
+    yield say`${say.count(failing, 'notification')} failing: called again by itself, at the time in the list.`
 }
 
 /** The commands `averba notifications`. */
