@@ -1232,6 +1232,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot run to the end: at {} {}': 'Não é possível chegar ao fim: em {} {}',
   // common
   'Choose among {}': 'Escolha entre {}',
+  'Cannot use {} with --after and --follow': 'Não é possível usar {} com --after e --follow',
+  'Events in between would be left out': 'Eventos no meio ficariam de fora',
   'averba report --help says what each report takes': 'averba report --help diz o que cada relatório aceita',
   'The environment variables {} are not set': 'As variáveis de ambiente {} não estão definidas',
   'Ended by {}: no file was made': 'Encerrado por {}: nenhum arquivo foi feito',

@@ -12,7 +12,7 @@ import { getLanguageWords } from '../../pages/words.ts'
 import { readInstant } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { limitOption, readLimit } from '../options.ts'
+import { limitOption, readLimit, rejectOptions } from '../options.ts'
 import { formatInstant, type Line, printError, printLine, printStyled } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 import { describeWait } from './effects.ts'
@@ -41,6 +41,10 @@ export const logCommand = defineCommand({
   example: 'averba log --kind subscription --follow',
   notes: 'Exit codes: 0 printed, or stopped by a signal, 1 not printed.',
   async run(terminal, { follow, after, limit, type, kind, stream, json, ...source }) {
+    if (follow && after !== undefined)
+      rejectOptions({ '--limit': limit }, option => ({
+        ...{ cannot: `Cannot use ${option} with --after and --follow`, hint: 'Events in between would be left out' },
+      }))
     const filter = { ...(type && { types: readTypes(type) }), ...(kind && { kind }), ...(stream && { stream }) }
     let printed = 0
     const print = (event: Recorded) => {

@@ -329,6 +329,7 @@ test('the log is printed and followed, and a stream shown with its state, now an
       .split('\n')
       .map(line => JSON.parse(line).type),
   ).toContain('consent.appeared')
+  expect(await averba('log', '--after', '3', '--limit', '2', '--follow', ...of)).toMatchObject(failedWith('left out'))
   const page = await averba('log', '--after', '3', '--limit', '2', '--json', ...of)
   expect(
     page.out
