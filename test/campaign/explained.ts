@@ -23,6 +23,16 @@ export const explanations: readonly Explanation[] = [
     isSeldom: true,
   },
   {
+    names: /^consent: knowledge changed -> known \(consent\.confirmed\)$/,
+    reason: 'it needs a reading concurrent with an answer, since the service never returns to an earlier status',
+    isSeldom: true,
+  },
+  {
+    names: /^consent: change requested -> none \(consent\.endWithdrawn\)$/,
+    reason: 'it needs a person who withdraws an end before its request has left',
+    isSeldom: true,
+  },
+  {
     names: /^consent: change (requested|lost) -> none \(consent\.changeWithheld\)$/,
     reason: 'it needs a denial that has not left yet when a reading shows ATIVO, or a consent that is no longer listed',
     isSeldom: true,
