@@ -202,8 +202,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the environment variable that holds the new root key; by default the keyring gets one of its own':
     'a variável de ambiente com a nova chave raiz; por padrão, o chaveiro ganha a sua própria',
   'how many to list': 'quantos listar',
-  'how many: of the last ones 100 unless said otherwise, or of those after a position':
-    'quantos: dos últimos, 100 se não for dito, ou dos que vêm depois de uma posição',
+  'how many to print; by default 100, and with --after all': 'quantos mostrar; por padrão 100, e com --after todos',
   'who decides, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':
     'quem decide, como o número de um atendente: guardado em claro; por padrão, AVERBA_ACTOR',
   'who sees it, such as the number of an agent: kept in clear; by default AVERBA_ACTOR':

@@ -81,7 +81,9 @@ export async function showComparison(page: Page): Promise<Html> {
   const form = html`<form class="filter" method="get" action="${page.path}">${choice(page, 'view', texts.view, views)}${field(page, 'a', texts.before)}${field(page, 'b', texts.after)}<button>${texts.show}</button></form>
 <p class="soft">${texts.knownAt}</p>`
   if (!query.has('a')) return form
-  const changes = (await Promise.all(chosen.map(view => changesIn(page, view)))).flat()
+  const changes: Awaited<ReturnType<typeof changesIn>> = []
+  // One after the other: each folds the log, and holds its rows.
+  for (const view of chosen) for (const each of await changesIn(page, view)) changes.push(each)
   if (changes.length === 0) return html`${form}<p class="none">${texts.equal}</p>`
   const note = changes.length > changesMax ? { note: `${changesMax} / ${changes.length}` } : {}
   const columns: Columns<(typeof changes)[number]> = [

@@ -36,7 +36,7 @@ export interface AttemptReport {
   readonly effectClass: EffectClass
   /** Counted from 1. */
   readonly attempt: number
-  /** The attempt before it has no outcome in the log: its process ended, stood still, or could not write. */
+  /** The attempt before it has no outcome in the log: its process stood still, for example. */
   readonly isTakenOver: boolean
   /** `deferred` was certainly not done, `unknown` perhaps. */
   readonly outcome: 'settled' | 'declined' | 'deferred' | 'unknown'

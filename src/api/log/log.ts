@@ -189,10 +189,12 @@ async function* readLog<T extends keyof Events>(
       throw new AverbaError('INVALID_INPUT', 'Cannot read events: a type is unknown', {
         hint: 'averba log prints the types that there are, such as consent.revoked. The type Events has all',
       })
-  const knownKinds = new Set([...knownTypes].map(type => type.split('.', 1)[0]))
-  if (kind !== undefined && !knownKinds.has(kind) && !(await isInLog({ kind })))
-    throw new AverbaError('INVALID_INPUT', 'Cannot read events: the kind of streams is unknown', {
-      hint: `It is one of: ${[...knownKinds].sort().join(', ')}`,
-    })
+  if (kind !== undefined) {
+    const knownKinds = new Set([...knownTypes].map(type => type.split('.', 1)[0]))
+    if (!knownKinds.has(kind) && !(await isInLog({ kind })))
+      throw new AverbaError('INVALID_INPUT', 'Cannot read events: the kind of streams is unknown', {
+        hint: `It is one of: ${[...knownKinds].sort().join(', ')}`,
+      })
+  }
   yield* readEvents(store, { ...filter, backward })
 }

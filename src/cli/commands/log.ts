@@ -31,10 +31,7 @@ export const logCommand = defineCommand({
     '--type <names...>': 'only these types, such as consent.revoked',
     '--kind <name>': 'only this kind of streams, such as consent',
     '--stream <stream>': 'only this stream',
-    '--limit <count>': {
-      ...{ text: 'how many: of the last ones 100 unless said otherwise, or of those after a position' },
-      read: readLimit,
-    },
+    '--limit <count>': { text: 'how many to print; by default 100, and with --after all', read: readLimit },
     ...sourceOptions,
     '--json': 'print one JSON object on each line',
   },
