@@ -110,8 +110,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Lista as notificações, as mais novas primeiro, sem o conteúdo.',
   'Show one notification and its handlers. Its content is shown with --data only.':
     'Mostra uma notificação e seus tratadores. O conteúdo só aparece com --data.',
-  'Call handlers again: of these notifications, or all parked ones.':
-    'Chama tratadores de novo: os destas notificações, ou todos os suspensos.',
+  'Call handlers again: of these notifications, failing or done, or all parked ones.':
+    'Chama tratadores de novo: os destas notificações, que falham ou terminaram, ou todos os suspensos.',
   'Followers of the log and handlers of notifications.': 'Seguidores do registro e tratadores de notificações.',
   'List the followers of the log and the handlers of notifications: where each is, and which are parked.':
     'Lista os seguidores do registro e os tratadores de notificações: onde cada um está e quais estão suspensos.',
@@ -253,7 +253,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the id of averba notifications list': 'o identificador de averba notifications list',
   'the ids of averba notifications list; without ids all parked ones':
     'os identificadores de averba notifications list; sem eles, todas as suspensas',
-  'only the parked handlers: always so without ids': 'só os tratadores suspensos: sempre assim sem identificadores',
+  'only the parked handlers of these ids': 'só os tratadores suspensos destes ids',
   'the name of averba followers list': 'o nome de averba followers list',
   'the names of averba followers list': 'os nomes de averba followers list',
   'also those that we deleted': 'também as que nós excluímos',
@@ -467,8 +467,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   default: 'padrão',
   'again at {}': 'de novo em {}',
   'attempt|attempts': 'tentativa|tentativas',
-  '{} failing: called again by itself, at the time in the list.':
-    'Falhando: {}; o tratador é chamado de novo por si, no horário da lista.',
+  '{} failing: called again at the time in the list, or now by its id.':
+    'Falhando: {}; o tratador é chamado de novo no horário da lista, ou já, pelo id.',
   'No events.': 'Nenhum evento.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',

@@ -59,7 +59,7 @@ type NotificationMessage =
   | Message<'host.handled', TriedHandler>
   /** With `retryAt: null` the handler is parked. */
   | Message<'host.failed', TriedHandler & { reason: string; retryAt: Instant | null }>
-  /** Calls the parked handlers again, or all that were called. */
+  /** Calls the parked handlers again, or all that were called; a failing one does not wait any longer. */
   | Message<'notification.replay', { which: 'parked' | 'all' }>
 
 /** The state of one handler for a notification. */
@@ -211,9 +211,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
       return decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const { which } = message.data
-      const again = handlings.filter(each => each.state === 'parked' || (which === 'all' && each.state === 'handled'))
+      const again = handlings.filter(({ state }) => (which === 'parked' ? state === 'parked' : state !== 'waiting'))
       if (again.length === 0)
-        return refuse('only handlers that are done or parked are called again, and a failing one by itself')
+        return refuse(which === 'parked' ? 'none of its handlers is parked' : 'none of its handlers was called yet')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }

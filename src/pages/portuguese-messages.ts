@@ -1314,8 +1314,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'no machine is called "{}"': 'nenhuma máquina se chama "{}"',
   '"{}" is not a format': '"{}" não é um formato',
   'the body is no longer there': 'o conteúdo já não existe',
-  'only handlers that are done or parked are called again, and a failing one by itself':
-    'só tratadores concluídos ou suspensos são chamados de novo; um que falha é tentado de novo automaticamente',
+  'none of its handlers is parked': 'nenhum dos seus tratadores está suspenso',
+  'none of its handlers was called yet': 'nenhum dos seus tratadores foi chamado ainda',
   'this log belongs to the portal at another address: see portal.knownAs':
     'este registro é do portal em outro endereço: veja portal.knownAs',
   'another process had asked as well': 'outro processo também tinha pedido',

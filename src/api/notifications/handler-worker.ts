@@ -138,8 +138,11 @@ export function createHandlerWorker(
     const { events, end } = page
     for (const event of events) {
       const isFor = event.type !== 'notification.replayed' || event.data.handlers.includes(name)
-      if (!isFor || event.data.evento !== evento || pending.has(event.stream)) continue
-      pending.set(event.stream, { position: event.position, dueAt: 0 })
+      if (!isFor || event.data.evento !== evento) continue
+      const known = pending.get(event.stream)
+      // A replay ends the wait of a failing one. It is called only if its stream says so too.
+      if (known) known.dueAt = 0
+      else pending.set(event.stream, { position: event.position, dueAt: 0 })
     }
     state.cursor = events.at(-1)?.position ?? Math.max(cursor, end)
     return events.length === 0

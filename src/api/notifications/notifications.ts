@@ -46,8 +46,9 @@ export interface Notifications {
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications arrived. With `id`: all
-   * handlers of that notification, or with `parked` only its parked ones. Without: the parked handlers of all
-   * notifications, except those whose body was destroyed. Returns the number of notifications.
+   * handlers of that notification that were called, a failing one at once, or with `parked` only its parked ones.
+   * Without: the parked handlers of all notifications, except those whose body was destroyed. Returns the number of
+   * notifications.
    *
    * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`; `REFUSED` when no handler of the notification is to be called
    * again; `PART_DESTROYED` when its body was destroyed

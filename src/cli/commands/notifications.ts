@@ -55,10 +55,10 @@ const showCommand = defineCommand({
 
 const replayCommand = defineCommand({
   usage: 'replay [id...]',
-  description: 'Call handlers again: of these notifications, or all parked ones.',
+  description: 'Call handlers again: of these notifications, failing or done, or all parked ones.',
   arguments: ['the ids of averba notifications list; without ids all parked ones'],
   options: {
-    '--parked': 'only the parked handlers: always so without ids',
+    '--parked': 'only the parked handlers of these ids',
     ...filterOptions,
     ...actorOption,
     '--dry-run': 'only list the notifications',
@@ -90,7 +90,7 @@ const replayCommand = defineCommand({
 
 function* formatFailing(say: Say, failing: number): Iterable<string> {
   if (failing > 0)
-    yield say`${say.count(failing, 'notification')} failing: called again by itself, at the time in the list.`
+    yield say`${say.count(failing, 'notification')} failing: called again at the time in the list, or now by its id.`
 }
 
 /** The commands `averba notifications`. */

@@ -234,6 +234,49 @@ test('a notification is replayed by id, also a handled one, but not one without 
   await expect(averba.notifications.replay({ id: 'nenhuma' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
+test('a replay ends the wait of a failing handler, also from another process, and keeps the order of a key', async () => {
+  const { averba, other } = await given(2)
+  const seen: number[] = []
+  let isBroken = true
+  const handle = async (notification: Notification) => {
+    if (isBroken) throw new Error('the ERP is down')
+    seen.push(numberOf(notification))
+  }
+  averba.notifications.handle(evento, 'crm', handle, { key: () => 'one' })
+  await notify(averba, { n: 1 })
+  await notify(averba, { n: 2 })
+  await averba.settle()
+  isBroken = false
+  const [first, second] = await inboxOf(averba)
+  expect([first?.state, second?.state]).toEqual(['failing', 'received'])
+  expect(await other.notifications.replay({ id: first?.id ?? '' })).toBe(1)
+  await averba.settle()
+  expect(seen).toEqual([1, 2])
+  expect((await inboxOf(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
+})
+
+test('a replay that an engine reads again does not end a later wait', async () => {
+  const { averba, clock } = await given()
+  let calls = 0
+  averba.notifications.handle(evento, 'crm', async () => {
+    calls += 1
+    throw new Error('the ERP is down')
+  })
+  await notify(averba, { n: 1 })
+  await averba.settle()
+  const [one] = await inboxOf(averba)
+  await averba.notifications.replay({ id: one?.id ?? '' })
+  await averba.settle()
+  expect(calls).toBe(2)
+  expect((await inboxOf(averba))[0]?.handlers).toMatchObject([{ state: 'failing', attempts: 1 }])
+  await notify(averba, { n: 2 }, 'outro')
+  await averba.settle()
+  expect(calls).toBe(2)
+  await clock.advance(minuteMs)
+  await averba.settle()
+  expect(calls).toBe(3)
+})
+
 test('a handler of an undeclared event is logged', async () => {
   const said: LogLine[] = []
   const averba = await openEngine({
