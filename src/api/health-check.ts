@@ -60,5 +60,5 @@ export function checkPending(pending: readonly ForeignCount[], left: readonly st
 export function checkHandlers({ failing, parked }: { readonly failing: number; readonly parked: number }): CheckResult {
   const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }
-  return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ parked: true })` }
+  return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ failed: true })` }
 }

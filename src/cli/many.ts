@@ -11,10 +11,10 @@ import type { Terminal } from './terminal.ts'
 export interface DoneOne {
   readonly id: string
   /**
-   * `recorded`: its outcome is not known yet, and a process that runs continues it. `found`: nothing was to be done.
-   * `untried`: a bug ended the command before.
+   * `accepted`: it is in the log, and a process that runs does what follows. `recorded`: its outcome is not known yet,
+   * and such a process continues it. `found`: nothing was to be done. `untried`: a bug ended the command before.
    */
-  readonly status: 'done' | 'recorded' | 'failed' | 'found' | 'untried'
+  readonly status: 'done' | 'accepted' | 'recorded' | 'failed' | 'found' | 'untried'
   /** Why it failed. */
   readonly detail?: string
   /** Of a call that has not succeeded, or not yet. */
@@ -53,7 +53,8 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
 
 function toStatus(result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {
   if (!hasActed) return { status: 'found' }
-  if (!isOutcome(result) || result.status === 'settled') return { status: 'done' }
+  if (!isOutcome(result)) return { status: 'accepted' }
+  if (result.status === 'settled') return { status: 'done' }
   return result.status === 'declined'
     ? { status: 'failed', code: 'OUTCOME', outcome: result }
     : { status: 'recorded', outcome: result }
@@ -77,24 +78,26 @@ export function describeDone(say: Say, done: readonly DoneOne[], noun: string): 
 }
 
 function* formatDone(say: Say, done: readonly DoneOne[], noun: string): Iterable<string | Line> {
+  if (done.length === 0) return yield say`Nothing was found.`
   const names = {
-    ...{ done: say`done`, recorded: say`recorded`, failed: say`failed`, found: say`found` },
+    ...{ done: say`done`, accepted: say`accepted`, recorded: say`recorded`, found: say`found`, failed: say`failed` },
     untried: say`not tried`,
   }
-  const styles = { recorded: 'yellow', failed: 'red', untried: 'red' } as const
+  const styles: { [S in DoneOne['status']]?: NonNullable<Line['style']> } = {
+    recorded: 'yellow',
+    failed: 'red',
+    untried: 'red',
+  }
   for (const { id, status, code, detail, outcome } of done) {
     const why = outcome ? describeOutcome(say, outcome) : detail && say.message(detail)
     const more = [code, why].filter(each => each !== undefined).join(': ')
-    const style = status === 'done' || status === 'found' ? undefined : styles[status]
+    const style = styles[status]
     yield { text: `${names[status]}  ${id}${more === '' ? '' : `  ${more}`}`, ...(style && { style }) }
   }
-  const count = (which: DoneOne['status']) => done.filter(each => each.status === which).length
-  if (done.length === 0) yield say`Nothing was found.`
-  else if (count('found') > 0) yield say`${say.count(count('found'), noun)} found; nothing was done.`
-  else {
-    const [finished, failed] = [say.count(count('done'), noun), count('failed') + count('untried')]
-    yield count('recorded') === 0
-      ? say`${finished} done, ${failed} failed.`
-      : say`${finished} done, ${count('recorded')} recorded and not known yet, ${failed} failed.`
-  }
+  const counts = Object.entries(names).flatMap(([status, name]) => {
+    const count = done.filter(each => each.status === status).length
+    return count > 0 ? [`${count} ${name}`] : []
+  })
+  yield `${say.count(done.length, noun)}: ${counts.join(', ')}.`
+  if (done.some(({ status }) => status === 'found')) yield say`Nothing was done.`
 }

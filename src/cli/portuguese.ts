@@ -110,8 +110,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Lista as notificações, as mais novas primeiro, sem o conteúdo.',
   'Show one notification and its handlers. Its content is shown with --data only.':
     'Mostra uma notificação e seus tratadores. O conteúdo só aparece com --data.',
-  'Call handlers again: of these notifications, failing or done, or all parked ones.':
-    'Chama tratadores de novo: os destas notificações, que falham ou terminaram, ou todos os suspensos.',
+  'Call handlers again now: of these notifications, or all that failed.':
+    'Chama tratadores de novo já: os destas notificações, ou todos os que falharam.',
   'Followers of the log and handlers of notifications.': 'Seguidores do registro e tratadores de notificações.',
   'List the followers of the log and the handlers of notifications: where each is, and which are parked.':
     'Lista os seguidores do registro e os tratadores de notificações: onde cada um está e quais estão suspensos.',
@@ -251,9 +251,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   'received, failing, parked or handled': 'received, failing, parked ou handled',
   'only those of this event': 'só as deste evento',
   'the id of averba notifications list': 'o identificador de averba notifications list',
-  'the ids of averba notifications list; without ids all parked ones':
-    'os identificadores de averba notifications list; sem eles, todas as suspensas',
-  'only the parked handlers of these ids': 'só os tratadores suspensos destes ids',
+  'the ids of averba notifications list; without ids all with a handler that is failing or parked':
+    'os identificadores de averba notifications list; sem eles, todas com um tratador que falha ou está suspenso',
+  'only the handlers that failed: always so without ids': 'só os tratadores que falharam: sempre assim sem ids',
   'the name of averba followers list': 'o nome de averba followers list',
   'the names of averba followers list': 'os nomes de averba followers list',
   'also those that we deleted': 'também as que nós excluímos',
@@ -381,13 +381,13 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
   'Exit codes: 0 all are done, 2 one is not known yet: averba run continues it, 1 one was refused or declined.':
     'Códigos de saída: 0 todos feitos, 2 um ainda não se sabe: averba run continua, 1 um foi recusado.',
-  'Exit codes: 0 all are done, 1 a call was refused or not found.':
-    'Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.',
-  'A process that runs performs them: averba run.\nExit codes: 0 all are done, 1 a call was refused or not found.': `${runs}Códigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.`,
-  'A denial or revocation is given up by averba consents withdraw-end only.\nExit codes: 0 all are done, 1 a call was refused or not found.':
-    'De uma negação ou revogação só se desiste com averba consents withdraw-end.\nCódigos de saída: 0 todas feitas, 1 uma chamada foi recusada ou não encontrada.',
-  'A process that runs calls the handlers: averba run.\nExit codes: 0 all are done, 1 one was refused or not found.': `${runs}Códigos de saída: 0 todas feitas, 1 uma foi recusada ou não encontrada.`,
-  'A process that runs calls them: averba run.\nExit codes: 0 all are released, 1 a follower is not parked.': `${runs}Códigos de saída: 0 todos liberados, 1 um seguidor não está suspenso.`,
+  'Exit codes: 0 all are accepted, 1 a call was refused or not found.':
+    'Códigos de saída: 0 todas aceitas, 1 uma chamada foi recusada ou não encontrada.',
+  'A process that runs performs them: averba run.\nExit codes: 0 all are accepted, 1 a call was refused or not found.': `${runs}Códigos de saída: 0 todas aceitas, 1 uma chamada foi recusada ou não encontrada.`,
+  'A denial or revocation is given up by averba consents withdraw-end only.\nExit codes: 0 all are accepted, 1 a call was refused or not found.':
+    'De uma negação ou revogação só se desiste com averba consents withdraw-end.\nCódigos de saída: 0 todas aceitas, 1 uma chamada foi recusada ou não encontrada.',
+  'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.': `${runs}Códigos de saída: 0 todas aceitas, 1 uma foi recusada ou não encontrada.`,
+  'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.': `${runs}Códigos de saída: 0 todos aceitos, 1 um seguidor não está suspenso.`,
   'No service is contacted, and the log may be in use.\nExit codes: 0 nothing needs a person, 2 something does, 1 the log cannot be read.':
     'Nenhum serviço é chamado, e o registro pode estar em uso.\nCódigos de saída: 0 nada precisa de uma pessoa, 2 algo precisa, 1 o registro não pode ser lido.',
   'Nothing is sent. To pay again, the host validates with `again`.\nExit codes: 0 recorded, 1 not recorded.':
@@ -467,8 +467,6 @@ export const portuguese: Readonly<Record<string, string>> = {
   default: 'padrão',
   'again at {}': 'de novo em {}',
   'attempt|attempts': 'tentativa|tentativas',
-  '{} failing: called again at the time in the list, or now by its id.':
-    'Falhando: {}; o tratador é chamado de novo no horário da lista, ou já, pelo id.',
   'No events.': 'Nenhum evento.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',
@@ -479,15 +477,13 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Nothing was found.': 'Nada foi encontrado.',
   'The content was destroyed.': 'O conteúdo foi destruído.',
   'WRONG {}: {}. See: {}': 'PROBLEMA {}: {}. Veja: {}',
+  accepted: 'aceito',
   done: 'feito',
   failed: 'falhou',
   found: 'achado',
   recorded: 'registrado',
   'not tried': 'não tentado',
-  '{} done, {} failed.': '{} com êxito, {} sem êxito.',
-  '{} done, {} recorded and not known yet, {} failed.':
-    '{} com êxito, {} registrados e ainda sem desfecho, {} sem êxito.',
-  '{} found; nothing was done.': '{}; nada foi feito.',
+  'Nothing was done.': 'Nada foi feito.',
   log: 'registro',
   calls: 'chamadas',
   consents: 'consentimentos',

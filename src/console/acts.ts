@@ -30,7 +30,7 @@ const acts: Readonly<Record<string, Act>> = {
   'followers/retry': async ({ log }, { name = '' }) => void (await log.retry(name)),
   'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
   'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
-    void (await notifications.replay({ id: id.replace(/^notification-/, ''), parked: true }, { actor })),
+    void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
   'validations/charged': async ({ validations }, { id = '' }, by) =>
     void (await validations.resolve(id, { charged: true }, by)),
   'validations/not-charged': async ({ validations }, { id = '' }, by) =>

@@ -145,8 +145,7 @@ export function showNotifications(page: Page): Promise<Html> {
       [texts.handlers, handlers],
       [
         texts.act,
-        row =>
-          row.trouble === 'parked' ? actForm(page, 'notifications/replay', texts.replay, { id: row.notification }) : '',
+        row => (row.trouble ? actForm(page, 'notifications/replay', texts.replay, { id: row.notification }) : ''),
       ],
     ],
   })

@@ -59,8 +59,8 @@ type NotificationMessage =
   | Message<'host.handled', TriedHandler>
   /** With `retryAt: null` the handler is parked. */
   | Message<'host.failed', TriedHandler & { reason: string; retryAt: Instant | null }>
-  /** Calls the parked handlers again, or all that were called; a failing one does not wait any longer. */
-  | Message<'notification.replay', { which: 'parked' | 'all' }>
+  /** Calls handlers again: those that are failing or parked, or all that were called. */
+  | Message<'notification.replay', { which: 'failed' | 'all' }>
 
 /** The state of one handler for a notification. */
 export interface HandlerState {
@@ -185,7 +185,7 @@ const chart = setup({
         ],
         'notification.failed': [{ guard: 'leavesParked', ...parks }, fails],
         'notification.parked': parks,
-        'notification.replayed': [{ guard: 'leavesFailing', ...fails }, waits],
+        'notification.replayed': waits,
       },
       states: {
         received: { description: 'A handler was not called yet.' },
@@ -211,9 +211,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
       return decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const { which } = message.data
-      const again = handlings.filter(({ state }) => (which === 'parked' ? state === 'parked' : state !== 'waiting'))
+      const again = handlings.filter(({ state }) => state !== 'waiting' && (which === 'all' || state !== 'handled'))
       if (again.length === 0)
-        return refuse(which === 'parked' ? 'none of its handlers is parked' : 'none of its handlers was called yet')
+        return refuse(which === 'failed' ? 'none of its handlers has failed' : 'none of its handlers was called yet')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }

@@ -242,8 +242,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot replay "{}": its body was destroyed': 'Não é possível tratar "{}" de novo: o conteúdo foi destruído',
   'Retention or the erasure of its person destroyed it; the log has its events':
     'Foi destruído por um prazo de conservação ou pela eliminação da sua pessoa; o registro tem os eventos',
-  'Cannot replay: neither an id nor `parked: true` was given':
-    'Não é possível tratar de novo: não foi informado um identificador nem `parked: true`',
+  'Cannot replay: neither an id nor `failed: true` was given':
+    'Não é possível tratar de novo: não foi informado um identificador nem `failed: true`',
   'a notification was not stored: too much was received that shows no secret':
     'uma notificação não foi guardada: chegou demais sem mostrar um segredo',
   'a notification was refused: {}': 'uma notificação foi recusada: {}',
@@ -1260,8 +1260,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'O registro de {} eventos foi alterado, ou gravado sem as suas chaves',
   'failure records cannot be read or have no content: {}':
     'registros de falha não podem ser lidos ou não têm conteúdo: {}',
-  'fix the handler, then call notifications.replay({ parked: true })':
-    'corrija o tratador, e depois chame notifications.replay({ parked: true })',
+  'fix the handler, then call notifications.replay({ failed: true })':
+    'corrija o tratador, e depois chame notifications.replay({ failed: true })',
   'it expired on {}': 'expirou em {}',
   'it has neither cert and key nor pfx': 'não tem cert e key nem pfx',
   'it holds {} events': 'eventos no registro: {}',
@@ -1314,7 +1314,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'no machine is called "{}"': 'nenhuma máquina se chama "{}"',
   '"{}" is not a format': '"{}" não é um formato',
   'the body is no longer there': 'o conteúdo já não existe',
-  'none of its handlers is parked': 'nenhum dos seus tratadores está suspenso',
+  'none of its handlers has failed': 'nenhum dos seus tratadores falhou',
   'none of its handlers was called yet': 'nenhum dos seus tratadores foi chamado ainda',
   'this log belongs to the portal at another address: see portal.knownAs':
     'este registro é do portal em outro endereço: veja portal.knownAs',

@@ -378,7 +378,7 @@ export const samples: readonly Sample[] = [
         type: 'host.failed',
         data: { handler: 'a', handlers: ['a', 'b'], reason: 'RangeError', retryAt },
       })),
-      { type: 'notification.replay', data: { which: 'parked' } },
+      { type: 'notification.replay', data: { which: 'failed' } },
       { type: 'notification.replay', data: { which: 'all' } },
       {
         type: 'notification.recover',

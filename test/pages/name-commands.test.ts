@@ -10,8 +10,8 @@ test('a hint for an operator names commands, with their options, where the libra
     ['1 parked: see effects.retry', '1 parked: see averba effects retry'],
     ["see effects.list({ state: 'unknown' }) for all", 'see averba effects list --state unknown for all'],
     [
-      'then call notifications.replay({ parked: true })',
-      'then call averba notifications replay --parked --actor <ref>',
+      'then call notifications.replay({ failed: true })',
+      'then call averba notifications replay --failed --actor <ref>',
     ],
     ['Correct it, then effects.retry("sub-1/2/0")', 'Correct it, then averba effects retry sub-1/2/0 --actor <ref>'],
     ['compare by subscriptions.plan()', 'compare by averba plan'],
@@ -40,7 +40,7 @@ test('what the host named is never changed, and a long text takes no time', asyn
 test('the options that a hint names are those of the command', async () => {
   for (const said of [
     "effects.list({ state: 'unknown' })",
-    'notifications.replay({ parked: true })',
+    'notifications.replay({ failed: true })',
     'effects.retry("a/1/0")',
   ]) {
     const started: string[] = []

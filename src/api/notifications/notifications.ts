@@ -46,15 +46,15 @@ export interface Notifications {
   list(filter?: { state?: Notification['state']; evento?: string }): AsyncIterable<Notification>
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications arrived. With `id`: all
-   * handlers of that notification that were called, a failing one at once, or with `parked` only its parked ones.
-   * Without: the parked handlers of all notifications, except those whose body was destroyed. Returns the number of
+   * handlers of that notification that were called, or with `failed` only those that are failing or parked. Without:
+   * the failing and parked handlers of all notifications, except those whose body was destroyed. Returns the number of
    * notifications.
    *
    * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`; `REFUSED` when no handler of the notification is to be called
    * again; `PART_DESTROYED` when its body was destroyed
    */
   replay(
-    filter: { readonly id: string; readonly parked?: boolean } | { readonly parked: true },
+    filter: { readonly id: string; readonly failed?: boolean } | { readonly failed: true },
     commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
   ): Promise<number>
 }
@@ -73,18 +73,19 @@ export function createNotifications(context: ApiContext): Notifications {
     registered.set(evento, handlers)
   }
 
-  async function* selectRows(filter: Parameters<Notifications['list']>[0] = {}) {
-    const { state, evento } = filter
+  async function* selectRows(filter: Parameters<Notifications['list']>[0] & { failed?: boolean } = {}) {
+    const { state, evento, failed = false } = filter
     if (state !== undefined) checkOneOf(state, handlingStates, 'state of a notification')
     const all = context.views.selectFrom('notifications').selectAll()
     let query = all.orderBy('notification').limit(notificationsPerPage)
     if (evento !== undefined) query = query.where('evento', '=', evento)
     if (state !== undefined) query = query.where('state', '=', state)
+    if (failed) query = query.where('trouble', 'is not', null)
     const read = (last?: NotificationRow) => query.where('notification', '>', last?.notification ?? '').execute()
     for await (const rows of readPages(notificationsPerPage, read)) yield* rows
   }
 
-  async function replayOne(stream: string, which: 'parked' | 'all', commandOptions: CommandOptions): Promise<void> {
+  async function replayOne(stream: string, which: 'failed' | 'all', commandOptions: CommandOptions): Promise<void> {
     const message = { type: 'notification.replay', data: { which } }
     await context.commands.record(
       { ...message, stream },
@@ -130,7 +131,7 @@ export function createNotifications(context: ApiContext): Notifications {
     },
     async replay(filter, ask = {}) {
       if ('id' in filter) {
-        const { id, parked = false } = filter
+        const { id, failed = false } = filter
         checkId(id, 'id of a notification')
         const stream = streamOf('notification', id)
         const [first] = await context.store.read({ stream, limit: 1 })
@@ -144,18 +145,18 @@ export function createNotifications(context: ApiContext): Notifications {
             hint: 'Retention or the erasure of its person destroyed it; the log has its events',
           })
         }
-        await replayOne(stream, parked ? 'parked' : 'all', ask)
+        await replayOne(stream, failed ? 'failed' : 'all', ask)
         return 1
       }
-      if (filter.parked !== true) {
-        throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `parked: true` was given')
+      if (filter.failed !== true) {
+        throw new AverbaError('INVALID_INPUT', 'Cannot replay: neither an id nor `failed: true` was given')
       }
       let count = 0
-      for await (const { notification, body } of selectRows({ state: 'parked' })) {
+      for await (const { notification, body } of selectRows({ failed: true })) {
         // It would only be parked again, with more events each time.
         if (await isBodyDestroyed(context, body)) continue
         count += 1
-        await replayOne(notification, 'parked', ask).catch(error => {
+        await replayOne(notification, 'failed', ask).catch(error => {
           // Another process has replayed it, or a handler has finished: the view may lag.
           if (!(error instanceof AverbaError) || error.code !== 'REFUSED') throw error
           count -= 1

@@ -84,7 +84,7 @@ function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, descriptio
       '--json': 'print one JSON object',
     },
     example: `averba effects ${verb} ${example} --actor agent-7`,
-    notes: `${note}Exit codes: 0 all are done, 1 a call was refused or not found.`,
+    notes: `${note}Exit codes: 0 all are accepted, 1 a call was refused or not found.`,
     async run(terminal, { state, service, type, stream, actor, dryRun, ...source }, ids) {
       rejectSelection(ids, { '--state': state, '--service': service, '--type': type, '--stream': stream })
       if (ids.length === 0 && [state, service, type, stream].every(each => each === undefined)) {

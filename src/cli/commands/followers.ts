@@ -26,8 +26,7 @@ const retryCommand = defineCommand({
   arguments: ['the names of averba followers list'],
   options: { ...sourceOptions, '--json': 'print one JSON object' },
   example: 'averba followers retry erp',
-  notes:
-    'A process that runs calls them: averba run.\n' + 'Exit codes: 0 all are released, 1 a follower is not parked.',
+  notes: 'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
   async run(terminal, source, names) {
     return withLog(terminal, source, async ({ log }) => {
       const done = await actOnEach(terminal, names, { act: name => log.retry(name) })

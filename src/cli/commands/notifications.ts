@@ -55,10 +55,10 @@ const showCommand = defineCommand({
 
 const replayCommand = defineCommand({
   usage: 'replay [id...]',
-  description: 'Call handlers again: of these notifications, failing or done, or all parked ones.',
-  arguments: ['the ids of averba notifications list; without ids all parked ones'],
+  description: 'Call handlers again now: of these notifications, or all that failed.',
+  arguments: ['the ids of averba notifications list; without ids all with a handler that is failing or parked'],
   options: {
-    '--parked': 'only the parked handlers of these ids',
+    '--failed': 'only the handlers that failed: always so without ids',
     ...filterOptions,
     ...actorOption,
     '--dry-run': 'only list the notifications',
@@ -67,31 +67,19 @@ const replayCommand = defineCommand({
   },
   example: 'averba notifications replay --evento dimp-situacao-import --actor agent-7',
   notes:
-    'A process that runs calls the handlers: averba run.\nExit codes: 0 all are done, 1 one was refused or not found.',
-  async run(terminal, { parked, evento, actor, dryRun, ...source }, ids) {
+    'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
+  async run(terminal, { failed, evento, actor, dryRun, ...source }, ids) {
     rejectSelection(ids, { '--evento': evento })
     return withLog(terminal, source, async averba => {
-      const onlyParked = parked || ids.length === 0
-      const found = ids.length > 0 ? ids : (await findRows(averba, { trouble: 'parked', evento })).map(row => idOf(row))
-      const act = (id: string) =>
-        averba.notifications.replay({ id, ...(onlyParked && { parked: true }) }, readActor(actor))
+      const isAll = ids.length === 0
+      const found = isAll ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOf(row)) : ids
+      const act = (id: string) => averba.notifications.replay({ id, failed: failed || isAll }, readActor(actor))
       const look = (id: string) => requireRow(averba, id)
-      const end = describeDone(
-        terminal.say,
-        await actOnEach(terminal, found, dryRun ? { look } : { act }),
-        'notification',
-      )
-      if (found.length > 0) return end
-      const failing = (await findRows(averba, { trouble: 'failing', evento })).length
-      return { ...end, lines: [...end.lines, ...formatFailing(terminal.say, failing)] }
+      const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
+      return describeDone(terminal.say, done, 'notification')
     })
   },
 })
-
-function* formatFailing(say: Say, failing: number): Iterable<string> {
-  if (failing > 0)
-    yield say`${say.count(failing, 'notification')} failing: called again at the time in the list, or now by its id.`
-}
 
 /** The commands `averba notifications`. */
 export const notificationsCommands = defineGroup('notifications', 'The inbox: notifications of the portal.', [
@@ -102,14 +90,14 @@ export const notificationsCommands = defineGroup('notifications', 'The inbox: no
 
 interface NotificationFilter {
   readonly state?: string | undefined
-  readonly trouble?: 'parked' | 'failing'
+  readonly hasFailed?: boolean
   readonly evento: string | undefined
   readonly limit?: number
 }
 
 function findRows(
   { views }: Averba,
-  { state, trouble, evento, limit }: NotificationFilter,
+  { state, hasFailed, evento, limit }: NotificationFilter,
 ): Promise<NotificationRow[]> {
   const known = states.find(each => each === state)
   if (state !== undefined && known === undefined)
@@ -120,7 +108,7 @@ function findRows(
   // The oldest first where they are acted on: handlers get them in the order in which they arrived.
   query = limit === undefined ? query.orderBy('notification') : query.orderBy('notification', 'desc').limit(limit)
   if (known !== undefined) query = query.where('state', '=', known)
-  if (trouble !== undefined) query = query.where('trouble', '=', trouble)
+  if (hasFailed) query = query.where('trouble', 'is not', null)
   if (evento !== undefined) query = query.where('evento', '=', evento)
   return query.execute()
 }
@@ -158,7 +146,7 @@ function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow
   if (rows.length === 0) return yield say`No notifications.`
   const table = rows.map((row): Row => {
     const why = handlersOf(row).map(each => describeHandler(say, each))
-    const hint = row.trouble === 'parked' ? ' [replay]' : ''
+    const hint = row.trouble ? ' [replay]' : ''
     const cells = [idOf(row), row.evento, row.state, formatInstant(row.received_at), why.join(', ') + hint]
     return { cells, ...(row.trouble && { style: row.trouble === 'parked' ? ('red' as const) : ('yellow' as const) }) }
   })

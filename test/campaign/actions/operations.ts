@@ -15,7 +15,7 @@ export const perform: Performers<'settle' | 'run' | 'operate' | 'rebuild' | 'reo
   async operate(simulated) {
     const parked = await simulated.host.askFor(averba => averba.effects.list({ state: 'parked' }))
     for (const { id } of parked ?? []) await simulated.host.ask(averba => averba.effects.retry(id), ['REFUSED'])
-    await simulated.host.ask(averba => averba.notifications.replay({ parked: true }))
+    await simulated.host.ask(averba => averba.notifications.replay({ failed: true }))
     const followers = await simulated.host.askFor(averba => averba.log.followers())
     for (const { name, isParked } of followers ?? []) {
       if (isParked) await simulated.host.ask(averba => averba.log.retry(name), ['NOT_FOUND'])

@@ -86,10 +86,10 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(await averba('effects', 'park', effect, ...of)).toMatchObject(failedWith("required option '--actor <ref>'"))
   expect(await averba('effects', 'park', ...by, ...of)).toMatchObject(failedWith('neither ids nor what selects'))
   const found = await averba('effects', 'park', '--service', 'validationService', '--dry-run', ...by, ...of)
-  expect(found).toMatchObject({ code: 0, out: expect.stringContaining('2 calls found; nothing was done.') })
+  expect(found).toMatchObject({ code: 0, out: expect.stringContaining('2 calls: 2 found.\nNothing was done.') })
   expect(await averba('effects', 'park', '--service', 'validationService', ...by, ...of)).toMatchObject({
     code: 0,
-    out: `done  ${effect}\ndone  ${other}\n2 calls done, 0 failed.\n`,
+    out: `accepted  ${effect}\naccepted  ${other}\n2 calls: 2 accepted.\n`,
   })
   const again = await averba('effects', 'park', effect, 'x/1/0', '--json', ...by, ...of)
   expect(again.code).toBe(1)
@@ -129,9 +129,8 @@ test('a parked notification is found, read with a record of who read it, and han
   await passTime(world, 60_000)
   const failing = await averba('notifications', 'list', ...of)
   expect(failing.out).toMatch(/ +failing +\S+Z +erp: failing \(1 attempt\), again at \S+Z \(/)
-  expect((await averba('notifications', 'replay', ...by, ...of)).out).toMatch(
-    /^Nothing was found\.\n1 notification failing: called again at the time in the list, or now by its id/,
-  )
+  const asked = await averba('notifications', 'replay', '--dry-run', ...by, ...of)
+  expect(asked.out).toMatch(/\n1 notification: 1 found\.\nNothing was done\.\n$/)
   await passTime(world, hourMs, 12)
   const listed = await averba('notifications', 'list', '--state', 'parked', ...of)
   expect(listed.out).toMatch(/ +parked +\S+Z +erp: parked \[replay\]\n$/)
@@ -150,7 +149,7 @@ test('a parked notification is found, read with a record of who read it, and han
 
   isBroken = false
   const replayed = await averba('notifications', 'replay', '--evento', evento, ...by, ...of)
-  expect(replayed).toMatchObject({ code: 0, out: `done  ${id}\n1 notification done, 0 failed.\n` })
+  expect(replayed).toMatchObject({ code: 0, out: `accepted  ${id}\n1 notification: 1 accepted.\n` })
   await passTime(world, hourMs)
   expect(parse(await averba('notifications', 'list', '--json', ...of)).notifications).toMatchObject([
     { state: 'handled' },
@@ -169,7 +168,7 @@ test('a parked follower tries again, or skips with a record of who decided it', 
   expect(out).toMatch(/^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/)
   expect(await averba('followers', 'retry', 'erp', 'other', ...of)).toMatchObject({
     code: 1,
-    out: expect.stringMatching(/^done {2}erp\nfailed {2}other {2}NOT_FOUND: /),
+    out: expect.stringMatching(/^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /),
   })
   await passTime(world, dayMs, 14)
   expect((await averba('followers', 'skip', 'erp', ...by, ...of)).out).toMatch(/^erp skips the event at \d+\.\n$/)
@@ -229,19 +228,19 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const decided = ['--controller', controller, '--status', 'ATIVO', '--reason', 'the controller left', ...by, ...config]
   expect(await averba('consents', 'revoke', ...decided)).toMatchObject({
     code: 0,
-    out: expect.stringContaining('1 consent done'),
+    out: expect.stringContaining('1 consent: 1 done.'),
   })
   expect(await eventsOf(world, 'consent.revoked')).toHaveLength(1)
   expect(await averba('consents', 'sync', '--controller', controller, ...config)).toMatchObject({
     code: 0,
-    out: `done  ${subject}\n1 subject done, 0 failed.\n`,
+    out: `done  ${subject}\n1 subject: 1 done.\n`,
   })
 
   // One that was never read has no rows yet.
   const fresh = await world.averba.consents.enrol({ cpf: '52998224725' })
   expect(await averba('consents', 'sync', '--subject', fresh, ...config)).toMatchObject({
     code: 0,
-    out: `done  ${fresh}\n1 subject done, 0 failed.\n`,
+    out: `done  ${fresh}\n1 subject: 1 done.\n`,
   })
   expect(await averba('consents', 'sync', '--subject', 'nobody', ...config)).toMatchObject({
     code: 1,
@@ -276,9 +275,7 @@ test('consents are listed, read and decided on: one, or all of a controller', as
   const waiting = await averba('consents', 'revoke', ...other)
   expect(waiting).toMatchObject({
     code: 2,
-    out: expect.stringMatching(
-      /^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n0 consents done, 1 recorded and not/,
-    ),
+    out: expect.stringMatching(/^recorded {2}consent-\S+ {2}not done yet, tried again at .*\n1 consent: 1 recorded/),
   })
 })
 

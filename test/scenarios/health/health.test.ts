@@ -117,10 +117,10 @@ test('a notification that a handler failed on is reported, and fails the check o
   expect(ready).toBe(true)
   expect(checks.find(each => each.name === 'notifications')).toMatchObject({
     ok: false,
-    detail: '2 parked, 0 to be retried: fix the handler, then call notifications.replay({ parked: true })',
+    detail: '2 parked, 0 to be retried: fix the handler, then call notifications.replay({ failed: true })',
   })
   isBroken = false
-  expect(await averba.notifications.replay({ parked: true })).toBe(2)
+  expect(await averba.notifications.replay({ failed: true })).toBe(2)
   await averba.settle()
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 0 to be retried' })
 })

@@ -207,8 +207,8 @@ test('parked notifications are replayed in order after the handler is fixed', as
   expect(seen).toEqual([])
   await notify(averba, { n: 4 })
   const actor = { kind: 'person', ref: 'operadora-7' } as const
-  expect(await averba.notifications.replay({ parked: true }, { actor })).toBe(3)
-  expect(await averba.notifications.replay({ parked: true })).toBe(0)
+  expect(await averba.notifications.replay({ failed: true }, { actor })).toBe(3)
+  expect(await averba.notifications.replay({ failed: true })).toBe(0)
   await averba.settle()
   expect(seen).toEqual([4, 1, 2, 3])
   expect((await inboxOf(averba)).map(each => each.state)).toEqual(Array.from({ length: 4 }, () => 'handled'))
@@ -229,7 +229,7 @@ test('a notification is replayed by id, also a handled one, but not one without 
   await averba.settle()
   expect(seen).toEqual([1, 1])
   const refused = { code: 'REFUSED' }
-  await expect(averba.notifications.replay({ id: first?.id ?? '', parked: true })).rejects.toMatchObject(refused)
+  await expect(averba.notifications.replay({ id: first?.id ?? '', failed: true })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: second?.id ?? '' })).rejects.toMatchObject(refused)
   await expect(averba.notifications.replay({ id: 'nenhuma' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
@@ -290,7 +290,7 @@ test('a handler of an undeclared event is logged', async () => {
   averba.notifications.handle('dimp-situacao-imprt', 'crm', async () => undefined)
   const message = 'a handler is for an event that no subscription declares'
   expect(said).toMatchObject([{ message, evento: 'dimp-situacao-imprt', handler: 'crm' }])
-  const neither = averba.notifications.replay({} as { parked: true }) // As from JavaScript.
+  const neither = averba.notifications.replay({} as { failed: true }) // As from JavaScript.
   await expect(neither).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 })
 
@@ -358,7 +358,7 @@ test('several handlers of one event each have their own name and state', async (
   expect(await states()).toEqual([['failing', { crm: 'handled', erp: 'failing' }]])
   await untilParked(averba, clock)
   expect(await states()).toEqual([['parked', { crm: 'handled', erp: 'parked' }]])
-  await averba.notifications.replay({ parked: true })
+  await averba.notifications.replay({ failed: true })
   expect(await states()).toEqual([['received', { crm: 'handled', erp: 'waiting' }]])
   await averba.settle()
   expect(seen).toEqual(['crm'])
@@ -518,7 +518,7 @@ test('a notification whose body was destroyed is parked at once, which is no fai
   expect(said.filter(({ message }) => message.includes('handler failed'))).toEqual([])
   // Asking again does not grow the log.
   const [first] = await inboxOf(averba)
-  expect(await averba.notifications.replay({ parked: true })).toBe(0)
+  expect(await averba.notifications.replay({ failed: true })).toBe(0)
   const replayed = averba.notifications.replay({ id: first?.id ?? '' })
   await expect(replayed).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   await averba.settle()
