@@ -189,7 +189,7 @@ test('the code in the pages runs', async () => {
     '26BR1 of 12ABC34501DE35 is REGISTRADA_AGUARDANDO_CANAL\nhandled \nfailing the body does not fit its schema',
   )
   expect(all).toMatch(
-    /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 inconclusive 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
+    /match mismatch not-evaluated\nreused from order-1\nunknown inconclusive\nBUDGET_SPENT\norder-1 answered 26 \norder-3 resolved 26 true\norder-4 answered 26 \ntoken requests: 1\n/,
   )
   expect(all).toContain('recorded subject.enrolled\n2 0 true 0 true\n')
   expect(all).toMatch(/alone self-consistent, against what was kept held: 2 events\nevent 1 is proven: true\n/)

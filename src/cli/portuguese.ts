@@ -244,7 +244,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'só aqueles cuja negação ou revogação não foi feita no serviço',
   'the streams of averba consents list; without them all that the options select':
     'os fluxos de averba consents list; sem eles, todos os que as opções selecionam',
-  'requested, answered, declined, inconclusive or erased': 'requested, answered, declined, inconclusive ou erased',
+  'requested, answered, declined, inconclusive, resolved or erased':
+    'requested, answered, declined, inconclusive, resolved ou erased',
   "the host's id of averba validations list": 'o identificador da aplicação, de averba validations list',
   'it was charged, and its result is lost': 'foi cobrada, e o resultado se perdeu',
   'it was not charged': 'não foi cobrada',
@@ -530,8 +531,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{} skips the event at {}.': '{} pula o evento na posição {}.',
   '{}, version {}, known until position {}': '{}, versão {}, conhecido até a posição {}',
   'paid again as {}': 'paga de novo como {}',
-  'resolved: charged': 'apurada: cobrada',
-  'resolved: not charged': 'apurada: não cobrada',
+  charged: 'cobrada',
+  'not charged': 'não cobrada',
   '{}: recorded as charged.': '{}: anotada como cobrada.',
   '{}: recorded as not charged.': '{}: anotada como não cobrada.',
   'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',

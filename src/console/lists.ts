@@ -101,9 +101,9 @@ export function showConsents(page: Page): Promise<Html> {
 /** The validations. */
 export function showValidations(page: Page): Promise<Html> {
   const { texts, labels, words } = page
-  const resolve = ({ id, state, resolved_at: at, charged }: Views['validations']): Html => {
+  const resolve = ({ id, state, charged }: Views['validations']): Html => {
     if (charged !== null) return html`${charged === 1 ? texts.isCharged : texts.isNotCharged}`
-    if (state !== 'inconclusive' || at !== null) return html``
+    if (state !== 'inconclusive') return html``
     return html`${actForm(page, 'validations/charged', texts.isCharged, { id })}${actForm(page, 'validations/not-charged', texts.isNotCharged, { id })}`
   }
   return showRows(page, texts.validations, {

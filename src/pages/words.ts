@@ -197,6 +197,7 @@ const validationStates: BothLanguages<string> = {
   answered: ['respondida', 'answered'],
   declined: ['recusada pelo serviço', 'declined by the service'],
   inconclusive: ['inconclusiva: a resposta se perdeu', 'inconclusive: the answer was lost'],
+  resolved: ['apurada: a resposta se perdeu', 'resolved: the answer was lost'],
   erased: ['encerrada: os dados do titular foram eliminados', "ended: the person's data was erased"],
 }
 
@@ -217,6 +218,8 @@ const owners: BothLanguages<string> = {
 }
 
 const sentences = {
+  charged: ['foi cobrada', 'it was charged'],
+  notCharged: ['não foi cobrada', 'it was not charged'],
   retention: [
     'Os dados pessoais ficam lacrados no registro até que esta organização os elimine. O evento permanece, sem os dados.',
     'Personal data stays sealed in the log until this organisation erases it. The event remains, without the data.',

@@ -4,7 +4,7 @@ import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocab
 import { partAddressIn } from './recorded-answer.ts'
 
 /** Every state of a validation. */
-export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const
+export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'resolved', 'erased'] as const
 
 const columns = {
   validation: text(),
@@ -20,7 +20,7 @@ const columns = {
   reused_from: text<string | null>(),
   again_of: text<string | null>(),
   again_by: text<string | null>(),
-  /** What a person found out about an inconclusive one: 1 when it was charged, and the part with their note. */
+  /** What a person found out about a resolved one: 1 when it was charged, and the part with their note. */
   charged: integer<number | null>(),
   resolved_at: text<Instant | null>(),
   note: text<PartAddress | null>(),
@@ -62,7 +62,7 @@ export const validations = defineView<ValidationRow, RecordedOf<ValidationEvent>
         return { ...ended, state: 'erased' }
       case 'validation.resolved': {
         const note = partAddressIn(event, 'note')
-        return { ...row, charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }
+        return { ...row, state: 'resolved', charged: event.data.charged ? 1 : 0, resolved_at: event.at, note }
       }
       case 'validation.repeated':
         return { ...row, again_by: event.data.by }

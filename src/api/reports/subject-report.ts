@@ -374,10 +374,11 @@ function reportedValidations(events: readonly Recorded[], words: LanguageWords):
 
 /** The caller of a withheld validation sees `declined`, but averba ended it, not the service. */
 function describeValidationOutcome(
-  { state, validation }: ValidationRow,
+  { state, validation, charged }: ValidationRow,
   events: readonly Recorded[],
-  { validationStates, callEndings }: LanguageWords,
+  { validationStates, callEndings, charged: wasCharged, notCharged }: LanguageWords,
 ): string {
+  if (state === 'resolved') return `${validationStates[state]}; ${charged === 1 ? wasCharged : notCharged}`
   const ended = events.findLast(({ stream, type }) => stream === validation && endTypes.has(type))
   if (state !== 'declined' || ended?.type !== withheld) return validationStates[state] ?? state
   if (ended.data.by === 'operator') return callEndings['effect.withdrawn']

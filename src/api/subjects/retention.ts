@@ -162,7 +162,7 @@ export function createRetention(context: ApiContext) {
     if (isByTime && name !== 'unreadable') return true
     if (isStreamOf('validation', stream)) {
       const row = await rows.find('validations', stream)
-      return row?.state === 'answered' || row?.state === 'declined' || typeof row?.resolved_at === 'string'
+      return row?.state === 'answered' || row?.state === 'declined' || row?.state === 'resolved'
     }
     // A failure record's stream: what can be recovered is read again.
     if (!isStreamOf('consent', stream)) return true

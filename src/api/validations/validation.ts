@@ -24,7 +24,7 @@ export interface Validation {
   /** The ids of the inconclusive validation that this one repeats, and of the one that repeats this one. */
   readonly againOf?: string
   readonly againBy?: string
-  /** What a person, or a late attempt, reported about an inconclusive one; absent if an answer arrived after all. */
+  /** What a person, or a late attempt, reported about a resolved one; absent if an answer arrived after all. */
   readonly resolved?: { readonly charged: boolean; readonly at: Instant; readonly note?: string }
   /** The raw answer, up to 16,384 characters, if it could not be read as a validation. */
   readonly unreadable?: string

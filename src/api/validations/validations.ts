@@ -34,7 +34,7 @@ export interface ValidationInput {
   readonly claims: Claims
   /** Reuses a definitive answer to the same claims about the same person if it is not older than this. */
   readonly reuseWithinMs?: number
-  /** Pays again, on purpose, for an inconclusive validation. */
+  /** Pays again, on purpose, for a validation that is inconclusive, or was until it was resolved. */
   readonly again?: { readonly of: string; readonly reason: string }
 }
 
@@ -76,8 +76,8 @@ export interface Validations {
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**
-   * Records whether an inconclusive validation was charged, as a person found out. It stays inconclusive, and its
-   * effect ends as declined, since no result will arrive. The note is sealed.
+   * Records whether an inconclusive validation was charged, as a person found out. It is `resolved` then, and its effect
+   * ends as declined, since no result will arrive. The note is sealed.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive or was resolved before
    */

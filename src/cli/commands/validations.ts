@@ -9,13 +9,13 @@ import { describeWait, toCallJson } from './effects.ts'
 
 type ValidationRow = Views['validations']
 
-const states = ['requested', 'answered', 'declined', 'inconclusive', 'erased'] as const
+const states = ['requested', 'answered', 'declined', 'inconclusive', 'resolved', 'erased'] as const
 
 const listCommand = defineCommand({
   usage: 'list',
   description: 'List the paid validations, the newest first, without any data of persons.',
   options: {
-    '--state <name>': 'requested, answered, declined, inconclusive or erased',
+    '--state <name>': 'requested, answered, declined, inconclusive, resolved or erased',
     ...limitOption,
     ...sourceOptions,
     '--json': 'print one JSON object',
@@ -112,19 +112,18 @@ function* formatValidations(
 ): Iterable<string | Line> {
   const { say } = terminal
   if (rows.length === 0) return yield say`No validations.`
-  const describe = ({ state, resolved_at, charged, validation, again_by }: ValidationRow): string => {
+  const describe = ({ state, charged, validation, again_by }: ValidationRow): string => {
     const call = calls.get(validation)
     if (call) return `${call.id}: ${describeWait(say, call)}`
-    if (state !== 'inconclusive') return `averba show ${validation}`
     if (again_by !== null) return say`paid again as ${again_by}`
-    if (resolved_at === null)
+    if (state === 'inconclusive')
       return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
-    return charged === 1 ? say`resolved: charged` : say`resolved: not charged`
+    if (state === 'resolved') return charged === 1 ? say`charged` : say`not charged`
+    return `averba show ${validation}`
   }
   const table = rows.map((row): Row => {
-    const isOpen = row.state === 'inconclusive' && row.resolved_at === null
     const cells = [row.id, row.state, formatInstant(row.requested_at), describe(row)]
-    return { cells, ...(isOpen && { style: 'red' as const }) }
+    return { cells, ...(row.state === 'inconclusive' && { style: 'red' as const }) }
   })
   yield* formatTable(terminal, [say`ID`, say`STATE`, say`REQUESTED`, say`WHAT TO DO`], table)
 }

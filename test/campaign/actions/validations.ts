@@ -52,7 +52,7 @@ export const perform: Performers<'validate' | 'validateAgain' | 'payAgain' | 're
     // Includes those whose answer the host never got because the engine crashed.
     const open = await simulated.host.askFor(async averba => {
       const ids: string[] = []
-      for await (const each of averba.validations.list({ state: 'inconclusive' })) if (!each.resolved) ids.push(each.id)
+      for await (const each of averba.validations.list({ state: 'inconclusive' })) ids.push(each.id)
       return ids
     })
     for (const each of open ?? []) {

@@ -186,7 +186,7 @@ test('a late report that nothing was done ends the doubt, and nothing is sent ag
   expect(await other.validations.validate(input)).toMatchObject(declined)
   expect(await other.effects.list({ state: 'unknown' })).toEqual([])
   expect(await other.validations.get(input.id)).toMatchObject({
-    state: 'inconclusive',
+    state: 'resolved',
     resolved: { charged: false },
   })
   await expect(other.validations.resolve(input.id, { charged: true })).rejects.toMatchObject({

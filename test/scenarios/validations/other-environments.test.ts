@@ -187,7 +187,7 @@ test('a sent validation without a result is unknown, whatever service the next p
   const again = { of: 'a', reason: 'a person looked into it' }
   expect((await other.validations.validate({ ...input, id: 'b', again })).status).toBe('settled')
   await other.validations.resolve('a', { charged: true })
-  expect(await other.validations.get('a')).toMatchObject({ state: 'inconclusive' })
+  expect(await other.validations.get('a')).toMatchObject({ state: 'resolved' })
 })
 
 test('a validation pending before a restore is unknown, whatever service the next process has', async () => {

@@ -35,9 +35,14 @@ test('an inconclusive validation is resolved once by a person, with a sealed not
   const actor = { kind: 'person', ref: 'operator-7' } as const
   await validations.resolve('a', { charged: false, note: 'nota-canario: not on the invoice' }, { actor })
   expect(await validations.get('a')).toMatchObject({
-    state: 'inconclusive',
+    state: 'resolved',
     resolved: { charged: false, at: '2026-11-20T12:00:00.000Z', note: 'nota-canario: not on the invoice' },
   })
+  expect(await Array.fromAsync(validations.list({ state: 'inconclusive' }))).toEqual([])
+  expect(await Array.fromAsync(validations.list({ state: 'resolved' }))).toMatchObject([{ id: 'a' }])
+  const report = JSON.parse(await world.averba.subjects.report({ cpf }, { format: 'json', language: 'en' }))
+  const outcome = 'resolved: the answer was lost; it was not charged'
+  expect(report.validations).toMatchObject([{ id: 'a', state: 'resolved', outcome }])
   const [resolved] = await Array.fromAsync(log.read({ types: ['validation.resolved'] }))
   expect(resolved).toMatchObject({
     data: { charged: false },
