@@ -477,6 +477,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Nothing needs a person.': 'Nada precisa de uma pessoa.',
   'Nothing was found.': 'Nada foi encontrado.',
   'The content was destroyed.': 'O conteúdo foi destruído.',
+  'WRONG {}: {}': 'PROBLEMA {}: {}',
   'WRONG {}: {}. See: {}': 'PROBLEMA {}: {}. Veja: {}',
   accepted: 'aceito',
   done: 'feito',

@@ -19,7 +19,8 @@ export function* formatTable(
   headings: readonly string[],
   rows: readonly Row[],
 ): Iterable<Line> {
-  const width = stdout.isTTY ? (stdout.columns ?? 80) : Number.POSITIVE_INFINITY
+  // A terminal without a size says 0.
+  const width = stdout.isTTY ? stdout.columns || 80 : Number.POSITIVE_INFINITY
   const all = [
     { cells: headings, style: 'bold' } as const,
     ...rows.map(each => ({ ...each, cells: each.cells.map(printable) })),

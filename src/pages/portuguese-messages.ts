@@ -1336,6 +1336,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'no answer in time': 'sem resposta a tempo',
   "the service's host name was not found": 'o nome de host do serviço não foi encontrado',
   'the connection was refused': 'a conexão foi recusada',
+  'the connection broke': 'a conexão caiu',
+  'the service cannot be reached': 'o serviço não pode ser alcançado',
   'the connection timed out': 'a conexão esgotou o tempo',
   'the answer is not HTTP': 'a resposta não é HTTP',
   "the service's certificate is for another name": 'o certificado do serviço é de outro nome',

@@ -29,6 +29,8 @@ export function isRequestUnread(error: unknown): boolean {
   return code.startsWith('ERR_SSL_') && certificateAlert.test(code)
 }
 
+const untrusted = /CERT|CA$|^UNABLE_TO_VERIFY/
+
 /** Returns Node's code of an error, or an empty text. */
 export function nodeErrorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
@@ -40,7 +42,8 @@ export function describeConnectionError(error: unknown): string {
   const isOurs = [AverbaError, UnsentError, OversizedError].some(type => error instanceof type)
   if (error instanceof Error && isOurs) return error.message
   if (error instanceof Error && error.name === 'TimeoutError') return 'no answer in time'
-  const code = nodeErrorCode(error) || (error instanceof Error ? error.name : '')
+  // `fetch` itself gives the reason as the cause.
+  const code = error instanceof Error ? nodeErrorCode(error) || nodeErrorCode(error.cause) || error.name : ''
   return isSafeCode(code) ? withExplanation(code) : 'unknown'
 }
 
@@ -51,7 +54,7 @@ function isSafeCode(code: string): boolean {
 
 /** Checks that the code reports a certificate without a chain to a trusted authority. */
 export function isUntrusted(code: string): boolean {
-  return /CERT|CA$|^UNABLE_TO_VERIFY/.test(code)
+  return untrusted.test(code)
 }
 
 function withExplanation(code: string): string {
@@ -60,13 +63,18 @@ function withExplanation(code: string): string {
 }
 
 function explainCode(code: string): string | undefined {
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return "the service's host name was not found"
-  if (code === 'ECONNREFUSED') return 'the connection was refused'
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return 'the connection timed out'
-  if (code === 'HTTPParserError' || code.startsWith('HPE_')) return 'the answer is not HTTP'
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return "the service's certificate is for another name"
-  if (code === 'CERT_HAS_EXPIRED') return "the service's certificate has expired"
-  if (code.includes('ALERT')) return 'the service refused the handshake'
-  if (isUntrusted(code)) return "the service's certificate is not trusted: is the option ca missing or wrong?"
-  return undefined
+  return explanations.find(([codes]) => codes.test(code))?.[1]
 }
+
+const explanations: readonly (readonly [codes: RegExp, text: string])[] = [
+  [/^(ENOTFOUND|EAI_AGAIN)$/, "the service's host name was not found"],
+  [/^ECONNREFUSED$/, 'the connection was refused'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'the connection broke'],
+  [/^(EHOSTUNREACH|ENETUNREACH)$/, 'the service cannot be reached'],
+  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'the connection timed out'],
+  [/^(HTTPParserError$|HPE_)/, 'the answer is not HTTP'],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID$/, "the service's certificate is for another name"],
+  [/^CERT_HAS_EXPIRED$/, "the service's certificate has expired"],
+  [/ALERT/, 'the service refused the handshake'],
+  [untrusted, "the service's certificate is not trusted: is the option ca missing or wrong?"],
+]

@@ -10,7 +10,8 @@ const rows = [
 ]
 
 function linesAt(columns?: number): string[] {
-  const stdout = Object.assign(new PassThrough(), { isTTY: columns !== undefined, ...(columns && { columns }) })
+  const isTTY = columns !== undefined
+  const stdout = Object.assign(new PassThrough(), { isTTY, ...(isTTY && { columns }) })
   return [...formatTable({ stdout }, headings, rows)].map(({ text }) => text)
 }
 
@@ -20,6 +21,8 @@ test('a table fits the terminal: its last column is wrapped, or gets lines of it
     'call-1   parked  the service answered 429; given up after 24 hours',
     'call-22  due',
   ])
+  // A terminal that does not know its size says 0.
+  expect(linesAt(0)).toEqual(linesAt(80))
   expect(linesAt(48)).toEqual([
     'ID       STATE   WHY',
     'call-1   parked  the service answered 429; given',

@@ -112,7 +112,7 @@ describe('resolve, connect, TLS: nothing was sent, and the reason says why', () 
 test.each<[string, string, () => Response | Promise<Response>, Omit<SocketOptions, 'clock'>, number]>([
   [
     'a call whose connection breaks before an answer',
-    'UND_ERR_SOCKET',
+    'the connection broke (UND_ERR_SOCKET)',
     () => {
       throw new Error('The connection breaks')
     },

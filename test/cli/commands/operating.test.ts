@@ -192,6 +192,7 @@ test('a validation that may have been paid is shown by status and by its list, a
     code: 2,
     out: expect.stringContaining('1 validation may have been done and paid. See: averba validations list'),
   })
+  expect((await averba('effects', 'list', ...of)).out).toContain(': the connection broke (ECONNRESET)')
   const listed = await averba('validations', 'list', '--state', 'inconclusive', ...of)
   expect(listed.out).toMatch(
     /order-1 +inconclusive +\S+Z +perhaps done and paid, with the trace id \w{26}: find out \[resolve\]\n$/,
