@@ -76,8 +76,8 @@ export interface Validations {
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**
-   * Records whether an inconclusive validation was charged, as a person found out. It is `resolved` then, and its effect
-   * ends as declined, since no result will arrive. The note is sealed.
+   * Records whether an inconclusive validation was charged, as a person found out. It is `resolved` then, and its
+   * effect ends as declined, since no result will arrive. The note is sealed.
    *
    * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive or was resolved before
    */
