@@ -22,6 +22,11 @@ const decide =
     return consents[method]({ subject: found.subject, id: found.id }, { ...by, reason })
   }
 
+function resolve(charged: boolean): Act {
+  return async ({ validations }, { id = '', note = '' }, by) =>
+    void (await validations.resolve(id, { charged, ...(note !== '' && { note }) }, by))
+}
+
 /** What the console does, by the path of the form. The log keeps each with its actor. */
 const acts: Readonly<Record<string, Act>> = {
   'effects/retry': async ({ effects }, { id = '' }, by) => void (await effects.retry(id, by)),
@@ -31,10 +36,8 @@ const acts: Readonly<Record<string, Act>> = {
   'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
   'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
     void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
-  'validations/charged': async ({ validations }, { id = '' }, by) =>
-    void (await validations.resolve(id, { charged: true }, by)),
-  'validations/not-charged': async ({ validations }, { id = '' }, by) =>
-    void (await validations.resolve(id, { charged: false }, by)),
+  'validations/charged': resolve(true),
+  'validations/not-charged': resolve(false),
   'consents/deny': decide('deny'),
   'consents/revoke': decide('revoke'),
   'consents/withdraw-end': decide('withdrawEnd'),
@@ -64,7 +67,8 @@ export function isAct(name: string): boolean {
 }
 
 /** Does what a form asks for, and shows the result. */
-export async function act({ averba, texts, message }: Page, name: string, form: Form, ref: string): Promise<Html> {
+export async function act(page: Page, name: string, form: Form, ref: string): Promise<Html> {
+  const { averba, texts, message } = page
   const { command = '', ...fields } = form
   try {
     const by = { actor: { kind: 'person', ref }, ...(command !== '' && { commandId: `console-${command}` }) } as const
@@ -81,11 +85,15 @@ export async function act({ averba, texts, message }: Page, name: string, form: 
     )
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
-    const hint = error.hint === undefined ? undefined : message(error.hint)
-    return showResult('no', texts.failed, `${error.code}: ${message(error.message)}`, hint)
+    return showError(page, error)
   }
 }
 
-function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail = '', hint?: string): Html {
-  return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}${hint !== undefined && html`<p class="soft">${hint}</p>`}</div>`
+function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail = ''): Html {
+  return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}</div>`
+}
+
+/** Shows an error, and what can be done about it. */
+export function showError({ texts, message }: Page, { code, message: text, hint }: AverbaError): Html {
+  return html`${showResult('no', texts.failed, `${code}: ${message(text)}`)}${hint !== undefined && html`<p class="soft">${message(hint)}</p>`}`
 }

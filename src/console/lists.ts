@@ -104,7 +104,8 @@ export function showValidations(page: Page): Promise<Html> {
   const resolve = ({ id, state, charged }: Views['validations']): Html => {
     if (charged !== null) return html`${charged === 1 ? texts.isCharged : texts.isNotCharged}`
     if (state !== 'inconclusive') return html``
-    return html`${actForm(page, 'validations/charged', texts.isCharged, { id })}${actForm(page, 'validations/not-charged', texts.isNotCharged, { id })}`
+    const note = [html`<label>${texts.note} <input name="note"></label>`]
+    return html`${actForm(page, 'validations/charged', texts.isCharged, { id }, note)}${actForm(page, 'validations/not-charged', texts.isNotCharged, { id }, note)}`
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },

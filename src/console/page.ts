@@ -48,7 +48,7 @@ const menu = [
   ['/subscriptions', 'subscriptions'],
   ['/followers', 'followers'],
   ['/log', 'log'],
-  ['/machines/consent', 'machines'],
+  ['/machines', 'machines'],
   ['/compare', 'compare'],
   ['/verify', 'verify'],
 ] as const

@@ -8,7 +8,7 @@ import { type Averba, AverbaError } from '../index.ts'
 import { type Html, html } from '../pages/html.ts'
 import type { Language } from '../pages/labels.ts'
 import { readInstant } from '../vocabulary/brasilia.ts'
-import { act, isAct } from './acts.ts'
+import { act, isAct, showError } from './acts.ts'
 import { consoleScript, consoleStyle } from './assets.ts'
 import {
   showConsents,
@@ -114,11 +114,8 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     const page = pageOf(c, options)
     // Any other error is a bug, and its message may hold personal data.
     if (!(error instanceof AverbaError)) options.onBug(error)
-    const [status, text] =
-      error instanceof AverbaError
-        ? ([400, `${error.code}: ${page.message(error.message)}`] as const)
-        : ([500, 'error'] as const)
-    return c.html(writePage(page, page.texts.failed, html`<div class="card no"><strong>${text}</strong></div>`), status)
+    const shown = error instanceof AverbaError ? showError(page, error) : html`<p>error</p>`
+    return c.html(writePage(page, page.texts.failed, shown), error instanceof AverbaError ? 400 : 500)
   })
   app.notFound(c => {
     const page = pageOf(c, options)
@@ -146,9 +143,9 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const stream = c.req.param('stream')
     return c.html(writePage(page, stream.split('-', 1)[0] ?? '', await showStream(page, stream)))
   })
-  app.get('/machines/:name', async c => {
+  app.get('/machines/:name?', async c => {
     const page = pageOf(c, options)
-    return c.html(writePage(page, page.texts.machines, await showMachine(page, c.req.param('name'))))
+    return c.html(writePage(page, page.texts.machines, await showMachine(page, c.req.param('name') ?? 'consent')))
   })
   app.get('/verify', async c => {
     const page = pageOf(c, options)

@@ -126,6 +126,7 @@ const texts = {
   skipEvent: ['Pular o evento', 'Skip the event'],
   isCharged: ['Foi cobrada', 'It was charged'],
   isNotCharged: ['Não foi cobrada', 'It was not charged'],
+  note: ['Como se apurou (fica lacrado)', 'How it was found out (kept sealed)'],
   deny: ['Negar', 'Deny'],
   revoke: ['Revogar', 'Revoke'],
   withdrawEnd: ['Desistir do fim', 'Give up the end'],

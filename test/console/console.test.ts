@@ -65,7 +65,7 @@ test('every page shows the log in both languages, without personal data, and for
     ...['/', '/effects?state=settled', '/consents', '/consents?ends=1', '/validations', '/notifications'],
     ...['/subscriptions', '/followers', '/log', '/log?kind=consent&type=consent.appeared', '/verify?now=1'],
     ...[
-      '/machines/consent',
+      '/machines',
       '/machines/subject',
       '/compare?view=consents&a=5&b=40',
       '/compare?view=&a=5&b=40',
@@ -180,6 +180,22 @@ test('an act that is not known yet is not called done, and a form that is sent t
   // The cookie of another console, at another port, is not this one's.
   const other = await request('/', { headers: { cookie: `averba-console-4001=${token}` } })
   expect(other.status).toBe(403)
+})
+
+test('a validation in doubt is resolved with how it was found out, and an error says what helps', async () => {
+  const world = await openWorld()
+  await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  await world.averba.validations.validate({ id: 'order-1', cpf: world.samples.cpf, claims: { nome: 'X' } })
+  const { get, post } = consoleOf(world, { actor: 'agent-7' })
+  expect((await get('/validations?state=inconclusive')).text).toMatch(/not-charged".*<input name="note">/)
+  await post('validations/not-charged', { id: 'order-1', note: 'not on the invoice' })
+  const resolved = { state: 'resolved', resolved: { charged: false, note: 'not on the invoice' } }
+  expect(await world.averba.validations.get('order-1')).toMatchObject(resolved)
+  expect((await get('/validations?state=resolved')).text).toContain('order-1')
+  await readConsent(world)
+  const [consent] = await eventsOf(world, 'consent.appeared')
+  const wrong = await get(`/prove?stream=${consent?.stream}&at=yesterday`)
+  expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/INVALID_INPUT: .*<p class="soft">/) })
 })
 
 test('what only a bug throws is told to who started the console, and no page shows it', async () => {
