@@ -1,8 +1,6 @@
-import type { Call, Follower, Subscription, Views } from '../index.ts'
+import type { Call, Follower, HandlerState, Subscription, Views } from '../index.ts'
 import { type Columns, showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
-import { effectStates } from '../vocabulary/message.ts'
-import { serviceNames } from '../vocabulary/names.ts'
 import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Page, readKnownAt } from './page.ts'
 
 const rowsPerPage = 50
@@ -81,7 +79,7 @@ export function showConsents(page: Page): Promise<Html> {
   return showRows(page, texts.consents, {
     ...{ view: 'consents', key: 'consent', equal: ['status', 'controller', 'subject'] },
     filters: () => [
-      choice(page, 'status', texts.status, Object.keys(labels.consentStatuses)),
+      choice(page, 'status', texts.status, labels.consentStatuses),
       field(page, 'controller', texts.controller),
       field(page, 'subject', texts.subject),
       html`<label><input type="checkbox" name="ends" value="1"${page.query.get('ends') === '1' && html` checked`}> ${texts.onlyEnds}</label>`,
@@ -109,7 +107,7 @@ export function showValidations(page: Page): Promise<Html> {
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },
-    filters: () => [choice(page, 'state', texts.state, Object.keys(words.validationStates))],
+    filters: () => [choice(page, 'state', texts.state, words.validationStates)],
     columns: () => [
       ['ID', row => row.id],
       [texts.stream, row => linkToStream(row.validation)],
@@ -126,21 +124,18 @@ export function showValidations(page: Page): Promise<Html> {
 
 /** The inbox. */
 export function showNotifications(page: Page): Promise<Html> {
-  const { texts, labels } = page
+  const { texts, labels, words } = page
   const handlers = ({ handlers: text }: Views['notifications']): Html => {
-    const all: { handler: string; state: string; reason: string }[] = JSON.parse(text) // As the view wrote it.
-    return html`${all.map(each => html`<div>${each.handler}: ${each.state}${each.reason !== '' && html` <span class="soft">${each.reason}</span>`}</div>`)}`
+    const all: HandlerState[] = JSON.parse(text) // As the view wrote it.
+    return html`${all.map(each => html`<div>${each.handler}: ${words.handlerStates[each.state]}${each.reason !== '' && html` <span class="soft">${each.reason}</span>`}</div>`)}`
   }
   return showRows(page, texts.notifications, {
     ...{ view: 'notifications', key: 'notification', equal: ['state', 'evento'] },
-    filters: () => [
-      choice(page, 'state', texts.state, ['received', 'failing', 'parked', 'handled']),
-      field(page, 'evento', texts.event),
-    ],
+    filters: () => [choice(page, 'state', texts.state, words.notificationStates), field(page, 'evento', texts.event)],
     columns: () => [
       [texts.stream, row => linkToStream(row.notification)],
       [texts.event, row => row.evento],
-      [texts.state, row => row.state],
+      [texts.state, row => words.notificationStates[row.state]],
       [texts.received, row => showInstant(row.received_at, labels)],
       [texts.copies, row => row.copies],
       [texts.handlers, handlers],
@@ -154,7 +149,7 @@ export function showNotifications(page: Page): Promise<Html> {
 
 /** Our subscriptions, with the forecast of their deletion. */
 export async function showSubscriptions(page: Page): Promise<Html> {
-  const { texts, labels, averba } = page
+  const { texts, labels, averba, words } = page
   const all = await averba.subscriptions.list({ inactive: true })
   const forecast = ({ deletedBy, deletionAt, daysOfErrors }: Subscription): Html => {
     if (deletedBy === 'portal') return html`<strong class="bad">${texts.deletedByPortal}</strong>`
@@ -165,8 +160,8 @@ export async function showSubscriptions(page: Page): Promise<Html> {
   return html`${showTable(texts.subscriptions, all, labels, [
     [texts.event, each => each.evento],
     [texts.endpoint, each => each.endpoint],
-    [texts.state, each => each.state],
-    [texts.health, each => each.health],
+    [texts.state, each => words.subscriptionStates[each.state] ?? each.state],
+    [texts.health, each => words.subscriptionStates[each.health] ?? each.health],
     [texts.deletion, forecast],
     [texts.act, each => actForm(page, 'subscriptions/rotate', texts.rotate, { evento: each.evento })],
   ])}`
@@ -184,8 +179,8 @@ export async function showEffects(page: Page): Promise<Html> {
     if (calls.length >= rowsPerPage) break
   }
   return html`${filterForm(page, [
-    choice(page, 'state', texts.state, effectStates),
-    choice(page, 'service', texts.service, serviceNames),
+    choice(page, 'state', texts.state, words.effectStates),
+    choice(page, 'service', texts.service, words.services),
   ])}
 ${showTable(texts.effects, calls, labels, [
   ['ID', call => html`<code>${call.id}</code>`],

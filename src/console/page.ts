@@ -90,10 +90,18 @@ export function linkToStream(stream: string): Html {
   return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
 }
 
-/** A choice among values in a form. The first, empty value selects all. */
-export function choice(page: Page, name: string, label: string, values: readonly string[]): Html {
+/** A choice among values in a form, by their names or each by itself. The first, empty value selects all. */
+export function choice(
+  page: Page,
+  name: string,
+  label: string,
+  values: Readonly<Record<string, string>> | readonly string[],
+): Html {
   const chosen = page.query.get(name) ?? ''
-  const options = values.map(each => html`<option${each === chosen && html` selected`}>${each}</option>`)
+  const named = Array.isArray(values) ? values.map(each => [each, each]) : Object.entries(values)
+  const options = named.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  )
   return html`<label>${label} <select name="${name}"><option value="">${page.texts.any}</option>${options}</select></label>`
 }
 

@@ -1,4 +1,5 @@
 import type { StandingReason } from '../machines/consent/standing.ts'
+import type { HandlerState, HandlingState } from '../machines/notification.ts'
 import type { EffectState, Waiting } from '../vocabulary/message.ts'
 import { englishEvents, englishRetained } from './english-events.ts'
 import { type BothLanguages, inLanguage, type Language } from './labels.ts'
@@ -107,6 +108,33 @@ const effectStates: BothLanguages<EffectState> = {
   settled: ['respondida', 'answered'],
   cancelled: ['cancelada', 'cancelled'],
   declined: ['recusada pelo serviço', 'declined by the service'],
+}
+
+const notificationStates: BothLanguages<HandlingState> = {
+  received: ['recebida', 'received'],
+  failing: ['falhando', 'failing'],
+  parked: ['suspensa', 'parked'],
+  handled: ['tratada', 'handled'],
+}
+
+const handlerStates: BothLanguages<HandlerState['state']> = {
+  waiting: ['ainda não chamado', 'not called yet'],
+  failing: ['falhando', 'failing'],
+  parked: ['suspenso', 'parked'],
+  handled: ['terminou', 'done'],
+}
+
+/** The states of a subscription, and of its deliveries. */
+const subscriptionStates: BothLanguages<string> = {
+  declared: ['declarada', 'declared'],
+  registering: ['sendo registrada', 'being registered'],
+  active: ['ativa', 'active'],
+  changing: ['sendo alterada', 'being changed'],
+  deleting: ['sendo excluída', 'being deleted'],
+  deleted: ['excluída', 'deleted'],
+  unknown: ['ainda não se sabe', 'not known yet'],
+  healthy: ['com entregas', 'delivering'],
+  failing: ['com falhas', 'failing'],
 }
 
 /** What a call that has not ended waits for. */
@@ -291,6 +319,9 @@ export function getLanguageWords(language: Language) {
     services: inLanguage(services, language),
     operations: inLanguage(operations, language),
     effectStates: inLanguage(effectStates, language),
+    notificationStates: inLanguage(notificationStates, language),
+    handlerStates: inLanguage(handlerStates, language),
+    subscriptionStates: inLanguage(subscriptionStates, language),
     waitings: inLanguage(waitings, language),
     callEndings: inLanguage(callEndings, language),
     reasons: inLanguage(reasons, language),

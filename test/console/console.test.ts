@@ -182,6 +182,16 @@ test('an act that is not known yet is not called done, and a form that is sent t
   expect(other.status).toBe(403)
 })
 
+test('states are in the language of the page, also in the choices, which select by the name of the view', async () => {
+  const { world } = await createReportedWorld()
+  const { get } = consoleOf(world, { language: 'pt-BR' })
+  const { text } = await get('/notifications?state=handled')
+  expect(text).toContain('<option value="handled" selected>tratada</option>')
+  expect((await get('/notifications')).text).toContain('<div>recebida</div>')
+  expect(text).not.toMatch(/>(handled|parked|failing)</)
+  expect((await get('/subscriptions')).text).toMatch(/<div>ativa</)
+})
+
 test('a validation in doubt is resolved with how it was found out, and an error says what helps', async () => {
   const world = await openWorld()
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
