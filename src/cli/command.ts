@@ -24,6 +24,8 @@ type OptionDefinition =
       /** The environment variable that is used in its place. */
       readonly variable?: string
       readonly fallback?: unknown
+      /** The values that it may have. */
+      readonly choices?: readonly string[]
       /** Reads a value; `before` is the value so far, or the fallback. */
       readonly read?: (text: string, before: never) => unknown
     }
@@ -42,7 +44,7 @@ type OptionName<Flags> = Flags extends `--${infer Name} ${string}`
 /** The value of an option. One without a parameter is false when it is not given. */
 type OptionValue<Flags, D> = Flags extends `${string} <${infer Parameter}>`
   ?
-      | (D extends { read: (...given: never) => infer T }
+      | (D extends { read: (...given: never) => infer T } | { choices: readonly (infer T)[] }
           ? T
           : Parameter extends `${string}...`
             ? readonly string[]
@@ -139,9 +141,10 @@ export function defineGroup(name: string, description: string, commands: readonl
 
 function createOption(flags: string, definition: OptionDefinition, say: Say): Option {
   if (typeof definition === 'string') return new Option(flags, say.text(definition))
-  const { text, isRequired = false, fallback, variable, read } = definition
+  const { text, isRequired = false, fallback, variable, choices, read } = definition
   const option = new Option(flags, say.text(text)).default(fallback).makeOptionMandatory(isRequired)
   if (variable !== undefined) option.env(variable)
+  if (choices) option.choices(choices)
   // It gets what it returned before.
   return read ? option.argParser(read as (text: string, before: unknown) => unknown) : option
 }

@@ -43,13 +43,15 @@ export const completionCommand: CreateCommand = (start, say) => {
   return command
 }
 
-/** The words that may follow: subcommands, or the options of the command that the words before name. */
+/** The words that may follow: values of the option before, subcommands, or options of the command that is named. */
 function completeWords(program: Command, words: readonly string[]): string[] {
   const before = words.slice(0, -1)
   const last = words.at(-1) ?? ''
   let command = program
   for (const word of before) command = command.commands.find(each => each.name() === word) ?? command
-  const options = new Set([...command.options, ...program.options].flatMap(({ long }) => long ?? []))
-  const known = last.startsWith('-') ? [...options] : command.commands.map(each => each.name())
+  const options = [...command.options, ...program.options]
+  const choices = options.find(({ long }) => long === before.at(-1))?.argChoices
+  const flags = new Set(options.flatMap(({ long }) => long ?? []))
+  const known = choices ?? (last.startsWith('-') ? [...flags] : command.commands.map(each => each.name()))
   return known.filter(each => each.startsWith(last))
 }

@@ -18,7 +18,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'To keep:': 'Para conservar:',
   'averba --help shows every command.': 'averba --help mostra todos os comandos.',
   'print the version of averba': 'mostra a versão do averba',
-  'en or pt-BR; by default that of LANG': 'en ou pt-BR; por padrão, o de LANG',
+  'the language, by default that of LANG': 'o idioma; por padrão, o de LANG',
   'show what it does': 'mostra esta ajuda',
   'averba {} --help shows what it takes.': 'averba {} --help mostra o que aceita.',
   'This is a bug in averba, or in your code that averba called:':
@@ -221,12 +221,10 @@ export const portuguese: Readonly<Record<string, string>> = {
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
   'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
   'how you found out: kept sealed, as data of the person': 'como você apurou: guardado lacrado, como dado da pessoa',
-  'open, pending, started, deferred, parked, unknown, settled, declined or cancelled':
-    'open, pending, started, deferred, parked, unknown, settled, declined ou cancelled',
+  'only calls in this state': 'só chamadas neste estado',
   'only calls in this state; by default parked': 'só chamadas neste estado; por padrão, parked',
   'only calls in this state; by default deferred': 'só chamadas neste estado; por padrão, deferred',
-  'only calls to this service: consentService, tokenService, validationService or portal':
-    'só chamadas a este serviço: consentService, tokenService, validationService ou portal',
+  'only calls to this service': 'só chamadas a este serviço',
   'only calls of this type, such as consentService.changeStatus':
     'só chamadas deste tipo, como consentService.changeStatus',
   'only calls of this stream, such as consent-…': 'só chamadas deste fluxo, como consent-…',
@@ -238,18 +236,16 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the ids of the calls; without ids all calls that the options select':
     'os identificadores das chamadas; sem eles, todas as que as opções selecionam',
   'only those of this controller': 'só os deste controlador',
-  'PENDENTE, ATIVO, NEGADO, REVOGADO or EXPIRADO': 'PENDENTE, ATIVO, NEGADO, REVOGADO ou EXPIRADO',
+  'only those with this status': 'só os que têm este status',
   'only those of this data subject': 'só os deste titular',
   'only those whose denial or revocation has not been made at the service':
     'só aqueles cuja negação ou revogação não foi feita no serviço',
   'the streams of averba consents list; without them all that the options select':
     'os fluxos de averba consents list; sem eles, todos os que as opções selecionam',
-  'requested, answered, declined, inconclusive, resolved or erased':
-    'requested, answered, declined, inconclusive, resolved ou erased',
   "the host's id of averba validations list": 'o identificador da aplicação, de averba validations list',
   'it was charged, and its result is lost': 'foi cobrada, e o resultado se perdeu',
   'it was not charged': 'não foi cobrada',
-  'received, failing, parked or handled': 'received, failing, parked ou handled',
+  'only those in this state': 'só as que estão neste estado',
   'only those of this event': 'só as deste evento',
   'the id of averba notifications list': 'o identificador de averba notifications list',
   'the ids of averba notifications list; without ids all with a handler that is failing or parked':
@@ -300,7 +296,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'por quantos dias você guarda cópias do registro e do chaveiro: o backupRetentionDays da sua aplicação',
   'its body': 'o conteúdo',
   'its position, or its id as <stream>/<version>': 'a posição, ou o identificador como <stream>/<version>',
-  'json, with one machine on each line, or mermaid': 'json, com uma máquina em cada linha, ou mermaid',
+  'the form': 'a forma',
   'kinds of parts that the law requires to keep, such as validation.result':
     'espécies de partes que a lei manda conservar, como validation.result',
   'make ids, tokens and random faults repeatable': 'torna repetíveis identificadores, tokens e falhas aleatórias',
@@ -308,12 +304,12 @@ export const portuguese: Readonly<Record<string, string>> = {
   'only this machine, including decisions of its other versions':
     'só esta máquina, também as decisões das suas outras versões',
   'overwrite an existing configuration': 'sobrescreve uma configuração existente',
-  'pt-BR or en': 'pt-BR ou en',
+  'the language of the report': 'o idioma do relatório',
   'report the operations with personal data of a period, of all persons: --from and --until':
     'relata as operações com dados pessoais de um período: --from e --until',
   'report whether this consent was valid, with the proof: its id at the service, with --at':
     'relata se este consentimento valia, com a prova: o seu identificador no serviço, com --at',
-  'sqlite or postgres': 'sqlite ou postgres',
+  'the database': 'o banco de dados',
   'store the notifications that are not in the inbox yet':
     'guarda as notificações que ainda não estão na caixa de entrada',
   'take over subscriptions of others to declared events': 'assume inscrições de outros nos eventos declarados',

@@ -70,10 +70,11 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
   return output.hasFailed && code !== exitCodes.bug ? exitCodes.error : code
 }
 
-/** The text of an option, and what counts without it. */
-function describeOption({ description, defaultValue }: Option, say: Say): string {
+/** The text of an option, its values, and what counts without it. */
+function describeOption({ description, defaultValue, argChoices = [] }: Option, say: Say): string {
   const values = [defaultValue ?? []].flat().join(' ')
-  return values === '' ? description : `${description} (${say.text('default')}: ${values})`
+  const more = [argChoices.join(', '), values && `${say.text('default')}: ${values}`].filter(each => each !== '')
+  return more.length === 0 ? description : `${description} (${more.join('; ')})`
 }
 
 /** The command line with all commands, in the language of a terminal. */
@@ -116,8 +117,11 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
   return program
 }
 
+const languages = ['en', 'pt-BR'] as const
+
 function languageOption(say: Say): Option {
-  return new Option('--lang <language>', say.text('en or pt-BR; by default that of LANG')).argParser(readLanguage)
+  const option = new Option('--lang <language>', say.text('the language, by default that of LANG'))
+  return option.choices(languages).argParser(readLanguage)
 }
 
 /** Finds the language before commander reads the arguments: the help and errors of other arguments are in it. */
@@ -128,7 +132,7 @@ function findLanguage(args: readonly string[]): Language | undefined {
 }
 
 function toLanguage(text: string | undefined): Language | undefined {
-  return (['en', 'pt-BR'] as const).find(each => each.toLowerCase() === text?.toLowerCase().replace('_', '-'))
+  return languages.find(each => each.toLowerCase() === text?.toLowerCase().replace('_', '-'))
 }
 
 function readLanguage(text: string): Language {

@@ -427,7 +427,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot act on consents: it is not said whose': 'Não é possível agir sobre consentimentos: não foi dito de quem',
   'Give their streams, or --controller, --subject or --ends, and with these --status':
     'Informe os fluxos, ou --controller, --subject ou --ends, e com estas --status',
-  'Cannot list consents: the status is unknown': 'Não é possível listar consentimentos: o status é desconhecido',
   'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
   'Cannot operate: --actor is missing': 'Não é possível agir: falta --actor',
   'The log keeps who acts': 'O registro guarda quem age',
@@ -462,7 +461,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível aplicar {} a chamadas: faltam os identificadores, ou o que as selecione',
   'Cannot {} the call now: averba effects show says what can be done':
     'Não é possível aplicar {} à chamada agora: averba effects show diz o que se pode fazer',
-  'Cannot list calls: the service is unknown': 'Não é possível listar chamadas: o serviço é desconhecido',
   'Cannot show the call: no call has this id': 'Não é possível mostrar a chamada: nenhuma tem este identificador',
   'Cannot erase without a subject: give --subject, or a CPF on standard input':
     'Não é possível eliminar sem um titular: informe --subject, ou um CPF na entrada padrão',
@@ -475,7 +473,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'To overwrite it: averba init --force': 'Para sobrescrever: averba init --force',
   'Cannot write "{}": it exists already': 'Não é possível escrever "{}": já existe',
   'Cannot use --after: it is not a position of the log': 'Não é possível usar --after: não é uma posição do registro',
-  'Cannot list notifications: the state is unknown': 'Não é possível listar notificações: o estado é desconhecido',
   'Cannot show the notification: none has this id':
     'Não é possível mostrar a notificação: nenhuma tem este identificador',
   'it arrived {} times': 'chegou {} vezes',
@@ -505,7 +502,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Write one with: averba plan --json > plan.json': 'Escreva um com: averba plan --json > plan.json',
   'Cannot read the plan "{}": it is missing or not JSON': 'Não é possível ler o plano "{}": não existe ou não é JSON',
   'Cannot read the plan "{}": it has no hash': 'Não é possível ler o plano "{}": não tem hash',
-  'Cannot list validations: the state is unknown': 'Não é possível listar validações: o estado é desconhecido',
   'it was charged, and its result is lost': 'foi cobrada, e o resultado se perdeu',
   'it was not charged': 'não foi cobrada',
   'Cannot resolve the validation: give either --charged or --not-charged':
@@ -1597,6 +1593,8 @@ export const composedMessages: Readonly<Record<string, string>> = {
   "error: missing required argument '{}'": "erro: falta o argumento obrigatório '{}'",
   "error: required option '{}' not specified": "erro: falta a opção obrigatória '{}'",
   "error: option '{}' argument missing": "erro: falta o valor da opção '{}'",
+  "error: option '{}' argument '{}' is invalid. Allowed choices are {}.":
+    "erro: a opção '{}' não pode ter o valor '{}'. Valores possíveis: {}.",
   "error: unknown command '{}'": "erro: comando desconhecido '{}'",
   "error: unknown option '{}'": "erro: opção desconhecida '{}'",
   "error: too many arguments for '{}'. Expected {} argument but got {}: {}.":

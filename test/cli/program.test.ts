@@ -94,6 +94,8 @@ test('a shell completes commands, subcommands and options', async () => {
   expect(await complete('effects', '')).toContain('withdraw')
   expect(await complete('effects', 'list', '--st')).toEqual(['--state', '--stream', '--store', ''])
   expect(await complete('status', '--la')).toEqual(['--lang', ''])
+  expect(await complete('effects', 'list', '--state', 'p')).toEqual(['pending', 'parked', ''])
+  expect(await complete('status', '--lang', '')).toEqual(['en', 'pt-BR', ''])
   for (const shell of ['bash', 'zsh', 'fish'])
     expect(await averba('completion', shell)).toMatchObject({
       code: 0,

@@ -9,7 +9,7 @@ export const chartsCommand = defineCommand({
   description: 'Print the state machines, for the tools of Stately or as Mermaid diagrams.',
   arguments: ['the machines; by default all'],
   options: {
-    '--format <name>': { text: 'json, with one machine on each line, or mermaid', fallback: 'json' },
+    '--format <name>': { text: 'the form', choices: ['json', 'mermaid'], fallback: 'json' },
   },
   example: 'averba charts consent --format mermaid',
   async run(terminal, { format }, names) {
@@ -24,7 +24,7 @@ export const migrationsCommand = defineCommand({
   description: 'Print the SQL statements that migrate the tables of a store to this version. Runs none.',
   options: {
     '--from <version>': { text: 'the present version of the tables; 0 is an empty database', fallback: '0' },
-    '--dialect <name>': { text: 'sqlite or postgres', fallback: 'sqlite' },
+    '--dialect <name>': { text: 'the database', choices: ['sqlite', 'postgres'], fallback: 'sqlite' },
     '--schema <name>': { text: 'the schema on PostgreSQL', fallback: 'averba' },
     '--json': 'print one JSON object',
   },

@@ -14,14 +14,14 @@ const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as cons
 /** Which consents a command is about. */
 const filterOptions = {
   '--controller <cnpj>': 'only those of this controller',
-  '--status <name>': 'PENDENTE, ATIVO, NEGADO, REVOGADO or EXPIRADO',
+  '--status <name>': { text: 'only those with this status', choices: statuses },
   '--subject <ref>': 'only those of this data subject',
   '--ends': 'only those whose denial or revocation has not been made at the service',
 } as const
 
 interface ConsentFilter {
   readonly controller: string | undefined
-  readonly status: string | undefined
+  readonly status: (typeof statuses)[number] | undefined
   readonly subject: string | undefined
   readonly ends: boolean
 }
@@ -133,12 +133,9 @@ function findRows(
   { controller, status, subject, ends }: ConsentFilter,
   limit?: number,
 ): Promise<ConsentRow[]> {
-  const known = statuses.find(each => each === status)
-  if (status !== undefined && known === undefined)
-    throw new AverbaError('INVALID_INPUT', 'Cannot list consents: the status is unknown', { hint: statuses.join(', ') })
   let query = views.selectFrom('consents').selectAll().where('knowledge', '!=', 'erased')
   if (controller !== undefined) query = query.where('controller', '=', parseCnpj(controller))
-  if (known !== undefined) query = query.where('status', '=', known)
+  if (status !== undefined) query = query.where('status', '=', status)
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (ends) query = query.where('end_wanted_at', 'is not', null)
   if (limit !== undefined) query = query.orderBy('lapses_at', order => order.asc().nullsLast()).limit(limit)

@@ -1,5 +1,6 @@
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
 import { getLanguageWords } from '../../pages/words.ts'
+import { effectStates } from '../../vocabulary/message.ts'
 import { serviceNames } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
@@ -10,9 +11,11 @@ import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
+const states = ['open', ...effectStates] as const
+
 /** Which calls a command is about. */
 const filterOptions = {
-  '--service <name>': 'only calls to this service: consentService, tokenService, validationService or portal',
+  '--service <name>': { text: 'only calls to this service', choices: serviceNames },
   '--type <name>': 'only calls of this type, such as consentService.changeStatus',
   '--stream <stream>': 'only calls of this stream, such as consent-…',
 } as const
@@ -27,10 +30,7 @@ const listCommand = defineCommand({
   usage: 'list',
   description: 'List the calls that have not ended: why each waits, until when, and what you can do.',
   options: {
-    '--state <name>': {
-      text: 'open, pending, started, deferred, parked, unknown, settled, declined or cancelled',
-      fallback: 'open',
-    },
+    '--state <name>': { text: 'only calls in this state', choices: states, fallback: 'open' },
     ...filterOptions,
     ...limitOption,
     ...sourceOptions,
@@ -70,13 +70,19 @@ const showCommand = defineCommand({
 })
 
 /** Defines a command that acts on calls: those with the ids, or all that the filter finds. */
-function defineAct(verb: 'retry' | 'park' | 'withdraw', from: string, description: string, example: string, note = '') {
+function defineAct(
+  verb: 'retry' | 'park' | 'withdraw',
+  from: (typeof states)[number],
+  description: string,
+  example: string,
+  note = '',
+) {
   return defineCommand({
     usage: `${verb} [id...]` as const,
     description,
     arguments: ['the ids of the calls; without ids all calls that the options select'],
     options: {
-      '--state <name>': `only calls in this state; by default ${from}`,
+      '--state <name>': { text: `only calls in this state; by default ${from}`, choices: states },
       ...filterOptions,
       ...actorOption,
       '--dry-run': 'only list the calls',
@@ -135,17 +141,12 @@ export const effectsCommands = defineGroup('effects', 'Calls to the services tha
 
 async function findCalls(
   { effects }: Averba,
-  state: string,
+  state: (typeof states)[number],
   { service, type, stream }: CallFilter,
   max = Number.POSITIVE_INFINITY,
 ): Promise<Call[]> {
-  if (service !== undefined && !serviceNames.some(each => each === service))
-    throw new AverbaError('INVALID_INPUT', 'Cannot list calls: the service is unknown', {
-      hint: serviceNames.join(', '),
-    })
   const found: Call[] = []
-  // Checked by the API.
-  for await (const call of effects.list({ state: state as 'open' })) {
+  for await (const call of effects.list({ state })) {
     const isWanted =
       (service === undefined || call.type.startsWith(`${service}.`)) &&
       (type === undefined || call.type === type) &&

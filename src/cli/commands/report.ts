@@ -29,7 +29,7 @@ export const reportCommand = defineCommand({
     ...revealOptions,
     '--html': 'write one HTML page that needs no other file',
     '--json': 'write one JSON object: the default',
-    '--language <language>': { text: 'pt-BR or en', fallback: 'pt-BR' },
+    '--language <language>': { text: 'the language of the report', choices: ['pt-BR', 'en'], fallback: 'pt-BR' },
     '--out <file>': 'write to a new file that only you can read; by default standard output',
   },
   example: 'averba report --subject 01m7wd7tg0 --html --out report.html',
@@ -45,7 +45,7 @@ export const reportCommand = defineCommand({
       ...{ cannot: `Cannot use ${option} in this report`, hint: 'averba report --help says what each report takes' },
     }))
     const reveal = readReveal(options)
-    const page = { format: html ? 'html' : 'json', language } as PageOptions // Checked by the API.
+    const page: PageOptions = { format: html ? 'html' : 'json', language }
     const selector = processing ? undefined : await readSubject(terminal, subject)
     const write = async (averba: Averba) => {
       if (selector) return reportOn(averba, selector, options, { ...page, ...(reveal && { reveal }) })

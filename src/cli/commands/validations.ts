@@ -15,7 +15,7 @@ const listCommand = defineCommand({
   usage: 'list',
   description: 'List the paid validations, the newest first, without any data of persons.',
   options: {
-    '--state <name>': 'requested, answered, declined, inconclusive, resolved or erased',
+    '--state <name>': { text: 'only those in this state', choices: states },
     ...limitOption,
     ...sourceOptions,
     '--json': 'print one JSON object',
@@ -23,14 +23,9 @@ const listCommand = defineCommand({
   example: 'averba validations list --state inconclusive',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { state, limit, ...source }) {
-    const known = states.find(each => each === state)
-    if (state !== undefined && known === undefined)
-      throw new AverbaError('INVALID_INPUT', 'Cannot list validations: the state is unknown', {
-        hint: states.join(', '),
-      })
     const [rows, calls] = await withLog(terminal, source, async ({ views, effects }) => {
       const all = views.selectFrom('validations').selectAll().orderBy('validation', 'desc').limit(limit)
-      const found = await (known ? all.where('state', '=', known) : all).execute()
+      const found = await (state ? all.where('state', '=', state) : all).execute()
       const waiting = new Set(found.filter(row => row.state === 'requested').map(row => row.validation))
       const open = new Map<string, Call>()
       if (waiting.size > 0)
