@@ -9,7 +9,7 @@ const columns = {
   consent: text(),
   subject: text(),
   status: text<ConsentStatus>(),
-  /** `changed`: the service shows another status, and its history has not been read yet. `erased`: with its subject. */
+  /** `changed`: a reading differs or a change was refused, and it is read in full. `erased`: with its subject. */
   knowledge: text<'known' | 'changed' | 'changing' | 'uncertain' | 'vanished' | 'erased'>(),
   created_at: text<Instant | null>(),
   expires_at: text<Instant | null>(),
@@ -21,6 +21,8 @@ const columns = {
   asked: text<RequestableStatus | null>(),
   asked_at: text<Instant | null>(),
   is_lost: integer<0 | 1>(),
+  /** What differs until a full reading: the status that was shown, an unreadable one, or our change that was refused. */
+  doubt: text<ConsentStatus | 'unreadable' | 'refused' | null>(),
   /** The CNPJ of the controller; null when the service gave no valid one. */
   controller: text<string | null>(),
   changed_at: text<Instant>(),
@@ -45,20 +47,23 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
   fold(row, event) {
     if (event.type === 'consent.appeared') {
       const { subject, status, createdAt, expiresAt, controller } = event.data
-      const open = row && !isChangeEnded(row, event.data) ? row : noChange
-      const knowledge = open.asked === null ? 'known' : open.is_lost ? 'uncertain' : 'changing'
+      const { asked, asked_at, is_lost } = row && !isChangeEnded(row, event.data) ? row : noChange
+      // An end that was shown before it vanished is still to be read.
+      const doubt = row && isEndShown(row.doubt) ? row.doubt : null
+      const knowledge = knowledgeOf({ asked, is_lost, doubt })
       return {
         consent: event.stream,
         subject,
-        status,
+        status: cautiousOf(status, doubt),
         knowledge,
         created_at: createdAt,
         expires_at: expiresAt,
         lapses_at: canLapse({ status, knowledge }) ? expiresAt : null,
         end_wanted_at: row ? endWantedAfter(row, event) : null,
-        asked: open.asked,
-        asked_at: open.asked_at,
-        is_lost: open.is_lost,
+        asked,
+        asked_at,
+        is_lost,
+        doubt,
         controller,
         changed_at: event.at,
         record: `${event.id}/record`,
@@ -113,22 +118,24 @@ function isChangeEnded(
 function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   if (isMove(event) || event.type === 'consent.confirmed') {
     row.status = event.data.status
+    row.doubt = null
     // Our own open change stays so.
-    if (row.asked === null || isChangeEnded(row, event.data)) Object.assign(row, noChange, { knowledge: 'known' })
+    if (row.asked === null || isChangeEnded(row, event.data)) Object.assign(row, noChange)
+    row.knowledge = knowledgeOf(row)
     return
   }
   switch (event.type) {
     case 'consent.changeNotMade':
-      setChange(row, null, 'known')
+      setChange(row, null)
       return
     case 'consent.endWithdrawn':
-      if (event.data.isUnsent) setChange(row, null, 'known')
-      else if (event.data.sentBefore) setChange(row, row.asked, 'uncertain')
+      if (event.data.isUnsent) setChange(row, null)
+      else if (event.data.sentBefore) setChange(row, row.asked, 1)
       return
     case 'consent.changeWithheld':
       if (event.data.asked !== row.asked) return
-      if (isMaybeMade(row, event.data)) setChange(row, row.asked, 'uncertain')
-      else setChange(row, null, 'known')
+      if (isMaybeMade(row, event.data)) setChange(row, row.asked, 1)
+      else setChange(row, null)
       return
     case 'consent.amended':
       row.created_at = event.data.createdAt
@@ -136,23 +143,22 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
       row.controller = event.data.controller
       return
     case 'consent.changeSeen':
-      // Our own open change has to end first.
-      if (row.knowledge === 'changing' || row.knowledge === 'uncertain') return
-      // Until it is read in full, the more cautious status counts.
-      if (event.data.status !== null && !isOpen(event.data.status)) row.status = event.data.status
-      row.knowledge = 'changed'
+      row.doubt = event.data.status ?? 'unreadable'
+      row.status = cautiousOf(row.status, row.doubt)
+      settleKnowledge(row)
       return
     case 'consent.changeRequested':
     case 'consent.changeRepeated':
       row.asked_at = event.data.askedAt ?? null
-      setChange(row, event.data.status, 'changing')
+      setChange(row, event.data.status)
       return
     case 'consent.changeLost':
     case 'consent.changeContradicted':
-      setChange(row, row.asked, 'uncertain')
+      setChange(row, row.asked, 1)
       return
     case 'consent.changeDeclined':
-      setChange(row, null, 'uncertain')
+      row.doubt ??= 'refused'
+      setChange(row, null)
       return
     case 'consent.vanished':
       row.knowledge = 'vanished'
@@ -164,9 +170,27 @@ function applyEvent(row: ConsentRow, event: RecordedOf<ConsentEvent>): void {
   }
 }
 
-/** A consent that is not listed stays so until it is listed again. */
-function setChange(row: ConsentRow, asked: RequestableStatus | null, knowledge: ConsentRow['knowledge']): void {
+function setChange(row: ConsentRow, asked: RequestableStatus | null, isLost: 0 | 1 = 0): void {
   row.asked = asked
-  row.is_lost = asked !== null && knowledge === 'uncertain' ? 1 : 0
-  if (row.knowledge !== 'vanished') row.knowledge = knowledge
+  row.is_lost = asked === null ? 0 : isLost
+  settleKnowledge(row)
+}
+
+/** A consent that is not listed stays so until it is listed again. */
+function settleKnowledge(row: ConsentRow): void {
+  if (row.knowledge !== 'vanished') row.knowledge = knowledgeOf(row)
+}
+
+function knowledgeOf({ asked, is_lost, doubt }: Pick<ConsentRow, 'asked' | 'is_lost' | 'doubt'>) {
+  if (asked !== null) return is_lost ? 'uncertain' : 'changing'
+  return doubt === null ? 'known' : 'changed'
+}
+
+/** Until it is read in full, the more cautious status counts. */
+function cautiousOf(status: ConsentStatus, doubt: ConsentRow['doubt']): ConsentStatus {
+  return isEndShown(doubt) ? doubt : status
+}
+
+function isEndShown(doubt: ConsentRow['doubt']): doubt is ConsentStatus {
+  return doubt !== null && doubt !== 'unreadable' && doubt !== 'refused' && !isOpen(doubt)
 }
