@@ -158,7 +158,7 @@ export const englishEvents: EventWords = {
       ? 'A change of the subscription was given up'
       : `The portal declined a change (HTTP ${httpStatus})`,
   'subscription.lost': () => 'The answer to a change of the subscription was lost: it may have been made',
-  'subscription.confirmed': () => 'The portal shows that the change was not made',
+  'subscription.changeNotMade': () => 'The portal shows that the change was not made',
   'subscription.failing': ({ failedAt }) => `A delivery failed${failedAt === null ? '' : ` at ${failedAt}`}`,
   'subscription.failureRecovered': ({ how }) =>
     how === 'recovered' ? 'A notification that failed was recovered' : 'A notification that failed was here already',

@@ -155,7 +155,7 @@ export const portugueseEvents: EventWords = {
       ? 'Desistiu-se de uma alteração da inscrição'
       : `O portal recusou uma alteração (HTTP ${httpStatus})`,
   'subscription.lost': () => 'A resposta a uma alteração da inscrição se perdeu: talvez tenha sido feita',
-  'subscription.confirmed': () => 'O portal mostra que a alteração não foi feita',
+  'subscription.changeNotMade': () => 'O portal mostra que a alteração não foi feita',
   'subscription.failing': ({ failedAt }) => `Uma entrega falhou${failedAt === null ? '' : ` em ${failedAt}`}`,
   'subscription.failureRecovered': ({ how }) =>
     how === 'recovered' ? 'Uma notificação que falhou foi recuperada' : 'Uma notificação que falhou já estava aqui',

@@ -21,7 +21,7 @@ const columns = {
   asked: text<RequestableStatus | null>(),
   asked_at: text<Instant | null>(),
   is_lost: integer<0 | 1>(),
-  /** What differs until a full reading: the status that was shown, an unreadable one, or our change that was refused. */
+  /** What differs until a full reading: the status that was shown, an unreadable one, or our refused change. */
   doubt: text<ConsentStatus | 'unreadable' | 'refused' | null>(),
   /** The CNPJ of the controller; null when the service gave no valid one. */
   controller: text<string | null>(),

@@ -116,7 +116,7 @@ function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEven
       return afterSuccess(row, event.data)
     case 'subscription.declined':
       return { state: row.state === 'registering' ? 'declared' : 'active' }
-    case 'subscription.confirmed':
+    case 'subscription.changeNotMade':
       return { state: 'active' }
     case 'subscription.deleted': {
       const reason = partAddressIn(event, 'reason')

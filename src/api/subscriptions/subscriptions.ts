@@ -234,6 +234,7 @@ export interface Subscription {
   /** The generation of its secrets; `rotate` raises it. */
   readonly generation: number
   readonly state: SubscriptionRow['state']
+  /** Whether deliveries succeed; unknown until one was reported, and once it is deleted. */
   readonly health: SubscriptionRow['health']
   /** Known failed deliveries since its registration or last recovery. */
   readonly failures: number
@@ -253,8 +254,9 @@ export interface Subscription {
 
 /** Builds a subscription from its row; `reason` is the opened reason of the portal. */
 function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: number): Subscription {
-  const { evento, endpoint, state, health, failures, generation } = row
-  const failingSince = state === 'deleted' ? null : row.failing_since
+  const { evento, endpoint, state, failures, generation } = row
+  const isDeleted = state === 'deleted'
+  const failingSince = isDeleted ? null : row.failing_since
   const deletionAt = failingSince === null ? null : deletionAfter(failingSince)
   return {
     id: row.remote_id,
@@ -264,7 +266,7 @@ function toSubscription(row: SubscriptionRow, reason: Json | undefined, now: num
     areSecretsOurs: row.secrets_are_ours === 1,
     generation,
     state,
-    health,
+    health: isDeleted ? 'unknown' : row.health,
     failures,
     failingSince,
     daysOfErrors: failingSince === null ? 0 : Math.max(0, Math.floor((now - fromInstant(failingSince)) / dayMs)),

@@ -216,7 +216,7 @@ export const chart = setup({
         none: {
           description: 'No change of ours is open.',
           on: {
-            ...taken(...showingTypes),
+            ...taken(...showingTypes, 'consent.used'),
             'consent.changeRequested': { target: 'requested', actions: 'keepRequest' },
             'consent.changeRepeated': { target: 'requested', actions: 'keepRepeat' },
           },
@@ -259,7 +259,7 @@ export const chart = setup({
         unwanted: {
           description: 'No end was asked for.',
           on: {
-            ...taken(...showingTypes),
+            ...taken(...showingTypes, 'consent.used'),
             'consent.changeRequested': [
               ...endings.map(status => ({ ...asks({ status }), target: 'wanted', actions: 'wantEnd' }) as const),
               {},

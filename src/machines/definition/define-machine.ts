@@ -116,7 +116,9 @@ function inertScope(): AnyActorScope {
   const scopes: AnyActorScope[] = []
   const probe = fromTransition((_state, _event, scope) => void scopes.push(scope), undefined)
   transition(probe, initialTransition(probe)[0], { type: '' })
-  return { ...scopes[0], actionExecutor: () => undefined } as AnyActorScope // `transition` gave one.
+  const [scope] = scopes
+  if (!scope) throw new TypeError('Cannot fold events: xstate gave no scope')
+  return { ...scope, actionExecutor: () => undefined }
 }
 
 /** Decides to record these events. */

@@ -53,7 +53,7 @@ export interface Machine<E extends Event = Event> {
   isSilent(event: Message): boolean
   /** Types of silent events that change no state: a replay can skip them. */
   readonly skippedInReplay: readonly string[]
-  /** Returns the state after an event. Events that the chart does not take change nothing. */
+  /** Returns the state after an event that the state takes, as `decide` makes sure of. */
   evolve(state: MachineState, event: Message): MachineState
   /** Decides a message. Each event of the decision is one that the state takes; a fact is never refused. */
   decide(state: MachineState, message: Message): Decision

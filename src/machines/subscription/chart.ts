@@ -27,7 +27,7 @@ const late = { refused: 'the answer is late: its call has ended, or was for a fo
 
 const asked = { description: 'The portal has not answered.' }
 const uncertain = { description: 'The answer was lost: a list shows what became of it.' }
-const notDone = { 'subscription.confirmed': '#subscription.registration.registered.active' } as const
+const notDone = { 'subscription.changeNotMade': '#subscription.registration.registered.active' } as const
 const ofRegistering = { guard: { type: 'reports', params: { operation: 'subscribe' } } } as const
 /** An answer of the portal to a change or deletion of the current registration. */
 const answersTo = (operation: 'changeSubscription' | 'deleteSubscription') =>

@@ -65,5 +65,5 @@ export function resolveUncertain(state: SubscriptionState, shown: SubscriptionRe
   if (call === undefined) return []
   if (call === 'changeSubscription' && matchesRequest(context, shown))
     return [{ type: 'subscription.changed', data: context.asked, ...endCall(call, true) }]
-  return [{ type: 'subscription.confirmed', data: {}, ...endCall(call, false) }]
+  return [{ type: 'subscription.changeNotMade', data: {}, ...endCall(call, false) }]
 }

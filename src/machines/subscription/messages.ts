@@ -28,7 +28,7 @@ export type SubscriptionEvent =
   | Event<'subscription.declined', DeclinedOperation>
   | Event<'subscription.lost', LostOperation>
   /** After a change or deletion whose answer was lost, the portal shows the old state: it was not done. */
-  | Event<'subscription.confirmed', unknown>
+  | Event<'subscription.changeNotMade', unknown>
   /** A delivery failed. Its part `failure` holds the portal's record, its part `content` the content. */
   | Event<'subscription.failing', FailureRecord>
   /** The content of a failure record was in the inbox already (`stored`), or was added to it (`recovered`). */

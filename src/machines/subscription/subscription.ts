@@ -34,7 +34,7 @@ function decide(state: SubscriptionState, message: MessageWithParts<Subscription
     case 'subscription.adopt':
     case 'subscription.takeOver':
       if (context.remoteId === message.data.remoteId || message.isStale) return record()
-      return record(adopt(state, message))
+      return record(...adopt(state, message))
     case 'subscription.observe':
       return {
         events: message.isStale ? healthEventsOfReading(state, message.data) : eventsOfReading(state, message.data),
@@ -86,15 +86,17 @@ function requestChange(
   return { type: `subscription.${verb}`, data: asked, effects }
 }
 
-/** Makes a listed registration ours, without a request. */
-function adopt(state: SubscriptionState, { type, data: shown }: AdoptMessage): SubscriptionEvent {
-  const { remoteId, endpoint, generation, lastSuccessAt, registeredAt } = shown
+/** Makes a listed registration ours, without a request. One that is taken over is known to have other secrets. */
+function adopt(state: SubscriptionState, { type, data: shown }: AdoptMessage): SubscriptionEvent[] {
+  const { remoteId, evento, endpoint, generation, lastSuccessAt, registeredAt } = shown
   const how = type === 'subscription.takeOver' ? 'takenOver' : 'adopted'
   const held = { endpoint, generation: generation ?? state.context.generation }
   const times = { ...(lastSuccessAt && { lastSuccessAt }), ...(registeredAt && { registeredAt }) }
   const data = { remoteId, ...held, how, ...times } as const
   const ended = findUncertainCall(state) === 'subscribe' && endCall('subscribe', true)
-  return { type: 'subscription.registered', data, ...ended }
+  const registered = { type: 'subscription.registered', data, ...ended } as const
+  if (generation !== null || how === 'takenOver') return [registered]
+  return [registered, { type: 'subscription.drifted', data: { evento, endpoint, areSecretsOurs: false } }]
 }
 
 const changes = ['portal.changeSubscription']
@@ -120,13 +122,16 @@ export const subscriptionMachine = defineMachine({
     'subscription.change': ['subscription.changeRequested'],
     'subscription.rotate': ['subscription.rotationRequested'],
     'subscription.delete': ['subscription.deletionRequested'],
-    'subscription.adopt': [{ event: 'subscription.registered', if: { how: 'adopted' } }],
+    'subscription.adopt': [
+      { event: 'subscription.registered', if: { how: 'adopted' } },
+      { event: 'subscription.drifted', if: { areSecretsOurs: false } },
+    ],
     'subscription.takeOver': [{ event: 'subscription.registered', if: { how: 'takenOver' } }],
   },
   facts: {
     'subscription.observe': [
       ...(['subscription.deleted', 'subscription.reappeared', 'subscription.drifted'] as const),
-      ...(['subscription.confirmed', 'subscription.changed'] as const),
+      ...(['subscription.changeNotMade', 'subscription.changed'] as const),
       ...(['subscription.recovered', 'subscription.threatened'] as const),
       ...(['subscription.delivered', 'subscription.dated'] as const),
     ],

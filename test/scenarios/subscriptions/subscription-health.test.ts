@@ -84,6 +84,7 @@ test('a deletion is announced once each at 50, 75 and 90 percent of thirty days 
   const [deleted] = await averba.subscriptions.list({ inactive: true })
   expect(deleted).toMatchObject({
     state: 'deleted',
+    health: 'unknown',
     deletedBy: 'portal',
     dataExclusao: '2026-12-20T12:00:00.000Z',
     motivoExclusao: expect.stringContaining('30 dias'),

@@ -145,6 +145,7 @@ test('a registration whose answer was lost is found even if the secret has chang
   const second = await openBeside(world, { store, subscriptions: [{ ...declared, chaveSecreta: 'depois' }] })
   const now = await second.subscriptions.plan()
   expect(now.changes).toMatchObject([{ action: 'change', reason: 'the portal has other secrets' }])
+  expect(await second.subscriptions.list()).toMatchObject([{ state: 'active', areSecretsOurs: false }])
   expect(bodies(world, 'POST')).toBe(1)
 })
 
