@@ -141,11 +141,11 @@ interface NotificationContext {
   readonly handlings: readonly HandlerState[]
 }
 
-/** Checks that a handler is in this state after an event. */
+/** Checks that the handlers together are in this state after an event. */
 const leaves =
-  (state: HandlerState['state']) =>
+  (state: HandlingState) =>
   ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
-    handlingsAfter(context.handlings, event).some(each => each.state === state)
+    overallState(handlingsAfter(context.handlings, event)) === state
 
 const parks = { target: '.parked', actions: 'keepHandlings' } as const
 const fails = { target: '.failing', actions: 'keepHandlings' } as const
@@ -153,7 +153,7 @@ const waits = { target: '.received', actions: 'keepHandlings' } as const
 
 const chart = setup({
   types: typesOf<NotificationEvent, NotificationContext>(),
-  guards: { leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesWaiting: leaves('waiting') },
+  guards: { leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesReceived: leaves('received') },
   actions: {
     keepEvento: actionsOf<NotificationEvent, NotificationContext>()(arrivals, ({ data }) => ({ evento: data.evento })),
     keepHandlings: assign({ handlings: ({ context, event }) => handlingsAfter(context.handlings, event) }),
@@ -180,7 +180,7 @@ const chart = setup({
         'notification.handled': [
           { guard: 'leavesParked', ...parks },
           { guard: 'leavesFailing', ...fails },
-          { guard: 'leavesWaiting', ...waits },
+          { guard: 'leavesReceived', ...waits },
           { target: '.handled', actions: 'keepHandlings' },
         ],
         'notification.failed': [{ guard: 'leavesParked', ...parks }, fails],
