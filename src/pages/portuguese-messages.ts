@@ -880,8 +880,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível gravar "{}": o seu arquivo, ou o -wal ou -shm, foi movido, substituído ou apagado',
   'Stop this process and put the file back: nothing is recorded until the log is opened again':
     'Pare este processo e ponha o arquivo de volta: nada é registrado até que o registro seja aberto de novo',
-  'Cannot run this statement: views can only be read':
-    'Não é possível executar este comando SQL: visões só podem ser lidas',
   'Check the address, the user and the server: the cause says more':
     'Confira o endereço, o usuário e o servidor: a causa diz mais',
   'Cannot use {}: the server gave no connection': 'Não é possível usar {}: o servidor não deu uma conexão',
@@ -903,9 +901,17 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Tem a forma postgres://user@host/database?schema=averba',
   'Cannot open the log: its address cannot be read':
     'Não é possível abrir o registro: o seu endereço não pode ser lido',
-  'Make it with new pg.Pool({ pipeline: true, … })': 'Crie-o com new pg.Pool({ pipeline: true, … })',
-  'Cannot use this pool: its connections take one request at a time':
-    'Não é possível usar este pool: as suas conexões aceitam um pedido de cada vez',
+  'Cannot use this pool: {}': 'Não é possível usar este pool: {}',
+  'its connections take one request at a time': 'as suas conexões aceitam um pedido de cada vez',
+  'it reads values as bytes (binary)': 'ele lê os valores como bytes (binary)',
+  'Make it with new pg.Pool({ pipeline: true, … }), without binary':
+    'Faça-o com new pg.Pool({ pipeline: true, … }), sem binary',
+  'Cannot look for a text with the character NUL': 'Não é possível procurar um texto com o caractere NUL',
+  'Cannot run this statement: it took longer than the server may give it':
+    'Não é possível executar este comando SQL: demorou mais do que o servidor lhe pode dar',
+  'Select less at a time': 'Selecione menos de cada vez',
+  'Without the character NUL and halves of surrogate pairs, which no server stores':
+    'Sem o caractere NUL e sem metades de pares substitutos, que nenhum servidor armazena',
   'Add the package pg: npm install pg': 'Acrescente o pacote pg: npm install pg',
   'Cannot open a log on PostgreSQL: its driver is not installed':
     'Não é possível abrir um registro no PostgreSQL: o driver não está instalado',
@@ -944,10 +950,10 @@ const saidMessages: Readonly<Record<string, string>> = {
   'averba doctor lists the views. The type Views has their columns':
     'averba doctor lista as visões. O tipo Views tem as suas colunas',
   'Cannot run this statement': 'Não é possível executar este comando SQL',
-  'Cannot run this statement: SQLite cannot read it':
-    'Não é possível executar este comando SQL: o SQLite não consegue lê-lo',
-  'Pass one query, with functions that SQLite has. The cause says what it cannot read':
-    'Passe uma só consulta, com funções que o SQLite tem. A causa diz o que ele não consegue ler',
+  'Cannot run this statement: the database cannot read it':
+    'Não é possível executar este comando SQL: o banco de dados não consegue lê-lo',
+  'Pass one query, with functions that the database has. The cause says what it cannot read':
+    'Passe uma só consulta, com funções que o banco de dados tem. A causa diz o que ele não consegue ler',
   'A command that was running may still have been recorded: repeat it only with the same command id':
     'Um comando que estava em execução ainda pode ter sido registrado: repita-o só com o mesmo identificador do comando',
   'Cannot use "{}": {}': 'Não é possível usar "{}": {}',

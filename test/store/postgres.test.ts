@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { CompiledQuery } from 'kysely'
+import { CompiledQuery, sql } from 'kysely'
 import pg from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import {
@@ -22,6 +23,7 @@ import {
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
+import { first } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
@@ -512,7 +514,9 @@ test('a schema that a statement outside of its transaction would find is refused
 test('a pool whose connections take one request at a time is refused', async () => {
   const pool = new pg.Pool({ connectionString: postgres.url })
   await expect(locatePostgres('postgres:?schema=s', pool)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-  await pool.end()
+  const asBytes = new pg.Pool({ connectionString: postgres.url, ...{ pipeline: true, binary: true } })
+  await expect(locatePostgres('postgres:?schema=s', asBytes)).rejects.toMatchObject({ code: 'MISCONFIGURED' })
+  await Promise.all([pool.end(), asBytes.end()])
 })
 
 test('an append whose transaction did not begin is not acknowledged', async () => {
@@ -677,9 +681,97 @@ test('a host reads with one statement, which cannot leave its transaction', asyn
   const connection = await postgres.newSchema()()
   const read = (sql: string) => connection.readOnly(CompiledQuery.raw(sql))
   expect(await read('select 1 = 1 as yes, 2 as two')).toEqual([{ yes: 1, two: 2 }])
-  await expect(read('select 1; commit; create table stolen (a int)')).rejects.toThrow('cannot insert multiple commands')
-  await expect(read('create table stolen (a int)')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const mistakes = {
+    'select 1; commit; create table stolen (a int)': 'the database cannot read it',
+    'create table stolen (a int)': 'views can only be read',
+    'select no_function(1)': 'the database cannot read it',
+    'select 1 / 0': 'the database cannot read it',
+    'select * from no_table': 'it names a view or column that does not exist',
+    'select no_column from head': 'it names a view or column that does not exist',
+  }
+  for (const [sql, message] of Object.entries(mistakes))
+    await expect(read(sql), sql).rejects.toMatchObject({
+      code: 'INVALID_INPUT',
+      message: expect.stringContaining(message),
+      cause: expect.anything(),
+    })
+  expect(await read(`select json_build_array(1, 'a') as list`)).toEqual([{ list: [1, 'a'] }])
   await connection.close()
+})
+
+test('a host reads no table of another schema, also one with the name of a view', async () => {
+  const store = await new Place(postgres.newSchema()).open({ views })
+  const pool = new pg.Pool({ connectionString: postgres.url })
+  await pool.query('create table public.subjects (secret text)')
+  const handle = openViews<Views>(store.viewReader)
+  const of = (schema: string) =>
+    handle
+      .selectFrom(sql<{ secret: string }>`${sql.table(`${schema}.subjects`)}`.as('other'))
+      .selectAll()
+      .execute()
+  expect(await of(store.reader.schema ?? '')).toEqual([])
+  await expect(of('public')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await pool.query('drop table public.subjects')
+  await pool.end()
+})
+
+test('what another user of a session has set changes nothing: how bytes are read, whether commits last, what is found', async () => {
+  const pool = new pg.Pool({ connectionString: postgres.url, pipeline: true, max: 1 })
+  const place = await locatePostgres(postgres.newAddress(), pool)
+  const store = await new Place(() => openPostgres(place)).open()
+  const connection = await openPostgres(place)
+  await store.append(appendOf('bench-1', 'none'))
+  await pool.query(`set bytea_output to escape; set synchronous_commit to off; set lock_timeout to '1ms';
+    create temp table event (position int); create temp table effect (position int)`)
+  await store.append(appendOf('bench-2', 'none'))
+  expect((await store.read({ after: 1 })).map(({ stream }) => stream)).toEqual(['bench-1', 'bench-2'])
+  const asked = {
+    sql: `select current_setting('synchronous_commit') as kept, '\\x00ff'::bytea as bytes`,
+    parameters: [],
+  }
+  expect(await connection.transact(() => first(asked))).toEqual({ kept: 'on', bytes: Buffer.from([0, 255]) })
+  await store.close()
+  await pool.end()
+})
+
+test('a connection that is lost while a log opens fails the opening, and not the process', async () => {
+  const server = createServer(socket => {
+    socket.once('data', () => {
+      socket.write(Buffer.from('52000000080000000053000000160000000000000000000000000000000000005a0000000549', 'hex'))
+      socket.once('data', () => socket.destroy())
+    })
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo // Of a server that listens.
+  const place = await locatePostgres(`postgres://user@127.0.0.1:${port}/db`)
+  await expect(openPostgres(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  server.close()
+})
+
+test('a reading of a text that no server stores fails alone', async () => {
+  const store = await new Place(postgres.newSchema()).open()
+  await store.append(appendOf('bench-1', 'none'))
+  const [wrong, right] = await Promise.allSettled([
+    store.read({ stream: 'bench-\0' }),
+    store.read({ stream: 'bench-1' }),
+  ])
+  expect(wrong).toMatchObject({ status: 'rejected', reason: { code: 'INVALID_INPUT' } })
+  expect(right).toMatchObject({ status: 'fulfilled', value: [{ stream: 'bench-1' }] })
+})
+
+test('a process writes nothing more once another one has migrated the tables', async () => {
+  const address = postgres.newAddress()
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
+  await store.append(appendOf('bench-1', 'none'))
+  const client = await pool.connect()
+  await client.query({ text: `update ${schema}.head set schema = 2` })
+  await expect(store.append(appendOf('bench-2', 'none'))).rejects.toMatchObject({ code: 'NOT_OURS' })
+  await client.query({ text: `update ${schema}.head set schema = 1` })
+  client.release()
+  await store.append(appendOf('bench-2', 'none'))
+  await closePool()
 })
 
 test('the page about PostgreSQL runs', async () => {

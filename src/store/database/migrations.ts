@@ -28,7 +28,11 @@ export function migrationStatements(
  * @throws {AverbaError} `NOT_OURS` when it is newer than this library
  */
 export function* readTablesVersion(path: string, newest = migrations.length): Steps<number> {
-  const version = (yield* first(db.selectFrom('head').select('schema')))?.schema
+  return checkTablesVersion(path, (yield* first(db.selectFrom('head').select('schema')))?.schema, newest)
+}
+
+/** Checks that this library knows a version of the tables. Throws `NOT_OURS`. */
+export function checkTablesVersion(path: string, version: number | undefined, newest = migrations.length): number {
   if (version !== undefined && version >= 1 && version <= newest) return version
   const cannot = `Cannot open "${path}": its tables have version ${version ?? 'unknown'}, averba supports ${newest}`
   throw new AverbaError('NOT_OURS', cannot, { hint: 'Update averba' })

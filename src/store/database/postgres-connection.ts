@@ -13,9 +13,9 @@ import {
   type Steps,
 } from './connection.ts'
 import { createTeller, PoolWatch } from './pool-watch.ts'
-import { toAverbaError } from './postgres-errors.ts'
-import type { PostgresPool } from './postgres-pool.ts'
-import { PostgresSession } from './postgres-session.ts'
+import { toAverbaError, toQueryError } from './postgres-errors.ts'
+import { hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
+import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
@@ -31,8 +31,16 @@ interface WaitingReading {
 
 /** The server cuts longer names off. */
 const identifierMax = 63
-/** How long a process that stands still may hold the lock of the log. */
-const idleMaxMs = 1_000
+/** How transactions begin, and how long a process that stands still may keep one open. */
+const beginnings = {
+  read: { mode: 'repeatable read read only', idleMs: 30_000, more: '' },
+  // It may hold the lock of the log. Another user of the session may have turned durability off.
+  write: {
+    mode: 'read committed read write',
+    idleMs: 1_000,
+    more: `; select set_config('synchronous_commit', 'on', true) where current_setting('synchronous_commit') = 'off'`,
+  },
+} as const
 /** How long a statement may take, with the wait for the lock of the log. */
 const statementMaxMs = 30_000
 /** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
@@ -97,7 +105,7 @@ export class PostgresConnection implements Connection {
   async #change<T>(steps: () => Steps<T>): Promise<T> {
     const session = await this.#open()
     try {
-      const begun = session.send({ text: this.#begin('read committed read write') })
+      const begun = session.send({ text: this.#begin('write') })
       this.#time.read(session)
       const result = await session.run(steps())
       const { command } = await session.send({ text: 'commit' })
@@ -115,7 +123,7 @@ export class PostgresConnection implements Connection {
     const session = await this.#open()
     const mark = this.#hasHead ? `${++this.#marks}` : undefined
     // Nothing is awaited before the commit: what fails in between fails it.
-    const begun = session.send({ text: this.#begin('read committed read write') })
+    const begun = session.send({ text: this.#begin('write') })
     let result: T
     try {
       this.#time.read(session)
@@ -168,7 +176,7 @@ export class PostgresConnection implements Connection {
     try {
       session = await this.#open()
       const opened = session
-      opened.tell({ text: this.#begin('repeatable read read only') })
+      opened.tell({ text: this.#begin('read') })
       this.#time.read(opened)
       // The session is given back when none uses it any more.
       const ended = await Promise.allSettled(readings.map(({ run }) => run(opened)))
@@ -189,25 +197,24 @@ export class PostgresConnection implements Connection {
   async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
     const session = await this.#open()
     try {
-      await session.send({ text: this.#begin('repeatable read read only') })
-      const values = [...parameters]
-      if (check) {
-        const { rows: plan } = await session.send({
-          text: `explain (format json) ${sql}`,
-          values,
-          queryMode: 'extended',
-        })
-        await session.run(check(tablesIn(plan)))
-      }
+      await session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
-      const { rows } = await session.send({ text: sql, values, queryMode: 'extended' })
+      const query = { values: [...parameters], types: hostColumnTypes }
+      const ask = (text: string) =>
+        session.send({ ...query, text, queryMode: 'extended' }).catch(cause => {
+          throw toQueryError(cause) ?? cause
+        })
+      if (check) {
+        const { rows: plan } = await ask(`explain (verbose, format json) ${sql}`)
+        await session.run(check(tablesIn(plan, this.schema)))
+      }
+      const { rows } = await ask(sql)
       await session.send({ text: 'commit' })
       session.end(false)
       return rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
-      if (!isReadOnlyError(cause)) throw error
-      throw new AverbaError('INVALID_INPUT', 'Cannot run this statement: views can only be read', { cause })
+      throw cause instanceof AverbaError ? cause : error
     }
   }
 
@@ -249,9 +256,10 @@ export class PostgresConnection implements Connection {
     }
   }
 
-  #begin(mode: string): string {
-    return `begin isolation level ${mode}; set local search_path to ${this.schema};
-      set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = ${statementMaxMs}`
+  #begin(what: 'read' | 'write'): string {
+    const { mode, idleMs, more } = beginnings[what]
+    return `begin isolation level ${mode}; ${transactionSettings(this.schema)};
+      set local idle_in_transaction_session_timeout = ${idleMs}; set local statement_timeout = ${statementMaxMs}${more}`
   }
 
   /** Rolls back, and returns the error that says why. */
@@ -298,7 +306,7 @@ export class PostgresConnection implements Connection {
       const session = await this.#open().catch(() => undefined)
       if (session) {
         try {
-          const begun = session.send({ text: this.#begin('read committed read write') })
+          const begun = session.send({ text: this.#begin('write') })
           const locked = session.send({ text: lockHead })
           const { rows } = await session.send({ text: readMark, values: [this.#writer] })
           const isThere = (rows[0] as { mark: string } | undefined)?.mark === mark // The selected column.
@@ -342,18 +350,12 @@ function* findHead(): Steps<string | undefined> {
   return found?.head ?? undefined
 }
 
-/** Finds the tables that a query plan reads. */
-function tablesIn(plan: unknown): string[] {
-  if (typeof plan === 'string') return tablesIn(JSON.parse(plan))
+/** Finds the tables that a query plan reads: those of another schema with its name. */
+function tablesIn(plan: unknown, own: string): string[] {
   if (typeof plan !== 'object' || plan === null) return []
-  return Object.entries(plan).flatMap(([name, value]) => {
-    if (name === 'Relation Name') return [String(value)]
-    return name === 'QUERY PLAN' || typeof value === 'object' ? tablesIn(value) : []
-  })
-}
-
-function isReadOnlyError(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === '25006'
+  const { 'Relation Name': table, Schema: schema }: { 'Relation Name'?: string; Schema?: string } = plan
+  const found = table === undefined ? [] : [schema === own ? table : `${schema}.${table}`]
+  return [...found, ...Object.values(plan).flatMap(each => tablesIn(each, own))]
 }
 
 /** Whatever the driver says when it gives no connection: a wrong password, a certificate, a time limit. */

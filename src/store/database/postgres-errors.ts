@@ -1,8 +1,9 @@
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
+import { malformedError, readOnlyError, unknownNameError } from './host-query.ts'
 import { TableInUseError } from './table-in-use.ts'
 
 /** Codes of PostgreSQL (its appendix A) for what another try may not meet again. */
-const passingCodes = /^(08|40|53[34]|57|25P03)/
+const passingCodes = /^(08|40|53[34]|57|25P0[34])/
 const lockCode = '55P03'
 /** The disk is full, or the server accepts no writes. */
 const unwritableCodes = /^(53[12]|25006|0A000|58)/
@@ -12,7 +13,7 @@ const damageCodes = /^(XX001|XX002|42P01|42703)$/
 /** The codes of Node for a server that is not reached, or goes away. */
 const socketCodes = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|ENOENT|EHOSTUNREACH|ENETUNREACH)/
 /** Codes with which the server ends the session. */
-const endedCodes = /^(08|57P|25P03)/
+const endedCodes = /^(08|57P|25P0[34])/
 
 const driverTexts =
   /^(Client has encountered|Connection terminated|Query read timeout|timeout exceeded|timeout expired)/
@@ -46,6 +47,17 @@ export function toAverbaError(name: string, cause: unknown): AverbaError | undef
     return cannot('CORRUPT', 'a table is damaged or missing', 'Keep it unchanged and restore a backup elsewhere')
   return undefined
 }
+
+/** Turns the error of a query of a host into one that says so; `undefined` when it is not the query's. */
+export function toQueryError(cause: unknown): AverbaError | undefined {
+  const code = codeOf(cause)
+  if (code === '25006') return readOnlyError('Cannot run this statement', cause)
+  if (code === '57014') return new AverbaError('INVALID_INPUT', tooLong, { cause, hint: 'Select less at a time' })
+  if (/^42(P01|703)$/.test(code)) return unknownNameError(cause)
+  return /^(42(?!501)|22)/.test(code) ? malformedError(cause) : undefined
+}
+
+const tooLong = 'Cannot run this statement: it took longer than the server may give it'
 
 /** The error when a log cannot be opened: what another try would meet again is `MISCONFIGURED`. */
 export function toSetupError(name: string, cause: unknown): AverbaError {

@@ -38,7 +38,11 @@ export interface Listen {
 /** Connections to one PostgreSQL server: a `Pool` of node-postgres, the package `pg`. */
 export interface PostgresPool {
   /** At most `max` connections are open at the same time. */
-  readonly options?: { readonly max?: number | undefined; readonly pipeline?: boolean | undefined }
+  readonly options?: {
+    readonly max?: number | undefined
+    readonly pipeline?: boolean | undefined
+    readonly binary?: boolean | undefined
+  }
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: (error: Error) => void): unknown
   end(): Promise<void>
@@ -59,3 +63,10 @@ export const columnTypes: PostgresTypes = {
   },
 }
 const hexPrefix = '\\x'
+
+const jsonTypes = new Set([114, 3802])
+
+/** Of the queries of a host, which may make JSON of rows. */
+export const hostColumnTypes: PostgresTypes = {
+  getTypeParser: type => (jsonTypes.has(type) ? JSON.parse : columnTypes.getTypeParser(type)),
+}

@@ -3,7 +3,7 @@ import { attempt, first, rows, type Steps } from './connection.ts'
 import { readTablesVersion } from './migrations.ts'
 import { durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
-import { PostgresSession } from './postgres-session.ts'
+import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
 import { checkSchemaName } from './schema.ts'
 
@@ -30,7 +30,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
     const locked = tables.map(({ name: table }) => `${schema}.${table}`).join(', ')
     // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.
     await session.send({
-      text: `begin isolation level repeatable read; set local search_path to ${schema};
+      text: `begin isolation level repeatable read; ${transactionSettings(schema)};
         set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0
         ${locked === '' ? '' : `; lock table ${locked} in access share mode`}`,
     })

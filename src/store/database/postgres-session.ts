@@ -1,3 +1,4 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
 import type { DatabaseRequest, Statement, StatementForEach, Steps } from './connection.ts'
 import { isReading, mergeReadings } from './merged-reading.ts'
 import { insertFromArrays } from './postgres-inserts.ts'
@@ -37,7 +38,7 @@ export class PostgresSession {
 
   /** Sends a query without waiting for those before it. */
   send(query: PostgresQuery): ReturnType<PostgresClient['query']> {
-    const answer = this.#client.query({ ...query, types: columnTypes })
+    const answer = this.#client.query({ types: columnTypes, ...query })
     answer.catch(this.#onError)
     return answer
   }
@@ -79,6 +80,9 @@ export class PostgresSession {
 
   /** Sends the readings of this turn together, those of one text as one. */
   #read(statement: Statement): Promise<readonly unknown[]> {
+    // The server would refuse it, and with it the readings of others.
+    if (statement.parameters.some(value => typeof value === 'string' && value.includes('\0')))
+      return Promise.reject(new AverbaError('INVALID_INPUT', 'Cannot look for a text with the character NUL'))
     return new Promise((resolve, reject) => {
       this.#asked.push({ statement, resolve, reject })
       if (this.#asked.length === 1) queueMicrotask(() => this.#sendAsked())
@@ -133,6 +137,14 @@ export class PostgresSession {
     this.#client.off('error', this.#onError)
     this.#client.release(isBroken)
   }
+}
+
+/**
+ * What a transaction needs, whatever the server, the role or another user of the session has set: only its schema is
+ * searched, also before temporary tables, bytes are in hexadecimal, and the lock of the log is waited for.
+ */
+export function transactionSettings(schema: string): string {
+  return `set local search_path to ${schema}, pg_temp; set local bytea_output to hex; set local lock_timeout to 0`
 }
 
 const texts = new Map<string, string>()

@@ -1,7 +1,8 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
-import type { PostgresClient, PostgresPool } from './postgres-pool.ts'
+import type { PostgresPool } from './postgres-pool.ts'
+import { PostgresSession } from './postgres-session.ts'
 import { checkSchemaName } from './schema.ts'
 
 /** Where a log lies on a PostgreSQL server. */
@@ -31,17 +32,20 @@ export async function locatePostgres(
   const schema = url.searchParams.get('schema') ?? 'averba'
   url.searchParams.delete('schema')
   if (given) {
-    if (given.options && given.options.pipeline !== true) {
-      const hint = 'Make it with new pg.Pool({ pipeline: true, … })'
-      throw new AverbaError('MISCONFIGURED', 'Cannot use this pool: its connections take one request at a time', {
-        hint,
-      })
-    }
+    checkOptions(given.options)
     ignoreIdleErrors(given)
     return { pool: given, schema, closePool: async () => undefined }
   }
   const pool = await createPool(url.href)
   return { pool, schema, closePool: () => pool.end() }
+}
+
+function checkOptions(options: PostgresPool['options']): void {
+  const isPipelined = options === undefined || options.pipeline === true
+  if (isPipelined && options?.binary !== true) return
+  const why = isPipelined ? 'it reads values as bytes (binary)' : 'its connections take one request at a time'
+  const hint = 'Make it with new pg.Pool({ pipeline: true, … }), without binary'
+  throw new AverbaError('MISCONFIGURED', `Cannot use this pool: ${why}`, { hint })
 }
 
 const connectMaxMs = 10_000
@@ -54,27 +58,27 @@ const connectMaxMs = 10_000
  */
 export async function openPostgres(place: PostgresPlace): Promise<PostgresConnection> {
   const { pool, schema, closePool } = place
-  await withClient(place, async client => {
-    await checkDurable(client)
-    await createSchema(client, schema)
-    await checkApart(client, schema)
-    await checkRight(client, schema)
+  await withSession(place, async session => {
+    await checkDurable(session)
+    await createSchema(session, schema)
+    await checkApart(session, schema)
+    await checkRight(session, schema)
   })
   return new PostgresConnection(pool, schema, closePool)
 }
 
-/** Works with one connection of a pool. A failure closes the pool. */
-async function withClient<T>(
+/** Works with one connection of a pool, which may break meanwhile. A failure closes the pool. */
+async function withSession<T>(
   { pool, schema, closePool }: PostgresPlace,
-  work: (client: PostgresClient) => Promise<T>,
+  work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   try {
     checkSchemaName(schema)
-    const client = await pool.connect()
+    const session = new PostgresSession(await pool.connect())
     try {
-      return await work(client)
+      return await work(session)
     } finally {
-      client.release()
+      session.end(session.failure !== undefined)
     }
   } catch (cause) {
     await closePool()
@@ -113,9 +117,9 @@ export function findOff(settings: Readonly<Record<string, unknown>>): string[] {
   return durableSettings.filter(name => settings[name] === 'off')
 }
 
-async function checkDurable(client: PostgresClient): Promise<void> {
+async function checkDurable(session: PostgresSession): Promise<void> {
   const text = `select ${durableSettings.map(name => `current_setting('${name}') as ${name}`).join(', ')}`
-  const { rows } = await client.query({ text })
+  const { rows } = await session.send({ text })
   const off = findOff(rows[0] as Record<string, string>) // The selected columns.
   if (off.length === 0) return
   throw new AverbaError('STORE_UNSAFE', `Cannot use PostgreSQL: ${off.join(' and ')} is off`, {
@@ -124,22 +128,22 @@ async function checkDurable(client: PostgresClient): Promise<void> {
 }
 
 /** Two processes that create a schema at the same time meet an error, also with `if not exists`. */
-async function createSchema(client: PostgresClient, schema: string): Promise<void> {
+async function createSchema(session: PostgresSession, schema: string): Promise<void> {
   const exists = async () => {
-    const { rows } = await client.query({ text: `select to_regnamespace('${schema}') is not null as found` })
-    return (rows[0] as { found: boolean }).found // The selected column.
+    const { rows } = await session.send({ text: `select to_regnamespace('${schema}') is not null as found` })
+    return (rows[0] as { found: number }).found === 1 // The selected column.
   }
   if (await exists()) return
   try {
-    await client.query({ text: `create schema ${schema}` })
+    await session.send({ text: `create schema ${schema}` })
   } catch (cause) {
     if (!(await exists())) throw cause
   }
 }
 
 /** A statement that ran outside of its transaction must find no table: only a transaction names the schema. */
-async function checkApart(client: PostgresClient, schema: string): Promise<void> {
-  const { rows } = await client.query({ text: `select ('${schema}' = any(current_schemas(false)))::int as found` })
+async function checkApart(session: PostgresSession, schema: string): Promise<void> {
+  const { rows } = await session.send({ text: `select '${schema}' = any(current_schemas(false)) as found` })
   if ((rows[0] as { found: number }).found === 0) return // The selected column.
   throw new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}": it is in the search path of this user`, {
     hint: 'Use a schema that no search_path names: neither "public" nor one with the name of the user',
@@ -147,8 +151,8 @@ async function checkApart(client: PostgresClient, schema: string): Promise<void>
 }
 
 /** Without this right a schema looks empty. */
-async function checkRight(client: PostgresClient, schema: string): Promise<void> {
-  const { rows } = await client.query({ text: `select has_schema_privilege('${schema}', 'usage')::int as usage` })
+async function checkRight(session: PostgresSession, schema: string): Promise<void> {
+  const { rows } = await session.send({ text: `select has_schema_privilege('${schema}', 'usage') as usage` })
   if ((rows[0] as { usage: number }).usage === 1) return // The selected column.
   throw new AverbaError('MISCONFIGURED', `Cannot open the schema "${schema}" in PostgreSQL: this user may not use it`, {
     hint: 'Grant usage on the schema to it, and select, insert, update and delete on its tables',

@@ -117,7 +117,10 @@ export interface Schema {
   rebuild: { view: string; version: number; position: number; until: number; written: number; run: number }
 }
 
-/** The tables of version 1, for SQLite. With `without rowid` a table is stored in its key: one B-tree for two. */
+/**
+ * The tables of version 1, for SQLite. With `without rowid` a table is stored in its key: one B-tree for two. Not so
+ * that of parts: a B-tree of keys gives each larger row a page of its own.
+ */
 const tables = `
 create table head (id integer primary key, schema integer not null, views text not null, epoch integer not null,
   epoch_since integer not null, position integer not null, at text not null, stream integer not null,
@@ -137,7 +140,7 @@ create table owner_key (key integer primary key, owner text not null unique, epo
   wrapped blob not null, commitment blob not null, is_erased integer not null default 0) strict
 create table part (position integer not null references event (position), name text not null,
   owner integer not null references owner_key (key), sealed blob not null,
-  primary key (position, name)) strict, without rowid
+  primary key (position, name)) strict
 create table receipt (command_id text primary key, digest blob not null, code text not null, detail text not null,
   effect text not null, position integer not null, stream text not null) strict, without rowid
 create index receipt_bare on receipt (stream) where stream <> ''

@@ -5,11 +5,12 @@ import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { AverbaError, closedError, type ErrorCode } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
+import { malformedError, readOnlyError, unknownNameError } from './host-query.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
-import { readOnlyError, sqlWords, TablesRead } from './tables-read.ts'
+import { sqlWords, TablesRead } from './tables-read.ts'
 
 /** The path of a database in memory. */
 export const inMemory = ':memory:'
@@ -84,12 +85,10 @@ export class SqliteConnection implements Connection {
       const statement = isQuery ? this.#runner.prepareForHost(sql) : undefined
       if (statement?.readonly && statement.reader) return statement
     } catch (cause) {
-      if (isMalformed(cause)) throw new AverbaError('INVALID_INPUT', malformed, { cause, hint: oneQueryHint })
+      if (isMalformed(cause)) throw malformedError(cause)
       if (!isUnknownName(cause) || classifyTables(this.#database) !== 'current') throw cause
       if (check) yield* check(sqlWords(sql), 'perhaps')
-      const cannot = 'Cannot run this statement: it names a view or column that does not exist'
-      const hint = 'averba doctor lists the views. The type Views has their columns'
-      throw new AverbaError('INVALID_INPUT', cannot, { cause, hint })
+      throw unknownNameError(cause)
     }
     throw readOnlyError('Cannot run this statement')
   }
@@ -244,9 +243,6 @@ export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Data
     throw toAverbaError(path, cause, database) ?? cause
   }
 }
-
-const malformed = 'Cannot run this statement: SQLite cannot read it'
-const oneQueryHint = 'Pass one query, with functions that SQLite has. The cause says what it cannot read'
 
 /** Reports whether SQL text has wrong syntax, an unknown function, or more than one statement. */
 function isMalformed(cause: unknown): boolean {

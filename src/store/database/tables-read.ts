@@ -1,6 +1,5 @@
 import type { Database, Statement } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
-import { AverbaError } from '../../vocabulary/errors.ts'
 
 const statementsKeptMax = 500
 /** Table-valued functions that make rows from their argument and read no table. */
@@ -73,11 +72,4 @@ interface OpenedTable {
   readonly opcode: string
   readonly p2: number
   readonly p3: number
-}
-
-/** The error for a statement that does anything but read views. */
-export function readOnlyError(cannot: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', `${cannot}: views can only be read`, {
-    hint: 'Query them with selectFrom or with. Only events of the log change their rows',
-  })
 }

@@ -34,7 +34,7 @@ const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const newestUnknown = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream
-  where effect.stream = (select key from stream where name = ?) and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
+  where event.stream = (select key from stream where name = ?) and effect.type = ? and effect.state = 'unknown' and effect.is_open = 1
   order by effect.settled_at desc limit 1`
 
 /** Reads the effect of a type that became `unknown` last in a stream. */
@@ -262,7 +262,8 @@ export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps
     .selectAll('effect')
     .select(['event.version', 'event.header', 'event.tag', 'stream.name'])
   if (stream !== undefined) {
-    query = query.where('effect.stream', '=', eb =>
+    // That of its event is the same, and has an index.
+    query = query.where('event.stream', '=', eb =>
       eb.selectFrom('stream as owner').select('owner.key').where('owner.name', '=', stream),
     )
   }

@@ -1,4 +1,5 @@
 import { each, first, type Steps } from '../database/connection.ts'
+import { checkTablesVersion } from '../database/migrations.ts'
 import type { Schema } from '../database/schema.ts'
 import { damagedLogError, forgedLogError } from './header.ts'
 import type { LogEnd, Tags } from './tags.ts'
@@ -17,6 +18,8 @@ export interface Head extends LogEnd {
   readonly fence: number
   /** The tag over its end and its tree. */
   readonly tag: string
+  /** The version of the tables. */
+  readonly schema: number
 }
 
 /** Writes the end of the log with its tag, which is set, in the transaction of its newest events. */
@@ -34,6 +37,8 @@ export function* writeHead(tags: Tags, head: { -readonly [K in keyof Head]: Head
 export function* readHead(tags: Tags): Steps<Head> {
   const head = yield* first<HeadRow>({ sql: selectHead, parameters: [] })
   if (!head) throw damagedLogError('The log has no head')
+  // Another process may have migrated them since this one opened the log.
+  checkTablesVersion('the log', head.schema)
   const { position, end, frontier, ...others } = head
   if (position !== end) throw damagedLogError(`The log has ${end} events, and its head names ${position}`)
   const tree = Tree.of(position, frontier)
@@ -58,11 +63,11 @@ function changedLogError(events: number) {
 }
 
 /** Reads what changes in the head when another process has written what a writer keeps in memory. */
-export const selectHeadMark = { sql: 'select tag, fence, views, epoch from head', parameters: [] }
+export const selectHeadMark = { sql: 'select tag, fence, views, epoch, schema from head', parameters: [] }
 
 /** What `selectHeadMark` gives for a head. */
-export function headMarkOf({ tag, fence, views, epoch }: Head): object {
-  return { tag, fence, views, epoch }
+export function headMarkOf({ tag, fence, views, epoch, schema }: Head): object {
+  return { tag, fence, views, epoch, schema }
 }
 
 /** Reports whether nothing that writers keep in memory has changed between two heads, besides events. */
@@ -71,22 +76,23 @@ export function differsByEvents(one: Head, other: Head): boolean {
 }
 
 /** Fails the transaction unless the head is as a writer remembers it, and returns nothing: nobody need wait for it. */
-export function requireHead({ tag, fence, views, epoch }: Head): Steps<void> {
-  return each(failUnlessSame, [[tag, fence, views, epoch]], row => row)
+export function requireHead({ tag, fence, views, epoch, schema }: Head): Steps<void> {
+  return each(failUnlessSame, [[tag, fence, views, epoch, schema]], row => row)
 }
 
-const failUnlessSame = 'select 1 / count(*) from head where tag = ? and fence = ? and views = ? and epoch = ?'
+const failUnlessSame = `select 1 / count(*) from head
+  where tag = ? and fence = ? and views = ? and epoch = ? and schema = ?`
 
 /** The stored head, and the position of the newest event beside it. */
 type HeadRow = Pick<
   Schema['head'],
-  'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'fence' | 'frontier' | 'tag'
+  'position' | 'at' | 'stream' | 'owner' | 'views' | 'epoch' | 'fence' | 'frontier' | 'tag' | 'schema'
 > & {
   readonly end: number
   readonly leaf: Uint8Array | null
 }
 
-const selectHead = `select position, at, stream, owner, views, epoch, fence, frontier, tag,
+const selectHead = `select position, at, stream, owner, views, epoch, fence, frontier, tag, schema,
   (select coalesce(max(position), 0) from event) as "end",
   (select leaf from event where event.position = head.position) as leaf from head`
 const updateHead = 'update head set position = ?, at = ?, stream = ?, owner = ?, frontier = ?, tag = ?'

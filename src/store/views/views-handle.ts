@@ -12,8 +12,8 @@ import {
 import type { ReadonlyKysely } from 'kysely/readonly'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
+import { readOnlyError } from '../database/host-query.ts'
 import { emptyLists } from '../database/schema.ts'
-import { readOnlyError } from '../database/tables-read.ts'
 
 /**
  * A typed query handle for the views. Its types have no statement that writes, not even within `with`, no transaction

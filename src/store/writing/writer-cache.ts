@@ -43,6 +43,7 @@ export class WriterCache implements Head {
   views: string
   readonly epoch: number
   readonly fence: number
+  readonly schema: number
   tag: string
   readonly tree: Tree
   leaf: Uint8Array | null
@@ -53,7 +54,7 @@ export class WriterCache implements Head {
 
   /** @param known what is known from before */
   constructor(head: Head, known?: Pick<WriterCache, 'streams' | 'owners' | 'viewRows'>) {
-    const { position, at, stream, owner, tree, leaf, views, epoch, fence, tag } = head
+    const { position, at, stream, owner, tree, leaf, views, epoch, fence, schema, tag } = head
     this.streams = known?.streams ?? new Map()
     this.owners = known?.owners ?? new Map()
     this.viewRows = known?.viewRows ?? new Map()
@@ -66,6 +67,7 @@ export class WriterCache implements Head {
     this.views = views
     this.epoch = epoch
     this.fence = fence
+    this.schema = schema
     this.tag = tag
   }
 

@@ -1,0 +1,27 @@
+import { AverbaError } from '../../vocabulary/errors.ts'
+
+// The mistakes that a host can make in a query of its own.
+
+/** The error for what would write. */
+export function readOnlyError(cannot: string, cause?: unknown): AverbaError {
+  return new AverbaError('INVALID_INPUT', `${cannot}: views can only be read`, {
+    cause,
+    hint: 'Query them with selectFrom or with. Only events of the log change their rows',
+  })
+}
+
+/** The error for a name that the views do not have. */
+export function unknownNameError(cause: unknown): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: it names a view or column that does not exist', {
+    cause,
+    hint: 'averba doctor lists the views. The type Views has their columns',
+  })
+}
+
+/** The error for wrong syntax, an unknown function, or more than one statement. */
+export function malformedError(cause: unknown): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: the database cannot read it', {
+    cause,
+    hint: 'Pass one query, with functions that the database has. The cause says what it cannot read',
+  })
+}
