@@ -12,6 +12,7 @@ const menu = {
       'command-line',
       'alerts',
       'deploying',
+      'deno',
       'running',
       'operating',
       'postgres',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { format } from 'node:util'
 import { Command, CommanderError, Option } from 'commander'
 import { AverbaError, type Language } from '../index.ts'
+import { deniedName } from '../vocabulary/connection-errors.ts'
 import { asFileError, isFileError } from '../vocabulary/file-errors.ts'
 import { type CreateCommand, exitCodes, type StartWork } from './command.ts'
 import { backupCommand, restoreCommand, resumeCommand } from './commands/backups.ts'
@@ -147,11 +148,17 @@ function readVersion(): string {
   return version
 }
 
+/** What Deno does not permit is no bug: its own words say which flag is missing. */
+function asDenied(cause: unknown): unknown {
+  if (deniedName(cause) === '' || !(cause instanceof Error)) return cause
+  return new AverbaError('MISCONFIGURED', 'Cannot go on: Deno does not permit it', { cause, hint: cause.message })
+}
+
 /** Prints why a command has ended, and returns the exit code. */
 function reportError(cause: unknown, terminal: Terminal): number {
   // Commander has printed the help, or what is wrong with the arguments.
   if (cause instanceof CommanderError) return cause.exitCode
-  const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : cause
+  const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause)
   if (!(error instanceof AverbaError)) {
     const bug = terminal.say.text('This is a bug in averba, or in your code that averba called:')
     terminal.stderr.write(`${format(bug, error)}\n`)

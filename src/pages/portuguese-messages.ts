@@ -165,8 +165,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'nenhuma entrega de uma inscrição ativa teve êxito, segundo a última lista do portal',
   'the portal last delivered {}': 'últimas entregas do portal: {}',
   'it is in memory': 'está em memória',
-  'this user cannot read and write "{}", or it does not exist':
-    'este usuário não pode ler e gravar "{}", ou o caminho não existe',
+  'this user cannot read and write "{}", or it does not exist ({})':
+    'este usuário não pode ler e gravar "{}", ou o caminho não existe ({})',
   'this user can write the file and its folder': 'este usuário pode gravar o arquivo e a sua pasta',
   'it agrees with the services {}': 'concorda com os serviços {}',
   'ahead of': 'à frente de',
@@ -1339,6 +1339,10 @@ const saidMessages: Readonly<Record<string, string>> = {
   "the service's host name was not found": 'o nome de host do serviço não foi encontrado',
   'the connection was refused': 'a conexão foi recusada',
   'the connection broke': 'a conexão caiu',
+  'this process is not permitted to reach it': 'este processo não tem permissão de alcançá-lo',
+  'Cannot go on: Deno does not permit it': 'Não é possível continuar: o Deno não permite',
+  'permit its address, on Deno by --allow-net, or look for a firewall':
+    'permita o seu endereço, no Deno com --allow-net, ou procure um firewall',
   'the service cannot be reached': 'o serviço não pode ser alcançado',
   'the connection timed out': 'a conexão esgotou o tempo',
   'the answer is not HTTP': 'a resposta não é HTTP',

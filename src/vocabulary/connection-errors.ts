@@ -37,6 +37,11 @@ export function nodeErrorCode(error: unknown): string {
   return code === undefined || code === null ? '' : String(code)
 }
 
+/** The name of the error with which Deno denies a permission; an empty text for any other. */
+export function deniedName(error: unknown): string {
+  return error instanceof Error && error.name === 'NotCapable' ? error.name : ''
+}
+
 /** Describes a connection error by its code only: its message may hold an address, and the address a CPF. */
 export function describeConnectionError(error: unknown): string {
   const isOurs = [AverbaError, UnsentError, OversizedError].some(type => error instanceof type)
@@ -69,6 +74,7 @@ function explainCode(code: string): string | undefined {
 const explanations: readonly (readonly [codes: RegExp, text: string])[] = [
   [/^(ENOTFOUND|EAI_AGAIN)$/, "the service's host name was not found"],
   [/^ECONNREFUSED$/, 'the connection was refused'],
+  [/^(EPERM|NotCapable)$/, 'this process is not permitted to reach it'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'the connection broke'],
   [/^(EHOSTUNREACH|ENETUNREACH)$/, 'the service cannot be reached'],
   [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'the connection timed out'],

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
 import type { Clock } from '../../runtime/clock.ts'
-import { isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { deniedName, isRequestUnread, nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 import type { AverbaError } from '../../vocabulary/errors.ts'
 import { answerBytesMax, defaultBudgetMs, limitsOf } from '../../vocabulary/fetch.ts'
 import type { Certificate, UsableCertificate } from '../credentials/certificate.ts'
@@ -176,9 +176,9 @@ async function dispatchRequest(
     })
   } catch (error) {
     if (error instanceof UnsentError || (isWriting && !isRequestUnread(error))) throw error
-    // An abort is a DOMException, or an error without a code.
-    const isAborted = error instanceof DOMException || nodeErrorCode(error) === ''
-    throw new UnsentError(isAborted ? 'UND_ERR_CONNECT_TIMEOUT' : nodeErrorCode(error))
+    // An abort is a DOMException, or an error without a code; what Deno does not permit has a name of its own.
+    const code = error instanceof DOMException ? '' : nodeErrorCode(error) || deniedName(error)
+    throw new UnsentError(code === '' ? 'UND_ERR_CONNECT_TIMEOUT' : code)
   }
 }
 

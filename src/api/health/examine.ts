@@ -18,7 +18,8 @@ import { openPart } from '../../store/parts/parts.ts'
 import { holdsRootKey, openKeyring } from '../../vault/keyring.ts'
 import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
-import { describeError } from '../../vocabulary/error-words.ts'
+import { nodeErrorCode } from '../../vocabulary/connection-errors.ts'
+import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { PartAddress } from '../../vocabulary/message.ts'
 import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
@@ -232,8 +233,9 @@ function checkAccess(store: string): CheckResult {
   for (const path of paths) {
     try {
       accessSync(path, constants.R_OK | constants.W_OK)
-    } catch {
-      return { ok: false, detail: `this user cannot read and write "${path}", or it does not exist` }
+    } catch (error) {
+      const why = nodeErrorCode(error) || errorName(error)
+      return { ok: false, detail: `this user cannot read and write "${path}", or it does not exist (${why})` }
     }
   }
   return { ok: true, detail: 'this user can write the file and its folder' }
