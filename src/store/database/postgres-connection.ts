@@ -186,18 +186,13 @@ export class PostgresConnection implements Connection {
       for (const { reject } of readings) reject(error)
       return
     }
-    const read = session
-    // The readers need not wait for its end.
-    read.send({ text: 'commit' }).then(
-      () => read.end(false),
-      () => read.end(true),
-    )
+    endReading(session)
   }
 
   async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
     const session = await this.#open()
     try {
-      await session.send({ text: this.#begin('read') })
+      const begun = session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
       const query = { values: [...parameters], types: hostColumnTypes }
       const ask = (text: string) =>
@@ -205,12 +200,12 @@ export class PostgresConnection implements Connection {
           throw toQueryError(cause) ?? cause
         })
       if (check) {
-        const { rows: plan } = await ask(`explain (verbose, format json) ${sql}`)
+        const [, { rows: plan }] = await Promise.all([begun, ask(`explain (verbose, format json) ${sql}`)])
         await session.run(check(tablesIn(plan, this.schema)))
       }
+      await begun
       const { rows } = await ask(sql)
-      await session.send({ text: 'commit' })
-      session.end(false)
+      endReading(session)
       return rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
@@ -348,6 +343,14 @@ function* findHead(): Steps<string | undefined> {
     parameters: [],
   })
   return found?.head ?? undefined
+}
+
+/** Ends a transaction that read. Nobody need wait for it. */
+function endReading(session: PostgresSession): void {
+  session.send({ text: 'commit' }).then(
+    () => session.end(false),
+    () => session.end(true),
+  )
 }
 
 /** Finds the tables that a query plan reads: those of another schema with its name. */
