@@ -239,6 +239,7 @@ test.each([
   ['nothing', ''],
   ['a number', 7],
   ['a lone surrogate', 'a\ud800'],
+  ['a text with the character NUL', 'a\0b'],
 ])('a command id that is %s is refused', async (_, commandId) => {
   const averba = await openEngine({ store: ':memory:' })
   const enrolling = averba.consents.enrol({ cpf: '25774435016' }, { commandId } as never)
