@@ -236,7 +236,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the ids of the calls; without ids all calls that the options select':
     'os identificadores das chamadas; sem eles, todas as que as opções selecionam',
   'only those of this controller': 'só os deste controlador',
-  'only those with this status': 'só os que têm este status',
+  'only those with this status': 'só com este status',
   'only those of this data subject': 'só os deste titular',
   'only those whose denial or revocation has not been made at the service':
     'só aqueles cuja negação ou revogação não foi feita no serviço',
@@ -245,7 +245,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   "the host's id of averba validations list": 'o identificador da aplicação, de averba validations list',
   'it was charged, and its result is lost': 'foi cobrada, e o resultado se perdeu',
   'it was not charged': 'não foi cobrada',
-  'only those in this state': 'só as que estão neste estado',
+  'only those in this state': 'só neste estado',
   'only those of this event': 'só as deste evento',
   'the id of averba notifications list': 'o identificador de averba notifications list',
   'the ids of averba notifications list; without ids all with a handler that is failing or parked':

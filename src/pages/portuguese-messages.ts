@@ -903,7 +903,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível abrir o registro: o seu endereço não pode ser lido',
   'Cannot use this pool: {}': 'Não é possível usar este pool: {}',
   'its connections take one request at a time': 'as suas conexões aceitam um pedido de cada vez',
-  'it reads values as bytes (binary)': 'ele lê os valores como bytes (binary)',
+  'its values are bytes (binary)': 'os seus valores são bytes (binary)',
   'Make it with new pg.Pool({ pipeline: true, … }), without binary':
     'Faça-o com new pg.Pool({ pipeline: true, … }), sem binary',
   'Cannot look for a text with the character NUL': 'Não é possível procurar um texto com o caractere NUL',

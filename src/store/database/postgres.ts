@@ -43,7 +43,7 @@ export async function locatePostgres(
 function checkOptions(options: PostgresPool['options']): void {
   const isPipelined = options === undefined || options.pipeline === true
   if (isPipelined && options?.binary !== true) return
-  const why = isPipelined ? 'it reads values as bytes (binary)' : 'its connections take one request at a time'
+  const why = isPipelined ? 'its values are bytes (binary)' : 'its connections take one request at a time'
   const hint = 'Make it with new pg.Pool({ pipeline: true, … }), without binary'
   throw new AverbaError('MISCONFIGURED', `Cannot use this pool: ${why}`, { hint })
 }

@@ -15,7 +15,7 @@ export class TablesRead {
   /** Table names by the root page of the table or of its index, as of `#schemaVersion`. */
   #tableByRootPage: ReadonlyMap<number, string> = new Map()
   #schemaVersion = -1
-  #selectVersion: Statement | undefined
+  #selectVersion: Statement<[], number> | undefined
 
   constructor(database: Database) {
     this.#database = database
@@ -26,7 +26,7 @@ export class TablesRead {
     this.#refresh()
     const known = this.#tablesBySql.get(sql)
     if (known) return known
-    const program = this.#database.prepare(`explain ${sql}`).all(...parameters) as OpenedTable[] // SQLite's answer.
+    const program = this.#database.prepare<unknown[], OpenedTable>(`explain ${sql}`).all(...parameters)
     const tables = new Set<string>()
     for (const { opcode, p2, p3 } of program)
       if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(p2) : undefined) ?? 'a table')
@@ -47,13 +47,13 @@ export class TablesRead {
   }
 
   #refresh(): void {
-    this.#selectVersion ??= this.#database.prepare('pragma schema_version').pluck()
-    const version = this.#selectVersion.get() as number // SQLite's answer.
+    this.#selectVersion ??= this.#database.prepare<[], number>('pragma schema_version').pluck()
+    const version = this.#selectVersion.get() ?? 0
     if (version === this.#schemaVersion) return
     const roots = this.#database
-      .prepare('select rootpage, lower(tbl_name) from sqlite_schema where rootpage > 0')
+      .prepare<[], [number, string]>('select rootpage, lower(tbl_name) from sqlite_schema where rootpage > 0')
       .raw()
-      .all() as [number, string][] // The two columns of the query.
+      .all()
     this.#tableByRootPage = new Map([[1, schemaTable], ...roots])
     this.#tablesBySql.clear()
     this.#schemaVersion = version
