@@ -38,6 +38,26 @@ test('appends by two processes, one by one or concurrent, match a trivial model 
     return () => open(path)
   }, 60))
 
+test('an entry that two appends of one commit write does not replace an older one unseen', async () => {
+  const store = await open(':memory:')
+  const entry = { kind: 'k', digest: store.digest('k', 'three') }
+  const append = (value: string, replaces?: string) =>
+    store.append(
+      appendOf('bench-a', 'any', [], {
+        indexEntries: [{ ...entry, value, ...(replaces !== undefined && { replaces }) }],
+      }),
+    )
+  await append('x')
+  const made = await Promise.all([append('y'), append('z', 'y')])
+  expect(made.map(describeResult)).toEqual(['conflict', 'conflict'])
+  expect(await store.lookUp('k', 'three')).toBe('x')
+  expect((await Promise.all([append('y', 'x'), append('z', 'y')])).map(describeResult)).toEqual([
+    'appended 1',
+    'appended 1',
+  ])
+  expect(await store.lookUp('k', 'three')).toBe('z')
+})
+
 test('a command that waits with another one of the same id gets the receipt of the first', async () => {
   const store = await open(':memory:')
   const receipt = { commandId: 'c1', digest: new Uint8Array([1]), code: 'accepted', detail: '' } as const

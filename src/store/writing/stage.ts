@@ -222,7 +222,12 @@ function stageEvents(
   if (staged.length > 0) cache.at = at
   const events = staged.map(event => event.recorded)
   const { position } = cache
-  for (const entry of input.indexEntries ?? []) batch.indexEntries.set(entryKey(entry), entry)
+  for (const entry of input.indexEntries ?? []) {
+    const key = entryKey(entry)
+    const before = batch.indexEntries.get(key)
+    // What is in the log is compared with what the first one expects there.
+    batch.indexEntries.set(key, before ? { ...before, value: entry.value } : entry)
+  }
   if (input.recent && events.length > 0) {
     batch.recent.set(digestKey(input.recent.digest), { ...input.recent, position, at: input.at })
   }
