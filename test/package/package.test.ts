@@ -164,8 +164,8 @@ function writeCodeOfPages(folder: string): string[] {
   const docs = readdirSync(join(root, 'docs')).filter(name => name.endsWith('.md'))
   return docs.flatMap(page => {
     const text = readFileSync(join(root, 'docs', page), 'utf8')
-    // Not what is an excerpt of a file.
-    return [...text.matchAll(/^```ts(?! of ).*\n([\s\S]*?)^```$/gm)].map(([, code = ''], i) => {
+    // Not what is an excerpt of a file, nor what is for Deno: see start-page.test.ts.
+    return [...text.matchAll(/^```ts(?! of | deno ).*\n([\s\S]*?)^```$/gm)].map(([, code = ''], i) => {
       const file = `${page}-${i + 1}.mts`
       writeFileSync(join(folder, file), code)
       return file

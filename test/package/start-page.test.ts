@@ -25,6 +25,8 @@ test.each([
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}')
   const install = ['install', '--prefer-offline', '--no-audit', '--no-fund', '--foreground-scripts', tarball, runtime]
+  // Deno has the types of Node itself, but looks for them where npm made node_modules.
+  if (program === 'deno') install.push('@types/node@24')
   await run('npm', install, { cwd: folder })
   const tools = join(folder, 'node_modules/.bin')
   const env = { ...process.env, NO_COLOR: '1', PATH: `${tools}:${process.env.PATH}` }
@@ -44,6 +46,13 @@ test.each([
     )
     const { stdout } = await start('--input-type=commonjs', '--print', `Math.min(${entries.join(', ')})`)
     expect(Number(stdout)).toBeGreaterThan(5)
+  } else {
+    const page = readFileSync(join(root, 'docs/deno.md'), 'utf8')
+    const blocks = [...page.matchAll(/^```ts deno .*\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code)
+    const files = blocks.map((_, i) => `deno-${i}.ts`)
+    for (const [i, file] of files.entries()) writeFileSync(join(folder, file), blocks[i] ?? '')
+    expect(files.length).toBeGreaterThan(1)
+    await run(join(tools, program), ['check', '--no-lock', '--node-modules-dir=manual', ...files], { cwd: folder, env })
   }
 
   // What an operator sees of that log, in both languages.
