@@ -89,11 +89,12 @@ export async function act(page: Page, name: string, form: Form, ref: string): Pr
   }
 }
 
-function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail = ''): Html {
+function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail: Html | string = ''): Html {
   return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}</div>`
 }
 
 /** Shows an error, and what can be done about it. */
 export function showError({ texts, message }: Page, { code, message: text, hint }: AverbaError): Html {
-  return html`${showResult('no', texts.failed, `${code}: ${message(text)}`)}${hint !== undefined && html`<p class="soft">${message(hint)}</p>`}`
+  const help = hint !== undefined && html`<p class="soft">${message(hint)}</p>`
+  return showResult('no', texts.failed, html`${code}: ${message(text)}${help}`)
 }

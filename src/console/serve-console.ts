@@ -114,7 +114,10 @@ export function createApp(options: ConsoleOptions, token: string): Hono {
     const page = pageOf(c, options)
     // Any other error is a bug, and its message may hold personal data.
     if (!(error instanceof AverbaError)) options.onBug(error)
-    const shown = error instanceof AverbaError ? showError(page, error) : html`<p>error</p>`
+    const shown =
+      error instanceof AverbaError
+        ? showError(page, error)
+        : html`<div class="card no"><strong>${page.texts.failed}</strong></div>`
     return c.html(writePage(page, page.texts.failed, shown), error instanceof AverbaError ? 400 : 500)
   })
   app.notFound(c => {

@@ -696,6 +696,9 @@ test('a host reads with one statement, which cannot leave its transaction', asyn
       cause: expect.anything(),
     })
   expect(await read(`select json_build_array(1, 'a') as list`)).toEqual([{ list: [1, 'a'] }])
+  expect(await read(`select array['a', 'b'] as list, current_setting('statement_timeout') as limit`)).toEqual([
+    { list: '{a,b}', limit: '30s' },
+  ])
   await connection.close()
 })
 

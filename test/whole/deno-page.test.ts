@@ -36,6 +36,14 @@ test('the test of the page passes with the permissions that it names', async () 
   expect(stdout).toMatch(/1 passed \(?.*0 failed/)
 })
 
+test('Deno replaces a variable in an environment file, unless the value is in single quotes', async () => {
+  const file = join(folderInPackage(), 'own.env')
+  writeFileSync(file, "OPEN=a$AVERBA_OTHER-x\nQUOTED='a$AVERBA_OTHER-x'\n")
+  const code = "console.log(Deno.env.get('OPEN'), Deno.env.get('QUOTED'))"
+  const run = promisify(execFile)(deno, ['eval', `--env-file=${file}`, code], { env: { ...env, AVERBA_OTHER: 'b' } })
+  expect((await run).stdout).toBe('ab-x a$AVERBA_OTHER-x\n')
+})
+
 test('the receiver of the page stores, handles and stops, and a missing permission is said in the words of Deno', async () => {
   const { folder, path } = writeBlock('receiver', 'receiver.ts')
   const log = flagsFor('a log').filter(flag => !/read|write/.test(flag))
