@@ -4,6 +4,7 @@ import type { DecisionRequest } from '../engine/recording/decisions.ts'
 import type { RequestContext } from '../engine/recording/recorder.ts'
 import { type CommandResult, erasedCommandError } from '../engine/recording/repeated-command.ts'
 import { type Clock, cancelReason } from '../runtime/clock.ts'
+import { toInstant } from '../vocabulary/instant.ts'
 import {
   type Actor,
   type Basis,
@@ -132,7 +133,7 @@ export function createCommands(
       case 'parked':
         return { status: 'pending' } as const
       case 'deferred':
-        return { status: 'deferred', retryAt: pending.dueAt, reason: pending.reason } as const
+        return { status: 'deferred', retryAt: pending.dueAt ?? toInstant(clock.now()), reason: pending.reason } as const
       case 'unknown':
         return { status: 'unknown', next: engine.classOf(pending.type) === 'probed' ? 'probe' : 'person' } as const
       case 'cancelled':

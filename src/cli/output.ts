@@ -81,7 +81,8 @@ export class WatchedOutput {
 export function formatPendingEffects(say: Say, pending: Diagnosis['pending']): string[] {
   return pending.map(({ type, state, count, dueAt, foreign }) => {
     const whose = foreign === null ? '' : ` (${foreign})`
-    return say`  ${count} ${type}, ${state}${whose}, due from ${dueAt}`
+    const what = say`  ${count} ${type}, ${state}${whose}`
+    return dueAt === null ? what : say`${what}, due from ${dueAt}`
   })
 }
 

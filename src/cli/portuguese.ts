@@ -593,7 +593,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   " ({}; --json prints the portal's own words)": ' ({}; --json mostra as palavras do portal)',
   'inbox not checked': 'caixa de entrada não conferida',
   '(unreadable time)': '(horário ilegível)',
-  '  {} {}, {}{}, due from {}': '  {} {}, {}{}, a fazer desde {}',
+  '  {} {}, {}{}': '  {} {}, {}{}',
+  '{}, due from {}': '{}, a fazer desde {}',
   'Erased {} at {}: {}.': 'Eliminado {} em {}: {}.',
   'Kept, with the key: {}.': 'Conservado, com a chave: {}.',
   'Given up: {} of consents that had not been made at the service.':

@@ -153,7 +153,8 @@ export interface PendingEffect<T extends string = string, D = unknown> extends E
   readonly stream: string
   readonly position: number
   readonly state: EffectState
-  readonly dueAt: Instant
+  /** When it is tried next. Absent when it has ended, is `unknown` or is parked. */
+  readonly dueAt?: Instant
   readonly attempts: number
   /** Why it is in this state, without personal data. */
   readonly reason: string

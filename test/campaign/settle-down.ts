@@ -49,7 +49,7 @@ export async function dueEffects(
   if (!lists) return [{ id: '-', what: 'the engine does not answer' }]
   return lists
     .flat()
-    .filter(({ dueAt }) => dueAt <= now)
+    .filter(({ dueAt }) => dueAt === undefined || dueAt <= now)
     .map(({ id, type, state, reason }) => ({ id, what: `${type} is ${state}: ${reason}` }))
 }
 

@@ -165,8 +165,8 @@ function appendRevocation(database: Database): void {
     .prepare('insert into event values (?, ?, ?, ?, ?, ?, ?)')
     .run(end.position, target.key, target.version + 1, asked.type, text, leafHash(text), end.tag)
   database
-    .prepare(`insert into effect select ?, 0, ?, type, 'pending', 1, due_at, null, 0, '', null, null, null from effect
-      where type = 'consentService.changeStatus'`)
+    .prepare(`insert into effect select ?, 0, ?, type, 'pending', 1, (select at from head), null, 0, '', null, null, null
+      from effect where type = 'consentService.changeStatus'`)
     .run(end.position, target.key)
   database
     .prepare(`insert into receipt select 'forged', digest, code, detail, ?, ?, '' from receipt limit 1`)
@@ -182,7 +182,8 @@ function moveAway(database: Database, ...types: readonly string[]): void {
 
 function makeDue(database: Database, type: string): void {
   database
-    .prepare(`update effect set state = 'pending', is_open = 1, settled_at = null, reason = '' where type = ?`)
+    .prepare(`update effect set state = 'pending', is_open = 1, due_at = (select at from head), settled_at = null,
+      reason = '' where type = ?`)
     .run(type)
 }
 

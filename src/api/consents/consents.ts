@@ -194,9 +194,8 @@ export function createConsents(context: ApiContext): Consents {
     // One from before a restore may have been made since.
     if (!change || other || store.isFromBeforeRestore(change)) return undefined
     const { state, dueAt } = change
-    const waits =
-      state === 'deferred' || state === 'parked' || (state === 'pending' && fromInstant(dueAt) > clock.now())
-    return waits ? change : undefined
+    const isLater = state === 'pending' && dueAt !== undefined && fromInstant(dueAt) > clock.now()
+    return state === 'deferred' || state === 'parked' || isLater ? change : undefined
   }
 
   async function readDetail(row: ConsentRow): Promise<ConsentRow> {

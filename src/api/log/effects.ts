@@ -96,7 +96,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     return async pending => {
       const reason = await findReason(pending, isLeft)
       if (reason === undefined) return pending
-      const until = reason === 'time' ? pending.dueAt : null
+      const until = (reason === 'time' && pending.dueAt) || null
       return { ...pending, waiting: { for: reason, until, actions: actionsFor(pending) } }
     }
   }
@@ -111,7 +111,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     if (state === 'started') return 'answer'
     if (state === 'parked') return 'release'
     if (state === 'unknown' && type === paidCall) return 'person'
-    if (state !== 'unknown' && fromInstant(dueAt) > engine.now()) return 'time'
+    if (dueAt !== undefined && fromInstant(dueAt) > engine.now()) return 'time'
     if (await isLeft(pending)) return 'otherProcess'
     return state === 'unknown' ? 'reading' : 'process'
   }
@@ -174,8 +174,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
           to: isParking ? 'parked' : 'pending',
           from,
           attempts,
-          // A parked call keeps its time; a released one is due now.
-          dueAt: isParking ? pending.dueAt : toInstant(engine.now()),
+          ...(!isParking && { dueAt: toInstant(engine.now()) }),
           reason: isParking ? heldByOperator : '',
         },
       }

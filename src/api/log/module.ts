@@ -27,9 +27,10 @@ export function createLogModule(
     checks: logChecks(context),
     due: async () => {
       const pending = await store.effects({ states: ['pending', 'deferred'] })
-      return pending.map(({ id, data, dueAt: at }) => {
+      return pending.flatMap(({ id, data, dueAt: at }) => {
+        if (at === undefined) return []
         const isRecurring = typeof data === 'object' && data !== null && 'everyMs' in data
-        return { what: isRecurring ? 'sync' : 'call', at, id }
+        return { what: isRecurring ? 'sync' : 'call', at, id } as const
       })
     },
     figures: () => readLogFigures(context),

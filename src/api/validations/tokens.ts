@@ -167,7 +167,7 @@ export class Tokens implements TokenSource {
     const pending = await store.effect(effect)
     if (!pending || pending.settledAt !== undefined) return undefined
     if (pending.state === 'parked') return deferral('the token request is parked: release it with effects.retry')
-    if (pending.state !== 'deferred') return deferral('another process is requesting a token', 1_000)
+    if (pending.state !== 'deferred' || !pending.dueAt) return deferral('another process is requesting a token', 1_000)
     // The code of an answer to the token request is not one of the call that waits for it.
     const reason = foreignCodeIn(pending.reason) ? `no token: ${pending.reason}` : pending.reason
     return deferral(reason, Math.max(fromInstant(pending.dueAt) - clock.now(), 1_000))

@@ -165,7 +165,7 @@ async function requireCall({ effects }: Averba, id: string): Promise<CallDetail>
 
 /** What a program needs of a call. Its data holds no personal data, and its parts stay sealed. */
 export function toCallJson({ id, type, stream, state, dueAt, attempts, reason, waiting }: Call) {
-  return { id, type, stream, state, dueAt, attempts, reason, waiting: waiting ?? null }
+  return { id, type, stream, state, dueAt: dueAt ?? null, attempts, reason, waiting: waiting ?? null }
 }
 
 function* formatCalls(terminal: Terminal, calls: readonly Call[], hasMore: boolean): Iterable<string | Line> {
@@ -202,7 +202,7 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   yield { text: `${id}  ${type}`, style: 'bold' }
   yield formatPair(say`state`, state)
   if (call.waiting) yield formatPair(say`waits`, describeWait(say, call))
-  yield formatPair(say`due`, formatInstant(dueAt))
+  if (dueAt !== undefined) yield formatPair(say`due`, formatInstant(dueAt))
   yield formatPair(say`attempts`, String(attempts))
   yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
   if (!unread) return

@@ -202,7 +202,7 @@ export class EffectRunner {
     if ('givenUp' in choice) {
       const parked = { ...data, reason: `${reason}; ${choice.givenUp}` }
       const message = { type: 'effect.exhaust', data: parked, ...parts }
-      const isLeft = await this.#recordNotDone(claimed, 'parked', clock.now(), message)
+      const isLeft = await this.#recordNotDone(claimed, 'parked', undefined, message)
       if (isLeft) this.#parts.onGivenUp?.(pending, choice.givenUp, reason)
       return
     }
@@ -233,15 +233,15 @@ export class EffectRunner {
     const types = ['effect.resumed']
     const resumed = await this.#parts.store.readLast({ stream: effectStream(pending), types })
     const [, , n] = parseEffectId(pending.id)
-    const dueAt = event?.effects?.[n]?.dueAt ?? event?.at ?? pending.dueAt
-    return fromInstant(resumed?.at ?? dueAt)
+    const dueAt = resumed?.at ?? event?.effects?.[n]?.dueAt ?? event?.at
+    return dueAt === undefined ? this.#parts.clock.now() : fromInstant(dueAt)
   }
 
   /** Records an attempt that did nothing, in the log and the ledger. False when another process has the effect now. */
   async #recordNotDone(
     { pending, about, performer: { undoneFact: undone, givenUpFact: givenUp } }: ClaimedEffect,
     to: 'deferred' | 'parked',
-    dueAtMs: number,
+    dueAtMs: number | undefined,
     message: { type: string; data: { reason: string }; parts?: NonNullable<Fact['parts']> },
   ): Promise<boolean> {
     const { id, attempts } = pending
@@ -258,7 +258,7 @@ export class EffectRunner {
         to,
         from: ['started'],
         attempts,
-        dueAt: toInstant(dueAtMs),
+        ...(dueAtMs !== undefined && { dueAt: toInstant(dueAtMs) }),
         reason,
       } as const
       const extra = to === 'parked' && givenUp ? [{ stream: pending.stream, message: givenUp(pending) }] : []

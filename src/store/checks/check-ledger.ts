@@ -88,8 +88,8 @@ function comparedEffects({ position, n }: EffectPlace = firstPlace) {
     .leftJoin('call_check as expected', join =>
       join.onRef('expected.position', '=', 'effect.position').onRef('expected.n', '=', 'effect.n'),
     )
-    .select(['effect.position', 'effect.n', 'effect.type', 'effect.state', 'effect.is_open', 'effect.settled_at'])
-    .select(['stream.name', 'expected.type as expectedType', 'expected.stream as expectedStream'])
+    .select(['effect.position', 'effect.n', 'effect.type', 'effect.state', 'effect.is_open', 'effect.due_at'])
+    .select(['effect.settled_at', 'stream.name', 'expected.type as expectedType', 'expected.stream as expectedStream'])
     .select(['expected.state as expectedState', 'expected.settled_at as expectedEnd'])
     .where(({ eb, refTuple, tuple }) => eb(refTuple('effect.position', 'effect.n'), '>', tuple(position, n)))
     .orderBy('effect.position')
@@ -118,9 +118,11 @@ type ComparedEffect = InferResult<ReturnType<typeof comparedEffects>>[number]
 function isSameCall({ expectedType, expectedStream, expectedState, expectedEnd, ...row }: ComparedEffect): boolean {
   if (expectedState === null) return false
   const isOpen = !endedStates.includes(expectedState)
-  const isState = openStates.includes(expectedState) ? openStates.includes(row.state) : row.state === expectedState
+  const isTimed = openStates.includes(expectedState)
+  const isState = isTimed ? openStates.includes(row.state) : row.state === expectedState
   const isEnd = row.settled_at === expectedEnd && row.is_open === (isOpen ? 1 : 0)
-  return row.type === expectedType && row.name === expectedStream && isState && isEnd
+  const isDue = (row.due_at !== null) === isTimed
+  return row.type === expectedType && row.name === expectedStream && isState && isEnd && isDue
 }
 
 const createTable = [

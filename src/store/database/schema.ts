@@ -82,7 +82,8 @@ export interface Schema {
     state: EffectState
     /** 1 until it is settled, declined or cancelled. The index covers open effects only. */
     is_open: 0 | 1
-    due_at: string
+    /** When it is tried next; null when that is never without a person or a reading: parked and unknown ones. */
+    due_at: string | null
     /** When `due_at` or the lease was set, by the clock of that process; null where no clock can have been ahead. */
     given_at: string | null
     attempts: number
@@ -146,7 +147,7 @@ create table receipt (command_id text primary key, digest blob not null, code te
 create index receipt_bare on receipt (stream) where stream <> ''
 create table effect (position integer not null references event (position), n integer not null,
   stream integer not null references stream (key), type text not null, state text not null, is_open integer not null,
-  due_at text not null, given_at text, attempts integer not null, reason text not null, settled_at integer,
+  due_at text, given_at text, attempts integer not null, reason text not null, settled_at integer,
   lease_owner text, lease_until text, primary key (position, n)) strict, without rowid
 create index effect_due on effect (due_at) where is_open = 1
 create index effect_given on effect (given_at) where given_at is not null

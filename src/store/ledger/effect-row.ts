@@ -14,7 +14,8 @@ export interface EffectMove {
   readonly from: readonly EffectState[]
   /** The attempts that it must have: a higher count means that another process has tried it. */
   readonly attempts: number
-  readonly dueAt: Instant
+  /** When it is tried next. A parked one has none. */
+  readonly dueAt?: Instant
   readonly reason: string
   /** The lease of the process that makes the attempt. */
   readonly lease?: Lease
@@ -47,13 +48,13 @@ export function endedRow(
   position: number,
 ): EffectRow {
   const ended = { state: as, is_open: as === 'unknown' ? 1 : 0, reason, settled_at: position } as const
-  return { ...row, ...ended, given_at: null, lease_owner: null, lease_until: null }
+  return { ...row, ...ended, due_at: null, given_at: null, lease_owner: null, lease_until: null }
 }
 
 /** The row of an effect that was parked or deferred, released with its attempts reset, or begun once more. */
 export function movedRow(row: EffectRow, { to, dueAt, attempts, reason, lease }: EffectMove, now: Instant): EffectRow {
   const counted = to === 'started' ? attempts + 1 : to === 'pending' ? 0 : attempts
-  const moved = { state: to, due_at: dueAt, given_at: to === 'parked' ? null : now, attempts: counted, reason }
+  const moved = { state: to, due_at: dueAt ?? null, given_at: dueAt ? now : null, attempts: counted, reason }
   return { ...row, ...moved, lease_owner: lease?.owner ?? null, lease_until: lease?.until ?? null }
 }
 
@@ -73,6 +74,7 @@ export function canMove(row: EffectRow | undefined, { from, attempts, lease }: E
  * clock that was ahead and has been corrected since does not count: it would last as long as that clock was ahead.
  */
 export function isClaimable({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
+  if (due_at === null) return false
   const isDue = state === 'started' || due_at <= lease.at || (given_at ?? '') > latestPlausible(lease)
   return isDue && isLeaseOver(lease_until, lease)
 }

@@ -83,12 +83,10 @@ const selectOpenIds = `select event.version, stream.name, effect.n from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
 const isWanted = `not exists (select 1 from rate
   where effect.type like service || '.%' and closed_until > ? and closed_until <= ?)`
-const isDueNow = `effect.state not in ('unknown', 'parked') and effect.due_at <= ?
-  and (effect.lease_until is null or effect.lease_until <= ?) order by effect.due_at`
+const isDueNow = `effect.due_at <= ? and (effect.lease_until is null or effect.lease_until <= ?)
+  order by effect.due_at`
 const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)
   order by effect.given_at`
-
-const selectOpen = "from effect where is_open = 1 and state not in ('unknown', 'parked')"
 
 /**
  * Finds when the next effect of these types becomes due, free of its lease, or wanted by its service again: by the
@@ -98,11 +96,11 @@ export function* nextDueAt(types: readonly string[], lease: Lease, until: Instan
   const ofTypes = oneOf('type', types)
   const services = [...new Set(types.map(serviceOf))]
   const due = yield* first<{ at: Instant | null }>({
-    sql: `select min(due_at) as at ${selectOpen} and due_at > ? and due_at <= ? and ${ofTypes}`,
+    sql: `select min(due_at) as at from effect where is_open = 1 and due_at > ? and due_at <= ? and ${ofTypes}`,
     parameters: [lease.at, until, ...types],
   })
   const free = yield* first<{ at: Instant | null }>({
-    sql: `select min(lease_until) as at ${selectOpen} and due_at <= ? and lease_until > ? and ${ofTypes}`,
+    sql: `select min(lease_until) as at from effect where is_open = 1 and due_at <= ? and lease_until > ? and ${ofTypes}`,
     parameters: [lease.at, lease.now, ...types],
   })
   const wanted = yield* first<{ at: Instant | null }>({
@@ -140,7 +138,7 @@ export function* findClaimable(headers: HeaderReader, id: string, lease: Lease):
 
 function toCandidate(headers: HeaderReader, row: StoredEffect, lease: Lease): ClaimCandidate | undefined {
   const { attempts, state, due_at: dueAt, reason } = row
-  if (!row.is_open || state === 'unknown' || state === 'parked' || !isClaimable(row, lease)) return undefined
+  if (!row.is_open || dueAt === null || !isClaimable(row, lease)) return undefined
   const pending = { ...toPendingEffect(row, headers), attempts: attempts + 1 }
   const move = { effect: pending.id, to: 'started', from: [state], attempts, dueAt, reason, lease } as const
   return { pending, wasStarted: state === 'started', move }
@@ -289,7 +287,8 @@ export interface PendingCount {
   readonly type: string
   readonly state: EffectState
   readonly count: number
-  readonly dueAt: Instant
+  /** When the first is tried next; null when that is never without a person or a reading. */
+  readonly dueAt: Instant | null
   readonly foreign: ForeignCode | null
 }
 
@@ -357,7 +356,7 @@ function ledgerFields(row: StoredEffect): Omit<PendingEffect, 'data'> {
     stream: row.name,
     position: row.position,
     state: row.state,
-    dueAt: row.due_at,
+    ...(row.due_at !== null && { dueAt: row.due_at }),
     attempts: row.attempts,
     reason: row.reason,
     ...(row.settled_at !== null && { settledAt: row.settled_at }),

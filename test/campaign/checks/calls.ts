@@ -136,7 +136,8 @@ export const nothingPending: CreateCheck = (simulated, report) => ({
     const { effects = [], scheduled = [] } = open ?? {}
     const far = new Date(simulated.clock.now() + aheadMaxMs).toISOString()
     for (const { id, type, dueAt, state } of effects)
-      if (dueAt > far && !type.startsWith('keys.')) report(`${id}: ${type} is ${state} until ${dueAt}`)
+      if (dueAt !== undefined && dueAt > far && !type.startsWith('keys.'))
+        report(`${id}: ${type} is ${state} until ${dueAt}`)
     for (const { subject } of scheduled) {
       const isPending = effects.some(({ stream, data }) => {
         const { everyMs } = data as { everyMs?: number } // Of a scheduled reading.

@@ -21,7 +21,7 @@ test('a list above answerBytesMax waits and is told', async () => {
     expect(outcome).toMatchObject({ status: 'deferred', reason })
     const pending = outcome.status === 'deferred' && (await world.averba.effects.get(outcome.effect))
     // As after an answer that is not the service's: the next one is no smaller.
-    expect(pending && Date.parse(pending.dueAt) - world.clock.now()).toBeGreaterThanOrEqual(60_000)
+    expect(pending && Date.parse(pending.dueAt ?? '') - world.clock.now()).toBeGreaterThanOrEqual(60_000)
   }
   const advice = foreignAdvice.ANSWER_TOO_LARGE
   expect((await world.averba.health()).checks).toContainEqual({

@@ -50,14 +50,16 @@ test('in a ledger larger than memory, exactly the wrong calls are found, anywher
       select position, 500, stream, type, state, is_open, due_at, attempts, reason from effect
       where position = 401 and n = 1`,
     "update effect set state = 'settled' where position = 3 and n = 7",
+    'update effect set due_at = null where position = 3 and n = 8',
   )
   expect(found).toEqual([
     {
       check: 'effects',
-      count: 5,
+      count: 6,
       examples: [
         'the call 2/1 has another state than the log says',
         'the call 3/7 has another state than the log says',
+        'the call 3/8 has another state than the log says',
         'the call 201/0 has another state than the log says',
         'the call 401/500 has another state than the log says',
         'the call 200/499 is missing in the ledger',

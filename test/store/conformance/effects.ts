@@ -81,7 +81,9 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       const settles = { effect, attempts: 1, as: 'unknown' as const, reason: '' }
       await store.append({ ...toStream('token-b', 'any'), settles })
       expect(await withdraw()).toMatchObject({ status: 'conflict' })
+      // It has no time, so no look for due calls comes across it.
       expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
+      expect(await store.effect(effect)).not.toHaveProperty('dueAt')
       const other = appendOf('token-c', 'none', [{ effects: [{ type: 'tokenService.requestToken', data: {} }] }])
       await store.append(other)
       const cancels = { ...appendOf('subject-b', 'none', [{ cancels: ['token-c/1/0'] }]), cancelsFrom: unsentStates }
