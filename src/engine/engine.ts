@@ -45,8 +45,8 @@ const countedAs: Readonly<Partial<Record<EffectState, keyof AttemptCounts>>> = {
 
 const closeWaitMs = 15_000
 const restMs = 1_000
-/** How often a caller looks whether another process has ended its call. */
-const othersPollMs = 50
+/** How soon a caller looks whether another process has ended its call; then ever later, by a quarter of its wait. */
+const othersPoll = { firstMs: 50, growth: 1.25, maxMs: 1_000 }
 /** How far ahead the next due call is searched for: a loop looks again before that. */
 const dueSearchMs = 15 * 60_000
 /** How many due calls `listLeftToOthers` looks at. */
@@ -177,10 +177,11 @@ export class Engine {
    */
   async perform(id: string, signal: AbortSignal = this.#waitOver.signal): Promise<void> {
     const { store, clock } = this.#parts
-    for (;;) {
+    const { firstMs, growth, maxMs } = othersPoll
+    for (let waitMs = firstMs; ; waitMs = Math.min(waitMs * growth, maxMs)) {
       await this.#performUntil(this.#waitOver.signal, id)
       if (signal.aborted || (await store.effect(id))?.state !== 'started') return
-      await clock.sleep(othersPollMs, signal, 'a call of another process')
+      await clock.sleep(waitMs, signal, 'a call of another process')
     }
   }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -39,8 +39,13 @@ test('a caller waits for its call while another process performs it', async () =
   const ended = waiting.finally(() => {
     isOver = true
   })
-  await clock.advance(1_000)
+  const sleep = vi.spyOn(clock, 'sleep')
+  await clock.advance(20_000)
   expect(isOver).toBe(false)
+  // Soon at first, and then ever less often: many callers may wait.
+  const looks = sleep.mock.calls.filter(([, , what]) => what === 'a call of another process')
+  expect(looks.length).toBeGreaterThan(20)
+  expect(looks.length).toBeLessThan(40)
   sent[1]?.answer()
   expect(await clock.finish(ended)).toMatchObject({ status: 'settled', value: { state: 'answered' } })
   await settling
