@@ -1374,7 +1374,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Talvez tenha sido feita, e não é repetida automaticamente: confira os registros do próprio serviço, e depois resolva-a',
   'It is recorded, and goes on while averba runs: effects.get has its state':
     'Está gravada, e continua enquanto o averba executa: effects.get mostra o seu estado',
-  'declined{} {}': 'recusado{} {}',
+  'declined as {}': 'recusado como {}',
+  'declined with status {}': 'recusado com status {}',
   'deferred until {}: {}': 'adiado até {}: {}',
   'the answer is larger than {} bytes': 'a resposta tem mais de {} bytes',
   'the list has more than {} records': 'a lista tem mais de {} itens',

@@ -4,7 +4,7 @@ import { portugueseMessages } from './portuguese-messages.ts'
 /** A longer text is not ours alone. */
 const charactersMax = 5_000
 /** Of how many joined pieces a text of ours consists at most. */
-const piecesMax = 8
+const piecesMax = 16
 
 /**
  * Translates a text that the library made, such as the message or hint of an error, or the detail of a check. The

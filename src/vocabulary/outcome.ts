@@ -85,7 +85,8 @@ function outcomeHint(outcome: Outcome<unknown>): string {
 function describeOutcome(outcome: Outcome<unknown>): string {
   if (outcome.status === 'declined') {
     const { problem } = outcome
-    return `declined${problem.status === 0 ? ',' : ' with status'} ${describeProblem(problem)}`
+    const what = describeProblem(problem)
+    return problem.status === 0 ? `declined as ${what}` : `declined with status ${what}`
   }
   if (outcome.status === 'deferred') return `deferred until ${outcome.retryAt}: ${outcome.reason}`
   return outcome.status

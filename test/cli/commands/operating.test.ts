@@ -114,6 +114,9 @@ test('a stuck call is found, explained, released, parked and given up, while ano
   expect(await eventsOf(world, 'effect.parked', 'effect.resumed')).toMatchObject([{ actor }, { actor }, { actor }])
   expect(parse(await averba('effects', 'list', '--state', 'settled', '--limit', '1', '--json', ...of)).more).toBe(true)
   expect(await averba('effects', 'list', '--state', 'opened', ...of)).toMatchObject(failedWith('Allowed choices are'))
+  // What one types is the same in every language.
+  const typed = 'Valores possíveis: open, pending, started, deferred, parked, unknown, settled, declined, cancelled.'
+  expect(await averba('effects', 'list', '--state', 'aberta', '--lang', 'pt-BR')).toMatchObject(failedWith(typed))
 })
 
 test('a parked notification is found, read with a record of who read it, and handled again', async () => {

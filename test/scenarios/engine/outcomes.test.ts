@@ -43,7 +43,7 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   expect(hintOf(refused)).toMatch(/outcome\.problem/)
   // Texts of our own, not of a service, may be shown.
   const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
-  expect(() => valueOf(own)).toThrow(/declined, WITHDRAWN Something else was asked for$/)
+  expect(() => valueOf(own)).toThrow(/declined as WITHDRAWN Something else was asked for$/)
   expect(hintOf(unknown)).toMatch(/not repeated automatically: .* resolve it$/)
   expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/call run or settle/)
 })
