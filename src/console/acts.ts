@@ -32,7 +32,7 @@ const acts: Readonly<Record<string, Act>> = {
   'effects/retry': async ({ effects }, { id = '' }, by) => void (await effects.retry(id, by)),
   'effects/park': async ({ effects }, { id = '' }, by) => void (await effects.park(id, by)),
   'effects/withdraw': async ({ effects }, { id = '' }, by) => void (await effects.withdraw(id, by)),
-  'followers/retry': async ({ log }, { name = '' }) => void (await log.retry(name)),
+  'followers/retry': async ({ log }, { name = '' }, { actor }) => void (await log.retry(name, { actor })),
   'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
   'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
     void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),

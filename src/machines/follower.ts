@@ -1,24 +1,28 @@
 import type { Event, Message } from '../vocabulary/message.ts'
 import { defineDecider, record } from './definition/define-machine.ts'
 
-interface SkippedEvent {
+interface FailedEvent {
   readonly follower: string
   readonly position: number
   readonly reason: string
 }
 
-/** A person lets a parked follower skip an event. Recorded before the follower continues. */
-export type FollowerEvent = Event<'follower.skipRequested', SkippedEvent>
+/** A person lets a parked follower go on. Recorded before it does. */
+export type FollowerEvent =
+  /** It tries the event that failed again. */
+  | Event<'follower.retryRequested', FailedEvent>
+  /** It skips the event that failed. */
+  | Event<'follower.skipRequested', FailedEvent>
 
-type FollowerMessage = Message<'follower.skip', SkippedEvent>
+type FollowerMessage = Message<'follower.retry', FailedEvent> | Message<'follower.skip', FailedEvent>
 
-/** Records which events followers skipped by a person's decision; the event's `actor` is that person. */
+/** Records what persons decided about events that followers failed at; the event's `actor` is that person. */
 export const followerMachine = defineDecider({
   name: 'follower',
-  description: 'The events that a parked follower skips, because a person decided so.',
+  description: 'The events that a parked follower tries again or skips, because a person decided so.',
   version: 1,
   initial: null,
   evolve: state => state,
-  decide: (_, { data }: FollowerMessage) => record<FollowerEvent>({ type: 'follower.skipRequested', data }),
-  commands: { 'follower.skip': ['follower.skipRequested'] },
+  decide: (_, { type, data }: FollowerMessage) => record<FollowerEvent>({ type: `${type}Requested`, data }),
+  commands: { 'follower.retry': ['follower.retryRequested'], 'follower.skip': ['follower.skipRequested'] },
 })

@@ -189,6 +189,8 @@ export const englishEvents: EventWords = {
   'certificate.expiring': ({ daysLeft }) => `A certificate expires in ${daysLeft} days`,
   'certificate.renewed': () => 'A new certificate is in use',
   'budget.spent': () => 'A paid call was counted',
+  'follower.retryRequested': ({ follower, position }) =>
+    `The follower ${follower} tries the event at ${position} again`,
   'follower.skipRequested': ({ follower, position }) => `The follower ${follower} skips the event at ${position}`,
   unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',
 }

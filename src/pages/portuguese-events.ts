@@ -188,6 +188,8 @@ export const portugueseEvents: EventWords = {
   'certificate.expiring': ({ daysLeft }) => `Um certificado expira em ${daysLeft} dias`,
   'certificate.renewed': () => 'Um certificado novo está em uso',
   'budget.spent': () => 'Uma chamada paga foi contada',
+  'follower.retryRequested': ({ follower, position }) =>
+    `O seguidor ${follower} tenta de novo o evento na posição ${position}`,
   'follower.skipRequested': ({ follower, position }) => `O seguidor ${follower} pula o evento na posição ${position}`,
   unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',
 }

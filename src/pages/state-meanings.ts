@@ -46,8 +46,8 @@ export const stateMeanings: Readonly<Record<string, string>> = {
   'Nothing was disclosed.': 'Nada foi revelado.',
   'It is in the log who received which parts, and why.': 'O registro diz quem recebeu que partes, e por quê.',
 
-  'The events that a parked follower skips, because a person decided so.':
-    'Os eventos que um seguidor suspenso pula, por decisão de uma pessoa.',
+  'The events that a parked follower tries again or skips, because a person decided so.':
+    'Os eventos que um seguidor suspenso tenta de novo ou pula, por decisão de uma pessoa.',
   'The parts that were destroyed when their retention period ended.':
     'As partes destruídas no fim do seu prazo de guarda.',
 

@@ -96,7 +96,10 @@ export const samples: readonly Sample[] = [
   },
   {
     machine: followerMachine,
-    messages: [{ type: 'follower.skip', data: { follower: 'crm', position: 3, reason: 'Error' } }],
+    messages: [
+      { type: 'follower.retry', data: { follower: 'crm', position: 3, reason: 'Error' } },
+      { type: 'follower.skip', data: { follower: 'crm', position: 3, reason: 'Error' } },
+    ],
   },
   {
     machine: budgetMachine,

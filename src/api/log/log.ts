@@ -58,18 +58,19 @@ export interface Log {
   /** Lists the followers with their positions, and which are parked. */
   followers(): Promise<Follower[]>
   /**
-   * Lets a parked follower try its event again. Logged.
+   * Lets a parked follower try its event again. An event with the `actor`, `follower.retryRequested`, is recorded
+   * first. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  retry(name: string): Promise<void>
+  retry(name: string, commandOptions?: FollowerOptions): Promise<void>
   /**
    * Lets a parked follower continue after the event that failed, and returns that event's position. An event with the
    * `actor`, `follower.skipRequested`, is recorded first. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(name: string, commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>): Promise<number>
+  skip(name: string, commandOptions?: FollowerOptions): Promise<number>
   /**
    * Reads events in order of position, page by page: after a position, of some types, of one kind or stream, or
    * backward.
@@ -89,28 +90,30 @@ export interface Log {
   stateOf(stream: string, knownAt?: Instant | number): Promise<StreamState>
 }
 
+type FollowerOptions = Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>
+
 /** Any other text could hold personal data, and is not logged. */
 const eventType = /^[a-z]+\.[A-Za-z]+$/
 
-/** The verb of the error and the log message, by what an operator does with a parked follower. */
+/** What an operator does with a parked follower: how it goes on, the verb of the error, and the log message. */
 const resumeActions = {
-  again: { verb: 'retry', logMessage: 'a parked follower tries its event again' },
-  past: { verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
+  retry: { how: 'again', verb: 'retry', logMessage: 'a parked follower tries its event again' },
+  skip: { how: 'past', verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
 } as const
 
 /** Creates the `log` area, for a version with these machines. */
 export function createLog(context: ApiContext, machines: readonly Machine[]): Log {
   const { store, clock, commands, followers, log } = context
   const knownTypes = listEventTypes(machines)
-  /** Resumes a parked follower, unless another call has resumed it meanwhile. `record` runs before. */
-  async function resume(
-    name: string,
-    how: keyof typeof resumeActions,
-    record?: (parked: Follower) => Promise<unknown>,
-  ): Promise<number> {
-    const { verb, logMessage } = resumeActions[how]
+  /** Resumes a parked follower, unless another call has resumed it meanwhile. Who asked for it is recorded before. */
+  async function resume(name: string, action: keyof typeof resumeActions, ask: FollowerOptions = {}): Promise<number> {
+    const { how, verb, logMessage } = resumeActions[action]
     const found = await store.followers.find(name)
-    if (found?.isParked) await record?.(found)
+    if (found?.isParked) {
+      const { position, reason } = found
+      const message = { type: `follower.${action}`, data: { follower: name, position: position + 1, reason } }
+      await commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
+    }
     if (!found?.isParked || !(await store.followers.resume(found, how))) {
       const message = `Cannot ${verb} "${name}": no parked follower has this name`
       throw new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
@@ -150,12 +153,8 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
     end: () => store.reader.read(endOfLog),
     stateOf: (stream, knownAt) => readStreamState(context, machines, stream, knownAt),
     followers: () => followers.list(),
-    retry: async name => void (await resume(name, 'again')),
-    skip: (name, ask = {}) =>
-      resume(name, 'past', ({ position, reason }) => {
-        const message = { type: 'follower.skip', data: { follower: name, position: position + 1, reason } }
-        return commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
-      }),
+    retry: async (name, ask) => void (await resume(name, 'retry', ask)),
+    skip: (name, ask) => resume(name, 'skip', ask),
   }
 }
 

@@ -22,14 +22,14 @@ const listCommand = defineCommand({
 
 const retryCommand = defineCommand({
   usage: 'retry <name...>',
-  description: 'Let parked followers try their event again.',
+  description: 'Let parked followers try their event again. The log keeps who decided it.',
   arguments: ['the names of averba followers list'],
-  options: { ...sourceOptions, '--json': 'print one JSON object' },
-  example: 'averba followers retry erp',
+  options: { ...actorOption, ...sourceOptions, '--json': 'print one JSON object' },
+  example: 'averba followers retry erp --actor agent-7',
   notes: 'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
-  async run(terminal, source, names) {
+  async run(terminal, { actor, ...source }, names) {
     return withLog(terminal, source, async ({ log }) => {
-      const done = await actOnEach(terminal, names, { act: name => log.retry(name) })
+      const done = await actOnEach(terminal, names, { act: name => log.retry(name, readActor(actor)) })
       return describeDone(terminal.say, done, 'follower')
     })
   },

@@ -169,13 +169,16 @@ test('a parked follower tries again, or skips with a record of who decided it', 
   await passTime(world, dayMs, 14)
   const { out } = await averba('followers', 'list', ...of)
   expect(out).toMatch(/^NAME +POSITION .*\nerp +\d+ +parked at the event \d+: .* \[retry, skip\]\n$/)
-  expect(await averba('followers', 'retry', 'erp', 'other', ...of)).toMatchObject({
+  expect(await averba('followers', 'retry', 'erp', 'other', ...by, ...of)).toMatchObject({
     code: 1,
     out: expect.stringMatching(/^accepted {2}erp\nfailed {2}other {2}NOT_FOUND: /),
   })
   await passTime(world, dayMs, 14)
   expect((await averba('followers', 'skip', 'erp', ...by, ...of)).out).toMatch(/^erp skips the event at \d+\.\n$/)
-  expect(await eventsOf(world, 'follower.skipRequested')).toMatchObject([{ actor }])
+  expect(await eventsOf(world, 'follower.retryRequested', 'follower.skipRequested')).toMatchObject([
+    { type: 'follower.retryRequested', actor, data: { follower: 'erp' } },
+    { type: 'follower.skipRequested', actor },
+  ])
 })
 
 test('a validation that may have been paid is shown by status and by its list, and resolved', async () => {
