@@ -34,7 +34,7 @@ export async function openTunnel(
   const credentials = url && readCredentials(url)
   if (!credentials || !/^https?:$/.test(url.protocol))
     throw new UnsentError('PROXY_ADDRESS_INVALID', 'the address of the proxy is not one of http or https')
-  const client = new Client(url.origin, { connect: { timeout: timeoutMs }, allowH2: false })
+  const client = new Client(url.origin, { connect: { timeout: timeoutMs, rejectUnauthorized: true }, allowH2: false })
   const connected = await client
     .connect({
       path: authority,

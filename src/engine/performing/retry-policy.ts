@@ -40,12 +40,21 @@ const recoveryPolicy: RetryPolicy = {
 /** A day with recent failures: their notifications are still missing. */
 const hastenedPolicy: RetryPolicy = { ...recoveryPolicy, name: 'hastened-1', backoffMaxMs: 30 * minuteMs }
 
-/** Our policies by class, type or requesting event of an effect, and for recurring readings. */
+/** A denial or revocation, which blocks until it is made: a person is asked only after a month. */
+const endPolicy: RetryPolicy = {
+  ...endlessPolicy,
+  name: 'end-1',
+  elapsedMaxMs: 30 * dayMs,
+  backoffMaxMs: 60 * minuteMs,
+}
+
+/** Our policies by class, type or requesting event of an effect, for recurring readings, and for ends of consents. */
 export const retryPolicies: {
   readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
   readonly byType: Readonly<Record<string, RetryPolicy>>
   readonly byEvent: Readonly<Record<string, RetryPolicy>>
   readonly recurring: RetryPolicy
+  readonly end: RetryPolicy
 } = {
   byClass: { read: dayPolicy, idempotent: dayPolicy, probed: dayPolicy, once: dayPolicy },
   // A token is requested only when a call needs it, and that call is parked by its own policy.
@@ -63,20 +72,22 @@ export const retryPolicies: {
   },
   // The next reading follows from this one: parking it would end a schedule silently.
   recurring: { ...endlessPolicy, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
+  end: endPolicy,
 }
 
 /** Time alone ends nothing before this many attempts, since this process may have been down. */
 const attemptsMin = 5
 
-/** The policy of an effect requested by an event. Data with `everyMs` marks a recurring reading. */
+/** The policy of an effect requested by an event. Its data says whether it is a recurring reading, or an end. */
 export function retryPolicyOf(
   pending: { type: string; data: unknown },
   effectClass: EffectClass,
   event: string | undefined,
 ): RetryPolicy {
-  const { byType, byEvent, byClass, recurring } = retryPolicies
-  const { everyMs }: { everyMs?: unknown } = pending.data ?? {}
+  const { byType, byEvent, byClass, recurring, end } = retryPolicies
+  const { everyMs, status }: { everyMs?: unknown; status?: unknown } = pending.data ?? {}
   if (typeof everyMs === 'number') return recurring
+  if (status === 'NEGADO' || status === 'REVOGADO') return end
   return byType[pending.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
 }
 

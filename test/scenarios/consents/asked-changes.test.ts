@@ -147,6 +147,13 @@ test('waits between repeated requests for an end grow to a day, and after thirty
   await end()
 })
 
+test('a revocation that cannot be sent is tried for thirty days, and made once the service is well again', async () => {
+  const { play, end } = await givenStory('ATIVO', { averba: { schedules: true } })
+  await play('changes busy, revoke deferred, settle hourly 72, use uncertain, health bad')
+  await play('changes now, settle hourly 2, is revoked, health ok')
+  await end()
+})
+
 test.each([
   ['PENDENTE', 'deny', 'pending'],
   ['ATIVO', 'revoke', 'active'],

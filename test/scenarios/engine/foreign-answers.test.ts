@@ -52,9 +52,9 @@ test.each([
 })
 
 test('waits for a misdirected change grow to a quarter of an hour, and after a day it is parked', async () => {
-  const { world, which } = await givenConsent('ATIVO')
+  const { world, which } = await givenConsent('PENDENTE')
   await world.faults.add({ kind: 'gateway', service: 'consentService', status: 404, method: 'PUT' })
-  await world.averba.consents.revoke(which)
+  await world.averba.consents.approve(which)
   await passTime(world, minuteMs, 27 * 60)
   const deferred = await eventsOf(world, 'effect.deferred')
   const dueAt = ({ data }: { data: unknown }) => Date.parse((data as { dueAt: string }).dueAt) // Each has it.
@@ -63,7 +63,6 @@ test('waits for a misdirected change grow to a quarter of an hour, and after a d
   expect(Math.max(...waits)).toBe(15)
   const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .*; given up after 2[45] hours$/)
   expect(await eventsOf(world, 'effect.parked')).toMatchObject([{ data: { reason } }])
-  expect((await world.averba.consents.standing(which)).reason).toBe('uncertain')
 })
 
 test('a validation that a gateway answers is unknown, never sent again, and its answer is kept', async () => {
