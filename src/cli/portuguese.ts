@@ -116,7 +116,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'List the followers of the log and the handlers of notifications: where each is, and which are parked.':
     'Lista os seguidores do registro e os tratadores de notificações: onde cada um está e quais estão suspensos.',
   'Let parked followers try their event again. The log keeps who decided it.':
-    'Faz seguidores suspensos tentarem o evento de novo. O log guarda quem decidiu.',
+    'Faz seguidores suspensos tentarem o evento de novo. O registro guarda quem decidiu.',
   'Let a parked follower go on after the event that it could not handle. The log keeps who decided it.':
     'Faz um seguidor suspenso continuar depois do evento que não conseguiu tratar. O registro guarda quem decidiu.',
   'Subscriptions at the portal.': 'Inscrições no portal.',

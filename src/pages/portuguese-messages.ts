@@ -126,6 +126,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   '{} of {} data subjects have not been read for over three intervals':
     '{} de {} titulares não são lidos há mais de três intervalos',
   '{} data subjects can be read as often as configured': '{} titulares podem ser lidos com a frequência configurada',
+  'denials or revocations are not made yet': 'negações ou revogações ainda não foram feitas',
+  'the keyring could not be written': 'não foi possível gravar o chaveiro',
   'consents cannot be read as often as configured': 'consentimentos não podem ser lidos com a frequência configurada',
   'Cannot return to this address after the login: it is not listed':
     'Não é possível voltar a este endereço depois do login: não está na lista',
@@ -179,6 +181,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'it is under way': 'está em andamento',
   'it has ended': 'já terminou',
   'it is already parked': 'já está suspensa',
+  'it destroys keys at its time, and is part of an erasure': 'destrói chaves na sua hora, e é parte de uma eliminação',
   'it will be sent automatically': 'será enviada automaticamente',
   'it may have been done: a pending reading will show it': 'talvez tenha sido feita: uma leitura pendente o mostrará',
   'Give an id of effects.list, or the effect of an outcome':

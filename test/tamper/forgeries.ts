@@ -78,6 +78,10 @@ const everyForgery: readonly Forgery[] = [
     forge: database => makeDue(database, 'validationService.validatePerson'),
   },
   {
+    name: 'a paid call in doubt gets a time',
+    forge: database => database.exec(`update effect set due_at = (select at from head) where state = 'unknown'`),
+  },
+  {
     name: 'a reading that ended is made due as a change',
     forge: database => {
       database.exec(`update effect set type = 'consentService.changeStatus' where type = 'consentService.listConsents'`)

@@ -84,6 +84,9 @@ const probedReason = 'it may have been done: a pending reading will show it'
 
 const openStates = ['pending', 'started', 'deferred', 'parked', 'unknown'] as const
 
+/** Released, it would be made at once: before the backups that need these keys are gone. */
+const isOfKeys = (type: string) => type.startsWith('keys.')
+
 /** Creates the `effects` area. */
 export function createEffects({ engine, store, commands }: ApiContext): Effects {
   /** Describes what calls wait for. Looks once which due calls are left to other processes. */
@@ -125,10 +128,9 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     if (isDamaged) return []
     if (state === 'unknown') return type === paidCall ? ['resolve'] : []
     if (!unsentStates.includes(state)) return []
-    const held = state === 'parked' ? (['retry'] as const) : (['park'] as const)
     return [
-      ...(state === 'deferred' ? (['retry'] as const) : []),
-      ...held,
+      ...(state === 'pending' ? [] : (['retry'] as const)),
+      ...(state === 'parked' || isOfKeys(type) ? [] : (['park'] as const)),
       ...(canBeWithdrawn(pending) ? (['withdraw'] as const) : []),
     ]
   }
@@ -162,6 +164,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
       if (!from.includes(pending.state)) throw refuseState(pending)
       const { type, attempts } = pending
       const isParking = verb === 'park'
+      if (isParking && isOfKeys(type)) throw refusalError('it destroys keys at its time, and is part of an erasure')
       const data = {
         effect: id,
         type,

@@ -74,7 +74,7 @@ export function canMove(row: EffectRow | undefined, { from, attempts, lease }: E
  * clock that was ahead and has been corrected since does not count: it would last as long as that clock was ahead.
  */
 export function isClaimable({ state, due_at, given_at, lease_until }: EffectRow, lease: Lease): boolean {
-  if (due_at === null) return false
+  if (due_at === null || state === 'unknown' || state === 'parked') return false
   const isDue = state === 'started' || due_at <= lease.at || (given_at ?? '') > latestPlausible(lease)
   return isDue && isLeaseOver(lease_until, lease)
 }

@@ -83,8 +83,9 @@ const selectOpenIds = `select event.version, stream.name, effect.n from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where effect.is_open = 1`
 const isWanted = `not exists (select 1 from rate
   where effect.type like service || '.%' and closed_until > ? and closed_until <= ?)`
-const isDueNow = `effect.due_at <= ? and (effect.lease_until is null or effect.lease_until <= ?)
-  order by effect.due_at`
+// These states have no time. Who can write the file could give them one.
+const isDueNow = `effect.state not in ('unknown', 'parked') and effect.due_at <= ?
+  and (effect.lease_until is null or effect.lease_until <= ?) order by effect.due_at`
 const isSetAhead = `effect.given_at > ? and ((effect.lease_until is null and effect.due_at > ?) or effect.lease_until > ?)
   order by effect.given_at`
 

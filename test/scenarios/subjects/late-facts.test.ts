@@ -172,5 +172,8 @@ test('scheduled readings end with the person, and handlers are not called withou
   expect([...world.consentService.requests]).toEqual(before)
   const states = await Array.fromAsync(averba.notifications.list(), ({ state }) => state)
   expect(states).toEqual(['parked'])
-  expect((await averba.effects.list({ state: 'pending' })).map(pending => pending.type)).toEqual(['keys.destroyEpochs'])
+  const pending = await Array.fromAsync(averba.effects.list({ state: 'pending' }))
+  expect(pending).toMatchObject([{ type: 'keys.destroyEpochs', waiting: { for: 'time', actions: [] } }])
+  // Released by a person, it would destroy the keys of backups that are still kept.
+  await expect(averba.effects.park(pending[0]?.id ?? '')).rejects.toMatchObject({ code: 'REFUSED' })
 })
