@@ -421,7 +421,9 @@ export class Store<E extends EventMap = EventMap> {
     this.#closing.abort()
     this.leaseKeeper.close()
     await this.#sweeping
-    await this.#checkpointer.close()
+    const size = await this.#checkpointer.close()
+    const onFailed = (error: unknown) => this.#rebuildParts.onTrouble('the keyring could not be written', error)
+    await this.vault.keyring.rememberReached(size).catch(onFailed)
     this.vault.forget()
     await this.#connection.close()
   }

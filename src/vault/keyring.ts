@@ -196,6 +196,11 @@ export class Keyring {
     return this.#change(stored => withErasure(stored, erasure))
   }
 
+  /** Remembers how far the log has come, so that an older copy of it is refused also without its mark. */
+  async rememberReached(size: number): Promise<void> {
+    if (size > this.size) await this.#change(stored => ({ ...stored, size: Math.max(stored.size ?? 0, size) }))
+  }
+
   /** Remembers the size of a log that was restored, which may be smaller. */
   rememberSize(size: number): Promise<void> {
     return this.#change(stored => ({ ...stored, size }))

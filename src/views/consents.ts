@@ -1,5 +1,6 @@
 import type { ConsentEvent } from '../machines/consent/events.ts'
 import { endsOpenChange, isMaybeMade, isMove, isWantedEnd, showsStatus } from '../machines/consent/moves.ts'
+import { isEndShown } from '../machines/consent/standing.ts'
 import { type ConsentStatus, isOpen, type RequestableStatus } from '../machines/consent/status.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
@@ -189,8 +190,4 @@ function knowledgeOf({ asked, is_lost, doubt }: Pick<ConsentRow, 'asked' | 'is_l
 /** Until it is read in full, the more cautious status counts. */
 function cautiousOf(status: ConsentStatus, doubt: ConsentRow['doubt']): ConsentStatus {
   return isEndShown(doubt) ? doubt : status
-}
-
-function isEndShown(doubt: ConsentRow['doubt']): doubt is ConsentStatus {
-  return doubt !== null && doubt !== 'unreadable' && doubt !== 'refused' && !isOpen(doubt)
 }

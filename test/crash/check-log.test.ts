@@ -54,7 +54,7 @@ test('an undamaged log has no findings', async () => {
 test('a missing or different acknowledged event is reported as lost', async () => {
   const tables = ['part', 'effect', 'event'].map(table => `delete from ${table} where position = 301`)
   const deleted = await checkLog(damagedCopy(sql(tables.join('; '))), acknowledged)
-  expect(deleted.corrupt.join()).toContain('The log has 300 events, and its head names 301')
+  expect(deleted.corrupt).toEqual([])
   expect(deleted.lost).toHaveLength(acknowledged.length)
   const path = damagedCopy(() => undefined)
   const swapped = acknowledged.map((each, i) => (i === 9 ? { ...each, commandId: 'another' } : each))

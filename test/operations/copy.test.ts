@@ -37,6 +37,8 @@ test('a log moves from a file to a server, with all that belongs to it, and ends
   // Nothing is recorded at the former place any more, and its tools still work.
   await expect(openAverba({ store })).rejects.toMatchObject({ code: 'MOVED' })
   expect(await verifyLog({ store })).toMatchObject({ faults: [], events })
+  const moved = expect.stringContaining('it was moved, and goes on elsewhere') as unknown
+  expect((await diagnoseStore({ store, isDeep: true })).problems).toContainEqual(moved)
   await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
 
   const verdict = await verifyLog(to)

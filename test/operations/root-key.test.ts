@@ -102,10 +102,13 @@ test('a restore with a rollback needs the root key, and leaves no file without i
 test('a restore without a rollback needs no root key, but refuses a wrong one', async () => {
   const elsewhere = temporaryStore()
   const keys = `${store}.keys`
-  const refused = restoreStore({ backup, store: elsewhere, keys, rootKey: another })
+  const newest = `${elsewhere}.backup`
+  await backupStore({ store, to: newest })
+  const refused = restoreStore({ backup: newest, store: elsewhere, keys, rootKey: another })
   await expect(refused).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
   expect(existsSync(elsewhere)).toBe(false)
-  expect(await restoreStore({ backup, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
+  await expect(restoreStore({ backup, store: elsewhere, keys })).rejects.toMatchObject({ code: 'ROLLED_BACK' })
+  expect(await restoreStore({ backup: newest, store: elsewhere, keys })).toMatchObject({ store: elsewhere })
 })
 
 test('the commands read the root key from the variable named by --root-key-from', async () => {

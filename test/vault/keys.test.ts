@@ -55,7 +55,7 @@ test('a log under a root key from the environment opens only with that key', asy
   await made.close()
   expect(lines).toMatchObject([{ path: `${store}.keys` }])
   const file = JSON.parse(readFileSync(`${store}.keys`, 'utf8'))
-  expect(Object.keys(file)).toEqual(['format', 'id', 'secret', 'epochs', 'mac'])
+  expect(Object.keys(file)).toEqual(['format', 'id', 'secret', 'epochs', 'size', 'mac'])
   expect(statSync(`${store}.keys`).mode & 0o777).toBe(0o600)
 
   expect(await tryOpening(store)).toBe('KEYS_MISSING')

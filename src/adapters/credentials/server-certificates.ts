@@ -22,10 +22,7 @@ export function createServerCertificates(
     return current ? toContextOptions(current) : {}
   }
 
-  /**
-   * Fetches all certificates and returns the default one.
-   * @throws {AverbaError} `MISCONFIGURED`
-   */
+  /** Fetches all certificates and returns the default one. Throws `MISCONFIGURED`. */
   async function load(): Promise<SecureContextOptions> {
     for (const certificate of byName.values()) await certificate.renew()
     return findDefault()

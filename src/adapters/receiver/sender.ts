@@ -4,10 +4,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import type { ReceivedHead } from './received-head.ts'
 
-/**
- * Parses source ranges into a check of addresses.
- * @throws {AverbaError} `MISCONFIGURED`
- */
+/** Parses source ranges into a check of addresses. Throws `MISCONFIGURED`. */
 export function parseRanges(sources: readonly string[]): (address: string) => boolean {
   const list = new BlockList()
   for (const source of sources) {

@@ -3,7 +3,7 @@ import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import { type ApiContext, recordKey } from '../api-context.ts'
 import { daily, indexRow, type Module, remoteIdIn } from '../module.ts'
 import { type AwarenessArea, createAwareness, routeAwareness } from './awareness.ts'
-import { guardChanges, logUnmadeChanges } from './changes.ts'
+import { countWantedEnds, guardChanges, logUnmadeChanges } from './changes.ts'
 import { type Consents, createConsents } from './consents.ts'
 import { addNextSync } from './enrolments.ts'
 import { checkFreshness, logLatePlan, planSync, readReadingFigures } from './freshness.ts'
@@ -25,6 +25,9 @@ export function createConsentModule(
   const logLateReadings = async () => {
     const plan = await undefinedIfStopped(planSync(context))
     if (plan) logLatePlan(context, plan)
+    const ends = await undefinedIfStopped(countWantedEnds(context))
+    if (ends?.wanted)
+      context.log({ level: 'warn', message: 'denials or revocations are not made yet', times: ends.wanted })
   }
   return {
     methods: {

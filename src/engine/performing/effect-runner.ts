@@ -190,7 +190,7 @@ export class EffectRunner {
     const { pending, performer } = claimed
     const { effectClass } = performer
     const event = await store.readAt(pending.position)
-    const policy = retryPolicyOf(pending, effectClass, event?.type)
+    const policy = retryPolicyOf(pending, event?.type)
     const { id: effect, type, attempts } = pending
     const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)

@@ -1,6 +1,5 @@
 import { type Entropy, randomUpTo } from '../../runtime/entropy.ts'
 import { backoffMs, dayMs, minuteMs } from '../../vocabulary/instant.ts'
-import type { EffectClass } from '../../vocabulary/performer.ts'
 
 /** How often and how long a call that was certainly not done is retried. */
 export interface RetryPolicy {
@@ -14,7 +13,8 @@ export interface RetryPolicy {
   readonly backoffMaxMs: number
 }
 
-const dayPolicy: RetryPolicy = {
+/** The policy of most calls. */
+export const dayPolicy: RetryPolicy = {
   name: 'day-1',
   attemptsMax: 200,
   elapsedMaxMs: dayMs,
@@ -48,47 +48,34 @@ const endPolicy: RetryPolicy = {
   backoffMaxMs: 60 * minuteMs,
 }
 
-/** Our policies by class, type or requesting event of an effect, for recurring readings, and for ends of consents. */
-export const retryPolicies: {
-  readonly byClass: Readonly<Record<EffectClass, RetryPolicy>>
-  readonly byType: Readonly<Record<string, RetryPolicy>>
-  readonly byEvent: Readonly<Record<string, RetryPolicy>>
-  readonly recurring: RetryPolicy
-  readonly end: RetryPolicy
-} = {
-  byClass: { read: dayPolicy, idempotent: dayPolicy, probed: dayPolicy, once: dayPolicy },
+/** The next reading follows from this one: parking it would end a schedule silently. */
+const recurringPolicy: RetryPolicy = { ...endlessPolicy, name: 'recurring-1', backoffMaxMs: 60 * minuteMs }
+
+const policyOfType: Readonly<Record<string, RetryPolicy>> = {
   // A token is requested only when a call needs it, and that call is parked by its own policy.
-  byType: {
-    'tokenService.requestToken': endlessPolicy,
-    // An erasure is a promise: it is retried until complete.
-    'keys.rotate': endlessPolicy,
-    'keys.destroyEpochs': endlessPolicy,
-  },
-  byEvent: {
-    'portal.recoveryRequested': recoveryPolicy,
-    'portal.recoveryHastened': hastenedPolicy,
-    // Reads what failed during the previous reading.
-    'portal.failuresListed': hastenedPolicy,
-  },
-  // The next reading follows from this one: parking it would end a schedule silently.
-  recurring: { ...endlessPolicy, name: 'recurring-1', backoffMaxMs: 60 * minuteMs },
-  end: endPolicy,
+  'tokenService.requestToken': endlessPolicy,
+  // An erasure is a promise: it is retried until complete.
+  'keys.rotate': endlessPolicy,
+  'keys.destroyEpochs': endlessPolicy,
+}
+
+/** By the event that requests a call. */
+const policyOfEvent: Readonly<Record<string, RetryPolicy>> = {
+  'portal.recoveryRequested': recoveryPolicy,
+  'portal.recoveryHastened': hastenedPolicy,
+  // Reads what failed during the previous reading.
+  'portal.failuresListed': hastenedPolicy,
 }
 
 /** Time alone ends nothing before this many attempts, since this process may have been down. */
 const attemptsMin = 5
 
 /** The policy of an effect requested by an event. Its data says whether it is a recurring reading, or an end. */
-export function retryPolicyOf(
-  pending: { type: string; data: unknown },
-  effectClass: EffectClass,
-  event: string | undefined,
-): RetryPolicy {
-  const { byType, byEvent, byClass, recurring, end } = retryPolicies
-  const { everyMs, status }: { everyMs?: unknown; status?: unknown } = pending.data ?? {}
-  if (typeof everyMs === 'number') return recurring
-  if (status === 'NEGADO' || status === 'REVOGADO') return end
-  return byType[pending.type] ?? byEvent[event ?? ''] ?? byClass[effectClass]
+export function retryPolicyOf({ type, data }: { type: string; data: unknown }, event: string | undefined): RetryPolicy {
+  const { everyMs, status }: { everyMs?: unknown; status?: unknown } = data ?? {}
+  if (typeof everyMs === 'number') return recurringPolicy
+  if (status === 'NEGADO' || status === 'REVOGADO') return endPolicy
+  return policyOfType[type] ?? policyOfEvent[event ?? ''] ?? dayPolicy
 }
 
 /** Why a call is not retried, if so. A wait that the service named is no failure: then only the time counts. */

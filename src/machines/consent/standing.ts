@@ -36,8 +36,8 @@ export interface KnownConsent {
 export type ListedStatus = ConsentStatus | 'unreadable'
 
 /** Checks that a status which a reading showed is an end. */
-export function isEndShown(shown: ListedStatus | null): boolean {
-  return shown !== null && shown !== 'unreadable' && !isOpen(shown)
+export function isEndShown(shown: ListedStatus | 'refused' | null): shown is ConsentStatus {
+  return shown !== null && shown !== 'unreadable' && shown !== 'refused' && !isOpen(shown)
 }
 
 /** The instant in question, the instant as of which knowledge counts, and the maximum age of a reading. */

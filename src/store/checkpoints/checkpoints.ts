@@ -209,14 +209,15 @@ export class Checkpointer {
     this.#anchoring.set(size, pending)
   }
 
-  /** Makes the last checkpoint. A failure does not prevent closing. */
-  async close(): Promise<void> {
+  /** Makes the last checkpoint, and gives its size. A failure does not prevent closing. */
+  async close(): Promise<number> {
     const { onTrouble } = this.#parts
     await this.#last
     // A process that appended nothing does not wait for the database.
     if (this.#position > this.#size)
       await this.make().catch(error => onTrouble('the last checkpoint could not be made', error))
     await this.waitForAnchors()
+    return this.#size
   }
 
   /** Waits for the pending anchors, for some seconds. */

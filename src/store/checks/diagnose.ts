@@ -20,6 +20,7 @@ import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
 import { positionBefore, timeAt } from '../log/read.ts'
 import { Tags } from '../log/tags.ts'
+import { isMoved, movedError } from '../log/tail.ts'
 import { describeLostErasures, findLengthFault, findLostErasures, findUnopenedKeys } from '../owners/keyring-faults.ts'
 import type { HighWaterMark } from '../store-options.ts'
 import { readViewProgress, type ViewProgress } from '../views/projector.ts'
@@ -107,6 +108,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     ...findOff(settings).map(name => `server: ${name} is off: a power cut would lose what was acknowledged`),
     ...found.problems,
     ...opened.problems,
+    ...((await reading.read(isMoved)) ? [`log: ${movedError().message}`] : []),
     ...(keyring ? await checkWithKeys(reading, mark, keyring) : []),
     ...(await describeMark(reading, mark)),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),

@@ -1,6 +1,7 @@
 import { arrivedType, logStream, movedType } from '../../proof/recorded-header.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { KeyringStore } from '../../vault/keyring-store.ts'
+import { parseKeyring } from '../../vault/stored-keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
@@ -81,7 +82,9 @@ export async function checkKeyringPlace(
   const kept = await from.read()
   if (!kept) throw new AverbaError('KEYS_MISSING', `Cannot move the log: its keyring "${from.name}" is missing`)
   const there = await to.read()
-  if (there === undefined || there.text === kept.text) return { text: kept.text, isThere: there !== undefined }
+  const idOf = (text: string) => parseKeyring(text, to.name).id
+  // That of a log that has arrived says more by now.
+  if (there === undefined || idOf(there.text) === idOf(kept.text)) return { text: kept.text, isThere: !!there }
   throw otherKeyringError(to)
 }
 

@@ -52,14 +52,19 @@ export function checkEvents(tags: Tags, events: readonly StoredEvent[]): void {
   }
 }
 
+/** Reports whether the log goes on elsewhere. */
+export function* isMoved(): Steps<boolean> {
+  const newest = db.selectFrom('event').select('type').orderBy('position', 'desc').limit(1)
+  return (yield* first(newest))?.type === movedType
+}
+
 /**
  * Checks that the log goes on here.
  *
  * @throws {AverbaError} `MOVED`
  */
 export function* checkNotMoved(): Steps<void> {
-  const newest = db.selectFrom('event').select('type').orderBy('position', 'desc').limit(1)
-  if ((yield* first(newest))?.type === movedType) throw movedError()
+  if (yield* isMoved()) throw movedError()
 }
 
 /** The error for a log that goes on elsewhere. */

@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
 import { connect } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { proxyFromEnvironment } from '../../../src/adapters/http/outbound-proxy.ts'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { tryReach } from '../../../src/adapters/http/try-reach.ts'
@@ -150,6 +151,17 @@ describe('a proxy', () => {
     const message = expect.stringContaining(words)
     await expect(client.fetch(new Request(address))).rejects.toMatchObject({ name: 'UnsentError', message })
     expect(clients).toEqual([])
+  })
+
+  test('that a stranger answers for over https gets no password, whatever the environment says', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
+    onTestFinished(() => void vi.unstubAllEnvs())
+    let asked = 0
+    const server = createHttpsServer(await authority.issueServer(['localhost']))
+    const port = await listenUntilEnd(server.on('connect', (_, socket) => void socket.end(`${asked++}`)))
+    const client = closeAtEnd(openSocket({ clock, proxyFor: () => `https://ana:senha@localhost:${port}` }))
+    await expect(client.fetch(new Request('https://service.example/'))).rejects.toMatchObject({ name: 'UnsentError' })
+    expect(asked).toBe(0)
   })
 
   test('that says nothing is given up in time', async () => {

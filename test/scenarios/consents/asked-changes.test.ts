@@ -148,8 +148,12 @@ test('waits between repeated requests for an end grow to a day, and after thirty
 })
 
 test('a revocation that cannot be sent is tried for thirty days, and made once the service is well again', async () => {
-  const { play, end } = await givenStory('ATIVO', { averba: { schedules: true } })
+  const lines: LogLine[] = []
+  const averba = { schedules: true, logger: (line: LogLine) => void lines.push(line) }
+  const { play, end } = await givenStory('ATIVO', { averba })
   await play('changes busy, revoke deferred, settle hourly 72, use uncertain, health bad')
+  const waiting = { level: 'warn', message: 'denials or revocations are not made yet', times: 1 }
+  expect(lines.filter(({ message }) => message === waiting.message)).toEqual([waiting, waiting, waiting])
   await play('changes now, settle hourly 2, is revoked, health ok')
   await end()
 })

@@ -12,11 +12,10 @@ import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { appendOf } from '../append-of.ts'
 
-const keyring = createKeyring(systemEntropy)
 const dayMs = Date.UTC(2031, 0, 1)
 
 /** Opens a store whose commits fail while `state.fails`. */
-async function given(path = ':memory:') {
+async function given(path = ':memory:', keyring = createKeyring(systemEntropy)) {
   const state = { fails: false }
   const connection = await openSqlite(path)
   const transact: Connection['transact'] = steps =>
@@ -37,7 +36,7 @@ async function given(path = ':memory:') {
     const count = { sql: 'select count(*) as n from recent_digest', parameters: [] }
     return (await connection.read(() => first<{ n: number }>(count)))?.n
   }
-  return { store, state, record, countRows }
+  return { store, state, record, countRows, keyring }
 }
 
 function recentOf(content: number, minute: number) {
@@ -50,7 +49,8 @@ function recentOf(content: number, minute: number) {
 
 test('digests of a failed commit cause no conflict and hide no later digests of other processes', async () => {
   const path = temporaryStore()
-  const [first, second] = [await given(path), await given(path)]
+  const first = await given(path)
+  const second = await given(path, first.keyring)
   expect(await first.record(1, 0)).toBe('appended')
   first.state.fails = true
   await expect(first.record(2, 0)).rejects.toThrow('the commit failed')
@@ -66,7 +66,7 @@ test('a process finds digests that others recorded before and after it opened', 
   const path = temporaryStore()
   const first = await given(path)
   expect(await first.record(1, 0)).toBe('appended')
-  const second = await given(path)
+  const second = await given(path, first.keyring)
   expect(await second.record(1, 1)).toBe('conflict')
   expect(await second.record(2, 1)).toBe('appended')
   expect(await first.record(2, 2)).toBe('conflict')
@@ -87,13 +87,14 @@ test('old rows are deleted after a thousand new ones, and recent rows stay', asy
 
 test('rows of short-lived processes are deleted too', async () => {
   const path = temporaryStore()
+  const keyring = createKeyring(systemEntropy)
   for (let day = 0; day < 12; day++) {
-    const { store, record } = await given(path)
+    const { store, record } = await given(path, keyring)
     const added = Array.from({ length: 100 }, (_, i) => record(day * 100 + i, day * 1_440))
     await Promise.all(added)
     await store.close()
   }
-  const { record, countRows } = await given(path)
+  const { record, countRows } = await given(path, keyring)
   expect(await record(2_000, 12 * 1_440)).toBe('appended')
   expect(await countRows()).toBe(301)
 })
