@@ -1,7 +1,8 @@
 import { expect, test, vi } from 'vitest'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
+import { consentServiceWith, openEngine } from '../../support/world.ts'
 
 /** Two engines on one file. The first makes one call at a time; each answer comes when the test gives it. */
 async function given() {
@@ -51,3 +52,46 @@ test('a caller waits for its call while another process performs it', async () =
   await settling
   expect(sent).toHaveLength(2)
 })
+
+test.each(['list', 'use'] as const)(
+  'a %s of this moment waits for the reading that another process makes',
+  async asked => {
+    const held: (() => void)[] = []
+    let isSlow = false
+    const later = async (answering: Promise<Response>) => {
+      const answer = await answering
+      if (isSlow) await new Promise<void>(resolve => held.push(resolve))
+      return answer
+    }
+    const [store, consentService] = [temporaryStore(), consentServiceWith({ requestsAtOnceMax: 1 })]
+    const options = { averba: { store, consentService } }
+    const { world, which } = await givenConsent('ATIVO', (request, forward) => later(forward(request)), options)
+    const { averba, clock } = world
+    const fetch = (request: Request) => later(world.consentService.fetch(request, { clientName: 'gestora' }))
+    const other = await openEngine({ store, clock, fetch, consentService: consentServiceWith({}) })
+    await clock.advance(60_000)
+    isSlow = true
+    const now = { ...which, ageMaxMs: 0 }
+    const list = () => averba.consents.list({ subject: which.subject, ageMaxMs: 0 })
+    const use = () => averba.consents.use(now, { basis: { purpose: 'entrega', legalBasis: 'LGPD 7 I' } })
+    const another = (await averba.consents.list({ subject: which.subject })).find(({ id }) => id !== which.id)
+    // It takes the only place of its process.
+    const first = averba.consents.get({ ...now, id: another?.id ?? '' })
+    await clock.quiet()
+    const second = asked === 'list' ? list() : use()
+    await clock.quiet()
+    expect(held).toHaveLength(1)
+    const settling = other.settle()
+    await clock.advance(2_000)
+    expect(held).toHaveLength(2)
+    isSlow = false
+    for (const answer of held) answer()
+    await clock.finish(first)
+    const found = await clock.finish<unknown>(second)
+    const shown = expect.objectContaining({ id: which.id, status: 'ATIVO' })
+    expect(found).toEqual(
+      asked === 'list' ? expect.arrayContaining([shown]) : expect.objectContaining({ effective: true }),
+    )
+    await clock.finish(settling)
+  },
+)
