@@ -114,7 +114,7 @@ export type {
   Problem,
   Waiting,
 } from './vocabulary/message.ts'
-export { type CommandOptions, type Outcome, OutcomeError, valueOf } from './vocabulary/outcome.ts'
+export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, valueOf } from './vocabulary/outcome.ts'
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 

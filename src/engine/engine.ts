@@ -177,8 +177,7 @@ export class Engine {
    */
   async perform(id: string, signal: AbortSignal = this.#waitOver.signal): Promise<void> {
     const { store, clock } = this.#parts
-    const { firstMs, growth, maxMs } = othersPoll
-    for (let waitMs = firstMs; ; waitMs = Math.min(waitMs * growth, maxMs)) {
+    for (let waitMs = othersPoll.firstMs; ; waitMs = Math.min(waitMs * othersPoll.growth, othersPoll.maxMs)) {
       await this.#performUntil(this.#waitOver.signal, id)
       if (signal.aborted || (await store.effect(id))?.state !== 'started') return
       await clock.sleep(waitMs, signal, 'a call of another process')

@@ -40,6 +40,9 @@ export interface CommandOptions {
   readonly signal?: AbortSignal
 }
 
+/** The options of what is recorded at once, and has no outcome to wait for. */
+export type RecordOptions = Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>
+
 /** Thrown for an outcome other than `settled`. */
 export class OutcomeError extends AverbaError {
   override readonly name = 'OutcomeError'

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { copyStore, diagnoseStore, openAverba, replayLog, valueOf, verifyLog } from '../../src/index.ts'
@@ -16,6 +16,7 @@ async function makeLog() {
   const store = join(temporaryFolder(), 'log.sqlite')
   const world = await openWorld({ averba: { store } })
   const { averba, samples } = world
+  copyFileSync(`${store}.keys`, `${store}.older-keys`)
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { commandId: 'enrol-1' })
   valueOf(await averba.consents.sync({ subject }))
   valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
@@ -115,6 +116,8 @@ test('a log does not leave for a place that is wrong', async () => {
   const wrong: [Parameters<typeof copyStore>[0]['to'], string][] = [
     [{ store: postgres.newAddress() }, 'MISCONFIGURED'],
     [{ store: postgres.newAddress(), keyring: foreign }, 'KEYS_MISMATCH'],
+    // It has the same name, but neither the newer keys nor what was erased.
+    [{ store: postgres.newAddress(), keyring: `${store}.older-keys` }, 'KEYS_MISMATCH'],
     [{ store: `${postgres.url}&schema=public`, keyring: join(temporaryFolder(), 'averba.keys') }, 'MISCONFIGURED'],
     [{ store: join(temporaryFolder(), 'nowhere', 'log.sqlite') }, 'STORE_UNSAFE'],
     [{ store: other, keyring: `${store}.keys` }, 'INVALID_INPUT'],

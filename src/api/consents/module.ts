@@ -19,15 +19,14 @@ export type { Logins } from './logins.ts'
 export function createConsentModule(
   context: ApiContext,
 ): Module<{ consents: Consents; awareness: AwarenessArea; logins: Logins }> {
-  const { clock, http, options } = context
+  const { clock, http, log, options } = context
   const { consentService } = options
   logUnmadeChanges(context)
-  const logLateReadings = async () => {
+  const logWhatWaits = async () => {
     const plan = await undefinedIfStopped(planSync(context))
     if (plan) logLatePlan(context, plan)
     const ends = await undefinedIfStopped(countWantedEnds(context))
-    if (ends?.wanted)
-      context.log({ level: 'warn', message: 'denials or revocations are not made yet', times: ends.wanted })
+    if (ends?.wanted) log({ level: 'warn', message: 'denials or revocations are not made yet', times: ends.wanted })
   }
   return {
     methods: {
@@ -43,7 +42,7 @@ export function createConsentModule(
       limits: { consentService },
       jobs: [
         { name: 'lapses', runDue: () => expireConsents(context), nextAt: () => nextLapseAt(context) },
-        { name: 'freshness', runDue: daily(clock, logLateReadings) },
+        { name: 'freshness', runDue: daily(clock, logWhatWaits) },
       ],
       checks: { consents: () => checkFreshness(context) },
     }),

@@ -99,7 +99,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     return async pending => {
       const reason = await findReason(pending, isLeft)
       if (reason === undefined) return pending
-      const until = (reason === 'time' && pending.dueAt) || null
+      const until = reason === 'time' ? (pending.dueAt ?? null) : null
       return { ...pending, waiting: { for: reason, until, actions: actionsFor(pending) } }
     }
   }

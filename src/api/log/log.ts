@@ -7,7 +7,7 @@ import { endOfLog } from '../../store/log/read.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { RecordOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
 import type { Events, LogStore, Recorded } from '../events.ts'
@@ -63,14 +63,14 @@ export interface Log {
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  retry(name: string, commandOptions?: FollowerOptions): Promise<void>
+  retry(name: string, commandOptions?: RecordOptions): Promise<void>
   /**
    * Lets a parked follower continue after the event that failed, and returns that event's position. An event with the
    * `actor`, `follower.skipRequested`, is recorded first. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
-  skip(name: string, commandOptions?: FollowerOptions): Promise<number>
+  skip(name: string, commandOptions?: RecordOptions): Promise<number>
   /**
    * Reads events in order of position, page by page: after a position, of some types, of one kind or stream, or
    * backward.
@@ -90,8 +90,6 @@ export interface Log {
   stateOf(stream: string, knownAt?: Instant | number): Promise<StreamState>
 }
 
-type FollowerOptions = Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>
-
 /** Any other text could hold personal data, and is not logged. */
 const eventType = /^[a-z]+\.[A-Za-z]+$/
 
@@ -106,7 +104,7 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
   const { store, clock, commands, followers, log } = context
   const knownTypes = listEventTypes(machines)
   /** Resumes a parked follower, unless another call has resumed it meanwhile. Who asked for it is recorded before. */
-  async function resume(name: string, action: keyof typeof resumeActions, ask: FollowerOptions = {}): Promise<number> {
+  async function resume(name: string, action: keyof typeof resumeActions, ask: RecordOptions = {}): Promise<number> {
     const { how, verb, logMessage } = resumeActions[action]
     const found = await store.followers.find(name)
     if (found?.isParked) {

@@ -5,7 +5,7 @@ import { type NotificationRow, readHandlings } from '../../views/notifications.t
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { followerName, streamOf } from '../../vocabulary/names.ts'
-import type { CommandOptions } from '../../vocabulary/outcome.ts'
+import type { RecordOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
 import { createHandlerWorker, type RegisteredHandler } from './handler-worker.ts'
@@ -55,7 +55,7 @@ export interface Notifications {
    */
   replay(
     filter: { readonly id: string; readonly failed?: boolean } | { readonly failed: true },
-    commandOptions?: Pick<CommandOptions, 'actor' | 'basis' | 'correlationId'>,
+    commandOptions?: RecordOptions,
   ): Promise<number>
 }
 
@@ -85,7 +85,7 @@ export function createNotifications(context: ApiContext): Notifications {
     for await (const rows of readPages(notificationsPerPage, read)) yield* rows
   }
 
-  async function replayOne(stream: string, which: 'failed' | 'all', commandOptions: CommandOptions): Promise<void> {
+  async function replayOne(stream: string, which: 'failed' | 'all', commandOptions: RecordOptions): Promise<void> {
     const message = { type: 'notification.replay', data: { which } }
     await context.commands.record(
       { ...message, stream },
