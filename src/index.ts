@@ -118,7 +118,8 @@ export { type CommandOptions, type Outcome, OutcomeError, type RecordOptions, va
 export type { PartKind, RecordKind } from './vocabulary/part-kinds.ts'
 export { isCnpj, isCpf, parseCnpj, parseCpf } from './vocabulary/tax-numbers.ts'
 
-// What follows loads most of the package at its first call, so that importing the package takes little time.
+/** A function whose file is loaded at its first call, so that importing the package takes little time. */
+type Lazily<F extends (...args: never[]) => unknown> = (...args: Parameters<F>) => Promise<Awaited<ReturnType<F>>>
 
 /**
  * Opens a log, or creates one. Starts no timer and no listener.
@@ -137,24 +138,16 @@ export async function openAverba(options: AverbaOptions): Promise<Averba> {
  *
  * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, and as `openAverba`
  */
-export async function exportBundle(
-  options: Parameters<typeof import('./operations/audit.ts').exportBundle>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').exportBundle>>> {
-  const { exportBundle: run } = await import('./operations/audit.ts')
-  return run(options)
-}
+export const exportBundle: Lazily<typeof import('./operations/audit.ts').exportBundle> = async (...args) =>
+  (await import('./operations/audit.ts')).exportBundle(...args)
 
 /**
  * Proves that an event is in a log, which may be in use: a C2SP tlog-proof file, up to a checkpoint that it signs now.
  *
  * @throws {AverbaError} `NOT_FOUND`, and as `openAverba`
  */
-export async function proveRecorded(
-  options: Parameters<typeof import('./operations/audit.ts').proveRecorded>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').proveRecorded>>> {
-  const { proveRecorded: run } = await import('./operations/audit.ts')
-  return run(options)
-}
+export const proveRecorded: Lazily<typeof import('./operations/audit.ts').proveRecorded> = async (...args) =>
+  (await import('./operations/audit.ts')).proveRecorded(...args)
 
 /**
  * Verifies a store, which may be in use, or an exported bundle, without writing to it: every signature, the root from
@@ -164,24 +157,16 @@ export async function proveRecorded(
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, and `KEYS_MISMATCH`
  * when the given root key does not open the keyring
  */
-export async function verifyLog(
-  options: Parameters<typeof import('./operations/audit.ts').verifyLog>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/audit.ts').verifyLog>>> {
-  const { verifyLog: run } = await import('./operations/audit.ts')
-  return run(options)
-}
+export const verifyLog: Lazily<typeof import('./operations/audit.ts').verifyLog> = async (...args) =>
+  (await import('./operations/audit.ts')).verifyLog(...args)
 
 /**
  * Copies a store, which may be in use, into one file and checks it. The keyring is not in it: back it up separately.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export async function backupStore(
-  options: Parameters<typeof import('./operations/backups.ts').backupStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').backupStore>>> {
-  const { backupStore: run } = await import('./operations/backups.ts')
-  return run(options)
-}
+export const backupStore: Lazily<typeof import('./operations/backups.ts').backupStore> = async (...args) =>
+  (await import('./operations/backups.ts')).backupStore(...args)
 
 /**
  * Restores a store from a backup, and checks it before it gets its name. Nothing is overwritten. Calls that were
@@ -195,12 +180,8 @@ export async function backupStore(
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `KEYS_MISSING`, `KEYS_MISMATCH`, `ROLLED_BACK`,
  * `STORE_UNSAFE`, `CORRUPT`
  */
-export async function restoreStore(
-  options: Parameters<typeof import('./operations/backups.ts').restoreStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').restoreStore>>> {
-  const { restoreStore: run } = await import('./operations/backups.ts')
-  return run(options)
-}
+export const restoreStore: Lazily<typeof import('./operations/backups.ts').restoreStore> = async (...args) =>
+  (await import('./operations/backups.ts')).restoreStore(...args)
 
 /**
  * Lets a log continue where it was put back to an earlier state, such as by the backups of its server. It is checked
@@ -209,12 +190,8 @@ export async function restoreStore(
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`; `STORE_BUSY` while an engine works
  * with it; and as `openAverba`
  */
-export async function resumeStore(
-  options: Parameters<typeof import('./operations/backups.ts').resumeStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/backups.ts').resumeStore>>> {
-  const { resumeStore: run } = await import('./operations/backups.ts')
-  return run(options)
-}
+export const resumeStore: Lazily<typeof import('./operations/backups.ts').resumeStore> = async (...args) =>
+  (await import('./operations/backups.ts')).resumeStore(...args)
 
 /**
  * Moves a log, such as from a file to a server: copies all of it with its keyring, proves that both have the same root,
@@ -225,24 +202,16 @@ export async function resumeStore(
  * @throws {AverbaError} `NOT_FOUND`; `STORE_BUSY` while an engine works with it; `INVALID_INPUT` when there is a log at
  * the new place; `KEYS_MISSING`, `KEYS_MISMATCH`, `CORRUPT`, and as `openAverba`
  */
-export async function copyStore(
-  options: Parameters<typeof import('./operations/moves.ts').copyStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/moves.ts').copyStore>>> {
-  const { copyStore: run } = await import('./operations/moves.ts')
-  return run(options)
-}
+export const copyStore: Lazily<typeof import('./operations/moves.ts').copyStore> = async (...args) =>
+  (await import('./operations/moves.ts')).copyStore(...args)
 
 /**
  * Repeats every recorded decision of a log, which may be in use, and reports the first one that differs.
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `INVALID_INPUT`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export async function replayLog(
-  options: Parameters<typeof import('./operations/replay.ts').replayLog>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/replay.ts').replayLog>>> {
-  const { replayLog: run } = await import('./operations/replay.ts')
-  return run(options)
-}
+export const replayLog: Lazily<typeof import('./operations/replay.ts').replayLog> = async (...args) =>
+  (await import('./operations/replay.ts')).replayLog(...args)
 
 /**
  * Moves a log to another root key: that of `newRootKey`, or without it one that its keyring file then holds. Nothing is
@@ -253,12 +222,8 @@ export async function replayLog(
  * @throws {AverbaError} `NOT_FOUND`, `KEYS_MISMATCH` when the new holder does not open what it wrapped, and as
  * `openAverba`
  */
-export async function changeRootKey(
-  options: Parameters<typeof import('./operations/upkeep.ts').changeRootKey>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').changeRootKey>>> {
-  const { changeRootKey: run } = await import('./operations/upkeep.ts')
-  return run(options)
-}
+export const changeRootKey: Lazily<typeof import('./operations/upkeep.ts').changeRootKey> = async (...args) =>
+  (await import('./operations/upkeep.ts')).changeRootKey(...args)
 
 /**
  * Diagnoses a store, which may be in use, without writing to it: its size and growth, pending calls and faults.
@@ -267,48 +232,32 @@ export async function changeRootKey(
  *
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
-export async function diagnoseStore(
-  options: Parameters<typeof import('./operations/upkeep.ts').diagnoseStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').diagnoseStore>>> {
-  const { diagnoseStore: run } = await import('./operations/upkeep.ts')
-  return run(options)
-}
+export const diagnoseStore: Lazily<typeof import('./operations/upkeep.ts').diagnoseStore> = async (...args) =>
+  (await import('./operations/upkeep.ts')).diagnoseStore(...args)
 
 /**
  * Rebuilds views of a store, which may be in use, and reports how their rows differed.
  *
  * @throws {AverbaError} `NOT_FOUND`, `STORE_BUSY` when another process rebuilds the same view, and as `openAverba`
  */
-export async function rebuildStore(
-  options: Parameters<typeof import('./operations/upkeep.ts').rebuildStore>[0],
-): Promise<Awaited<ReturnType<typeof import('./operations/upkeep.ts').rebuildStore>>> {
-  const { rebuildStore: run } = await import('./operations/upkeep.ts')
-  return run(options)
-}
+export const rebuildStore: Lazily<typeof import('./operations/upkeep.ts').rebuildStore> = async (...args) =>
+  (await import('./operations/upkeep.ts')).rebuildStore(...args)
 
 /**
  * Checks everything that a configuration needs, without opening or writing the log: options, secrets and certificates,
  * store and keyring, connections and clock. A service only receives a `GET /`; with `token`, the gateway is asked for
  * one token. `isDeep` compares everything in the store. Never throws: a failed check says what to do.
  */
-export async function examine(
-  options: Parameters<typeof import('./api/health/examine.ts').examine>[0],
-  how?: Parameters<typeof import('./api/health/examine.ts').examine>[1],
-): Promise<Awaited<ReturnType<typeof import('./api/health/examine.ts').examine>>> {
-  const { examine: run } = await import('./api/health/examine.ts')
-  return run(options, how)
-}
+export const examine: Lazily<typeof import('./api/health/examine.ts').examine> = async (...args) =>
+  (await import('./api/health/examine.ts')).examine(...args)
 
 /**
  * Serves receivers over HTTPS, with limits on the size and time of requests. Each receiver limits its bodies.
  * @throws {AverbaError} `MISCONFIGURED` when a path or a certificate cannot be used, or the port cannot be opened
  */
-export async function serveReceivers(
-  options: Parameters<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers>[0],
-): Promise<Awaited<ReturnType<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers>>> {
-  const { serveReceivers: run } = await import('./adapters/receiver/serve-receivers.ts')
-  return run(options)
-}
+export const serveReceivers: Lazily<typeof import('./adapters/receiver/serve-receivers.ts').serveReceivers> = async (
+  ...args
+) => (await import('./adapters/receiver/serve-receivers.ts')).serveReceivers(...args)
 
 /**
  * Returns the charts of the named machines, or of all: each as an xstate configuration in JSON, which Stately's editor
@@ -316,21 +265,12 @@ export async function serveReceivers(
  *
  * @throws {AverbaError} `INVALID_INPUT` when a machine or the format is unknown
  */
-export async function drawCharts(
-  names: Parameters<typeof import('./machines/charts.ts').drawCharts>[0],
-  format: Parameters<typeof import('./machines/charts.ts').drawCharts>[1],
-): Promise<Awaited<ReturnType<typeof import('./machines/charts.ts').drawCharts>>> {
-  const { drawCharts: run } = await import('./machines/charts.ts')
-  return run(names, format)
-}
+export const drawCharts: Lazily<typeof import('./machines/charts.ts').drawCharts> = async (...args) =>
+  (await import('./machines/charts.ts')).drawCharts(...args)
 
 /** Writes a commented configuration with every option: the file of `averba init`. */
-export async function configTemplate(): Promise<
-  Awaited<ReturnType<typeof import('./api/config-template.ts').configTemplate>>
-> {
-  const { configTemplate: run } = await import('./api/config-template.ts')
-  return run()
-}
+export const configTemplate: Lazily<typeof import('./api/config-template.ts').configTemplate> = async (...args) =>
+  (await import('./api/config-template.ts')).configTemplate(...args)
 
 /**
  * The statements that give roles the least rights with which a log on PostgreSQL works: its processes add events and
@@ -339,12 +279,8 @@ export async function configTemplate(): Promise<
  *
  * @throws {AverbaError} `INVALID_INPUT` for a role without a name, `MISCONFIGURED` for a schema that is not allowed
  */
-export async function grantsFor(
-  options: Parameters<typeof import('./store/database/grants.ts').grantsFor>[0],
-): Promise<Awaited<ReturnType<typeof import('./store/database/grants.ts').grantsFor>>> {
-  const { grantsFor: run } = await import('./store/database/grants.ts')
-  return run(options)
-}
+export const grantsFor: Lazily<typeof import('./store/database/grants.ts').grantsFor> = async (...args) =>
+  (await import('./store/database/grants.ts')).grantsFor(...args)
 
 /**
  * The statements that migrate the tables of a store from a version to the current one in one transaction, as opening it
@@ -352,14 +288,8 @@ export async function grantsFor(
  *
  * @throws {AverbaError} `INVALID_INPUT`, `MISCONFIGURED` for a schema that is not allowed
  */
-export async function migrationsFrom(
-  version: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[0],
-  dialect: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[1],
-  schema?: Parameters<typeof import('./store/database/migrations.ts').migrationsFrom>[2],
-): Promise<Awaited<ReturnType<typeof import('./store/database/migrations.ts').migrationsFrom>>> {
-  const { migrationsFrom: run } = await import('./store/database/migrations.ts')
-  return run(version, dialect, schema)
-}
+export const migrationsFrom: Lazily<typeof import('./store/database/migrations.ts').migrationsFrom> = async (...args) =>
+  (await import('./store/database/migrations.ts')).migrationsFrom(...args)
 
 /**
  * Types the options of an `averba.config.ts`, so that an editor completes them. The host gives the same object to

@@ -2,7 +2,7 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Message } from '../vocabulary/message.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, UnexpectedFact } from './definition/machine.ts'
+import type { Recording, UnexpectedFact } from './definition/machine.ts'
 
 interface DaysLeft {
   /** The service that uses the certificate for authentication, or `receiver` for the receiver's own. */
@@ -55,7 +55,7 @@ const chart = setup({
   },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage): Decision<CertificateEvent> {
+function decide(state: SnapshotFrom<typeof chart>, { data }: CertificateMessage): Recording<CertificateEvent> {
   const isExpiring = state.matches('expiring')
   const level = warningLevel(data.daysLeft)
   if (level === undefined) return isExpiring ? record({ type: 'certificate.renewed', data }) : record()

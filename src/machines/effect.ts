@@ -2,7 +2,7 @@ import { type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, UnexpectedFact } from './definition/machine.ts'
+import type { Recording, UnexpectedFact } from './definition/machine.ts'
 
 interface EffectRef {
   /** Its id: `<stream>/<version>/<n>`. */
@@ -102,7 +102,7 @@ const chart = setup({ types: typesOf<EffectEvent>() }).createMachine({
   },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Decision<EffectEvent> {
+function decide(state: SnapshotFrom<typeof chart>, message: EffectMessage): Recording<EffectEvent> {
   switch (message.type) {
     case 'effect.attempt':
       return record({ type: 'effect.attempted', data: message.data })

@@ -1,8 +1,8 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { actionsOf, typesOf } from './definition/chart-rules.ts'
-import { defineMachine, record, refuse } from './definition/define-machine.ts'
-import type { Decision, UnexpectedFact } from './definition/machine.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { Recording, UnexpectedFact } from './definition/machine.ts'
 
 /** A notification as the portal delivered it. */
 export interface ReceivedNotification {
@@ -147,13 +147,17 @@ const leaves =
   ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
     overallState(handlingsAfter(context.handlings, event)) === state
 
+const noneToCall = { refused: 'none of its handlers has failed: each is handled, or is still to be called' }
 const parks = { target: '.parked', actions: 'keepHandlings' } as const
 const fails = { target: '.failing', actions: 'keepHandlings' } as const
 const waits = { target: '.received', actions: 'keepHandlings' } as const
 
 const chart = setup({
   types: typesOf<NotificationEvent, NotificationContext>(),
-  guards: { leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesReceived: leaves('received') },
+  guards: {
+    ...{ leavesParked: leaves('parked'), leavesFailing: leaves('failing'), leavesReceived: leaves('received') },
+    callsHandlers: ({ event }) => event.type === 'notification.replayed' && event.data.handlers.length > 0,
+  },
   actions: {
     keepEvento: actionsOf<NotificationEvent, NotificationContext>()(arrivals, ({ data }) => ({ evento: data.evento })),
     keepHandlings: assign({ handlings: ({ context, event }) => handlingsAfter(context.handlings, event) }),
@@ -167,6 +171,7 @@ const chart = setup({
   states: {
     absent: {
       description: 'It was not received.',
+      meta: { refusesAll: { refused: 'it was not received' } },
       on: {
         'notification.received': { target: 'stored', actions: 'keepEvento' },
         'notification.recovered': { target: 'stored', actions: 'keepEvento' },
@@ -185,8 +190,9 @@ const chart = setup({
         ],
         'notification.failed': [{ guard: 'leavesParked', ...parks }, fails],
         'notification.parked': parks,
-        'notification.replayed': waits,
+        'notification.replayed': { guard: 'callsHandlers', ...waits },
       },
+      meta: { refuses: { 'notification.replayed': noneToCall } },
       states: {
         received: { description: 'A handler was not called yet.' },
         failing: { description: 'A handler failed, and is called again.' },
@@ -197,7 +203,7 @@ const chart = setup({
   },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage): Decision<NotificationEvent> {
+function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage): Recording<NotificationEvent> {
   const { evento, handlings } = state.context
   const isAbsent = state.matches('absent')
   switch (message.type) {
@@ -212,8 +218,6 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
     case 'notification.replay': {
       const { which } = message.data
       const again = handlings.filter(({ state }) => state !== 'waiting' && (which === 'all' || state !== 'handled'))
-      if (again.length === 0)
-        return refuse(which === 'failed' ? 'none of its handlers has failed' : 'none of its handlers was called yet')
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }
@@ -224,7 +228,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
 function decideHandlerResult(
   handlings: readonly HandlerState[],
   message: Extract<NotificationMessage, { type: 'host.handled' | 'host.failed' }>,
-): Decision<NotificationEvent> {
+): Recording<NotificationEvent> {
   const { handler, handlers } = message.data
   const before = handlings.find(each => each.handler === handler)
   const waiting = handlers.filter(

@@ -2,8 +2,8 @@ import { assign, type SnapshotFrom, setup } from 'xstate'
 import { clocksDifferMaxMs, fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { Event, Instant, Message } from '../vocabulary/message.ts'
 import { actionsOf, reports, typesOf } from './definition/chart-rules.ts'
-import { defineMachine, record, refuse } from './definition/define-machine.ts'
-import type { Decision, EventCondition, UnexpectedFact } from './definition/machine.ts'
+import { defineMachine, record } from './definition/define-machine.ts'
+import type { EventCondition, Recording, UnexpectedFact } from './definition/machine.ts'
 
 /**
  * Why a token is requested: the first one is needed, no process has it any more, an operation rejected it, the gateway
@@ -13,7 +13,7 @@ export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
 /** The events of one credential's token. */
 export type TokenEvent =
-  | Event<'token.requested', { need: TokenNeed } & Holder>
+  | Event<'token.requested', TokenRequest>
   /** The log does not hold the token itself, only its generation and the digests of its credentials. */
   | Event<'token.renewed', TokenRequestRef & Lifetime & { scope?: string }>
   /** The `times`-th token in a row that was rejected soon after its issue: no request before `until`. */
@@ -53,7 +53,7 @@ type TokenMessage =
 
 interface TokenRequest extends Holder {
   readonly need: TokenNeed
-  readonly at: Instant
+  readonly askedAt: Instant
 }
 
 interface RejectionCounts extends TokenRequestRef {
@@ -90,6 +90,9 @@ interface TokenContext extends Holder, Lifetime {
 const late = { refused: 'another process had asked as well' }
 const notRejected = { refused: 'the current token has not been rejected' }
 const notCorrected = { refused: 'the gateway refused this consumer key and secret: correct them first' }
+const repeatedBefore = {
+  refused: 'the gateway returned the rejected token again: the next request waits until it expires',
+}
 const requested = { target: 'requesting', actions: 'keepRequest' } as const
 
 const keep = actionsOf<TokenEvent, TokenContext>()
@@ -101,6 +104,10 @@ const chart = setup({
     isCurrent: ({ context, event }) => event.type === 'token.rejected' && event.data.generation === context.generation,
     isAwaited: ({ context, event }) => 'generation' in event.data && event.data.generation === context.asked,
     isCorrected: ({ context, event }) => holderIn(event, context).credential !== context.credential,
+    // Another contract's rejections say nothing about this one's.
+    isWaitOver: ({ context, event }) =>
+      event.type === 'token.requested' &&
+      (event.data.contract !== context.contract || remainingMs(context.until, event.data.askedAt) === 0),
     isOtherContract: ({ context, event }, params: EventCondition) =>
       reports({ event }, params) && holderIn(event, context).contract !== context.contract,
   },
@@ -171,11 +178,13 @@ const chart = setup({
     },
     rejected: {
       description: 'A service answered 401 to the token: a newer one is requested.',
-      on: { 'token.requested': requested },
+      on: { 'token.requested': { guard: 'isWaitOver', ...requested } },
+      meta: { refuses: { 'token.requested': { refused: 'the new tokens are rejected: the next request waits' } } },
     },
     repeated: {
       description: 'The gateway returned the rejected token again: the next request waits until it expires.',
-      on: { 'token.requested': requested },
+      on: { 'token.requested': { guard: 'isWaitOver', ...requested } },
+      meta: { refuses: { 'token.requested': repeatedBefore } },
     },
     locked: {
       description: 'The gateway refused the consumer key and secret: only corrected ones are tried.',
@@ -190,15 +199,18 @@ function holderIn({ data }: TokenEvent, before: Holder): Holder {
   return { contract, credential }
 }
 
-function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Decision<TokenEvent> {
-  const { generation } = state.context
+function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Recording<TokenEvent> {
   switch (message.type) {
-    case 'token.request':
-      return decideRequest(state, message.data)
-    case 'token.reject':
+    case 'token.request': {
+      const data = { generation: state.context.asked + 1, need: message.data.need }
+      const effects = [{ type: 'tokenService.requestToken', data }]
+      return record({ type: 'token.requested', data: message.data, effects })
+    }
+    case 'token.reject': {
+      const rejected = { type: 'token.rejected', data: countRejection(state.context, message.data) } as const
       // A late 401 for an older token says nothing about the current one.
-      if (!state.matches('valid') || message.data.generation !== generation) return record()
-      return record({ type: 'token.rejected', data: countRejection(state.context, message.data) })
+      return state.can(rejected) ? record(rejected) : record()
+    }
     case 'tokenService.issued':
       return record({ type: 'token.renewed', data: message.data })
     case 'tokenService.repeated': {
@@ -262,22 +274,6 @@ function countRejection(
 function tokenAgeMs(issuedAt: Instant, at: Instant): number {
   const ms = fromInstant(at) - fromInstant(issuedAt)
   return ms < -clocksDifferMaxMs ? -ms : Math.max(0, ms)
-}
-
-function decideRequest(
-  state: SnapshotFrom<typeof chart>,
-  { need, contract, credential, at }: TokenRequest,
-): Decision<TokenEvent> {
-  const { asked, until } = state.context
-  const isEarly = contract === state.context.contract && remainingMs(until, at) > 0
-  if (state.matches('repeated') && isEarly) {
-    return refuse('the gateway returned the rejected token again: the next request waits until it expires')
-  }
-  if (state.matches('rejected') && isEarly) {
-    return refuse('the new tokens are rejected: the next request waits')
-  }
-  const effects = [{ type: 'tokenService.requestToken', data: { generation: asked + 1, need } }]
-  return record({ type: 'token.requested', data: { need, contract, credential }, effects })
 }
 
 /** The bearer token of one credential (document 2, sections 4.1 and 5). */

@@ -4,7 +4,7 @@ import { cpfAddress } from '../vocabulary/names.ts'
 import type { StandingReason } from './consent/standing.ts'
 import { typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
-import type { Decision, UnexpectedFact } from './definition/machine.ts'
+import type { Recording, UnexpectedFact } from './definition/machine.ts'
 
 /** A requested validation: `validation` is our id, `id` the host's. */
 interface RequestedValidation {
@@ -167,8 +167,7 @@ const chart = setup({ types: typesOf<ValidationEvent>() }).createMachine({
   },
 })
 
-function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): Decision<ValidationEvent> {
-  const { outcome } = state.value
+function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): Recording<ValidationEvent> {
   switch (message.type) {
     case 'validation.request': {
       const effects = [validatePerson(message.data)]
@@ -177,8 +176,8 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.reuse':
       return record({ type: 'validation.reused', data: message.data })
     case 'validation.erase': {
-      const isKept = outcome === 'requested' || outcome === 'inconclusive' || outcome === 'resolved'
-      return isKept ? record({ type: 'validation.erased', data: {} }) : record()
+      const erased = { type: 'validation.erased', data: {} } as const
+      return state.can(erased) ? record(erased) : record()
     }
     case 'validation.resolve':
       // Charged or not, no result will come.

@@ -1319,8 +1319,9 @@ const saidMessages: Readonly<Record<string, string>> = {
   'no machine is called "{}"': 'nenhuma máquina se chama "{}"',
   '"{}" is not a format': '"{}" não é um formato',
   'the body is no longer there': 'o conteúdo já não existe',
-  'none of its handlers has failed': 'nenhum dos seus tratadores falhou',
-  'none of its handlers was called yet': 'nenhum dos seus tratadores foi chamado ainda',
+  'none of its handlers has failed: each is handled, or is still to be called':
+    'nenhum dos seus tratadores falhou: cada um terminou ou ainda será chamado',
+  'it was not received': 'não foi recebida',
   'this log belongs to the portal at another address: see portal.knownAs':
     'este registro é do portal em outro endereço: veja portal.knownAs',
   'another process had asked as well': 'outro processo também tinha pedido',

@@ -31,8 +31,8 @@ test.each([301, 302, 307, 308])(
     const keys = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
     const requests = [...Object.values(requestsAt(base)), await portalAccessKeys(keys).write(base)]
     for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
-    const reached = await tryReach(base, { fetch: request => fetch(request), clock: systemClock })
-    expect(reached.isReached).toBe(true)
+    const how = { fetch: (request: Request) => fetch(request), clock: systemClock, service: 'portal' } as const
+    expect(await tryReach(base, how)).toMatchObject({ isReached: false, detail: expect.stringContaining(`${status}`) })
     expect(arrived).toEqual([])
   },
 )

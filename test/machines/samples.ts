@@ -114,14 +114,14 @@ export const samples: readonly Sample[] = [
       ...statuses.map(shown),
       { type: 'consent.approve', data: {} },
       { type: 'consent.deny', data: {} },
-      { type: 'consent.denyInstead', data: {} },
-      { type: 'consent.approveInstead', data: {} },
-      { type: 'consent.revokeInstead', data: {} },
+      { type: 'consent.deny', data: { sentBefore: true } },
+      { type: 'consent.approve', data: { sentBefore: true } },
+      { type: 'consent.revoke', data: { sentBefore: true } },
       { type: 'consent.revoke', data: {} },
       { type: 'consent.withdrawEnd', data: {} },
       { type: 'consent.withdrawEnd', data: { isUnsent: true } },
       { type: 'consent.withdrawEnd', data: { sentBefore: true } },
-      { type: 'consent.approveInstead', data: { isUnsent: true } },
+      { type: 'consent.approve', data: { isUnsent: true } },
       { type: 'consent.readDetail', data: {} },
       missed,
       { type: 'consent.erase', data: {} },
@@ -206,18 +206,18 @@ export const samples: readonly Sample[] = [
     messages: [
       ...['absent', 'lost', 'rejected', 'repeated'].map(need => ({
         type: 'token.request',
-        data: { need, contract: 'c1', credential: 'k1', at: '2026-11-20T12:00:00.000Z' },
+        data: { need, contract: 'c1', credential: 'k1', askedAt: '2026-11-20T12:00:00.000Z' },
       })),
       {
         type: 'token.request',
-        data: { need: 'lost', contract: 'c2', credential: 'k2', at: '2026-11-20T14:00:00.000Z' },
+        data: { need: 'lost', contract: 'c2', credential: 'k2', askedAt: '2026-11-20T14:00:00.000Z' },
       },
       ...[
         { contract: 'c2', credential: 'k2' },
         { contract: 'c1', credential: 'k3' },
       ].map(holder => ({
         type: 'token.request',
-        data: { need: 'changed', ...holder, at: '2026-11-20T12:00:00.000Z' },
+        data: { need: 'changed', ...holder, askedAt: '2026-11-20T12:00:00.000Z' },
       })),
       ...[
         { generation: 1, hasServed: true },

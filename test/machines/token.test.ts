@@ -10,7 +10,7 @@ const at = '2026-11-20T12:00:00.000Z'
 const holder = (credential = 'k1') => ({ contract: credential.replace('-new', ''), credential })
 const request = (need: string, credential = 'k1', when = at): Message => ({
   type: 'token.request',
-  data: { need, ...holder(credential), at: when },
+  data: { need, ...holder(credential), askedAt: when },
 })
 const issued = (
   generation: number,
@@ -97,16 +97,25 @@ test('tokens that expire before they work are replaced ten times, then once a mi
   expect(waitsOf(1_500, false, 1_000).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })
 
-test('the chart itself refuses the same credentials after they were refused, and another secret of the same contract', () => {
+test('the chart refuses the same credentials after they were refused, another secret, and a request before its wait is over', () => {
   const chart = chartOf(tokenMachine) as AnyStateMachine // It has one.
   const refusalOf = takingRule(chart)
-  const stateAfter = (type: string) =>
+  const until = '2026-11-20T12:01:00.000Z'
+  const stateAfter = (...types: string[]) =>
     [
-      { type: 'token.requested', data: { need: 'absent', ...holder('k1') } },
-      { type, data: { generation: 1, ...holder('k1'), issuedAt: at, expiresAt: at } },
+      { type: 'token.requested', data: { need: 'absent', ...holder('k1'), askedAt: at } },
+      ...types.map(type => ({ type, data: { generation: 1, ...holder('k1'), issuedAt: at, expiresAt: at, until } })),
     ].reduce((state, event) => tokenMachine.evolve(state, event), tokenMachine.initial) as AnyMachineSnapshot
+  const requested = (need: string, credential: string, askedAt: string) => ({
+    ...{ type: 'token.requested', data: { need, ...holder(credential), askedAt } },
+  })
   const refused = (type: string, need: string, credential: string) =>
-    refusalOf(stateAfter(type), { type: 'token.requested', data: { need, ...holder(credential) } })?.refused
+    refusalOf(stateAfter(type), requested(need, credential, at))?.refused
+  for (const ends of [['token.repeated'], ['token.renewed', 'token.rejected']]) {
+    expect(refusalOf(stateAfter(...ends), requested('rejected', 'k1', at))?.refused).toContain('the next request waits')
+    expect(refusalOf(stateAfter(...ends), requested('rejected', 'k1', until))).toBeUndefined()
+    expect(refusalOf(stateAfter(...ends), requested('changed', 'k2', at))).toBeUndefined()
+  }
   expect(refused('token.locked', 'lost', 'k1')).toContain('correct them first')
   expect(refused('token.locked', 'lost', 'k1-new')).toBeUndefined()
   expect(refused('token.renewed', 'changed', 'k1-new')).toContain('has not been rejected')

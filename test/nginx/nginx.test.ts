@@ -14,6 +14,8 @@ import { type Kind, kinds, openThreeCalls } from '../adapters/three-calls.ts'
 import { freePort } from '../support/free-port.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
+const service = 'consentService' as const
+
 /** The clients behind a real nginx that ends the TLS, as `npm run test:nginx` finds it in the path. */
 
 const clock = systemClock
@@ -64,7 +66,7 @@ beforeEach(async () => {
 /** Nginx says nothing once it listens: asks until it does. */
 async function untilOpen(): Promise<void> {
   for (;;) {
-    const found = await tryReach(`https://localhost:${port}/`, { clock, ca: authority.ca })
+    const found = await tryReach(`https://localhost:${port}/`, { service, clock, ca: authority.ca })
     if (!found.detail.includes('ECONNREFUSED')) return
   }
 }
@@ -130,7 +132,7 @@ test.each([
   const behind: Clock = { ...systemClock, now: () => systemClock.now() - 2 * hourMs }
   expect(await outcomes(certificate, behind)).toEqual(refused)
   expect(served.count).toBe(0)
-  const options = { clock: behind, ca: authority.ca, ...(certificate && { certificate }) }
+  const options = { service, clock: behind, ca: authority.ca, ...(certificate && { certificate }) }
   expect(await tryReach(`https://localhost:${port}/`, options)).toMatchObject({
     isReached: false,
     detail: expect.stringMatching(/^CERTIFICATE_REFUSED: it answered 400 .*SSL certificate/),
@@ -143,13 +145,20 @@ test('a body that is too large for nginx is not a refusal of the service', async
   expect(told.paid).toBe('unknown SERVICE_MISDIRECTED')
 })
 
-test('an upstream that is down leaves a change and a paid call in doubt', async () => {
-  const told = await outcomes(await authority.issueClient('gestora'))
+test('an upstream that is down leaves a change and a paid call in doubt, and doctor says that nginx answers', async () => {
+  const certificate = await authority.issueClient('gestora')
+  const told = await outcomes(certificate)
   expect(told).toEqual({
     read: 'deferred the consent service answered 502',
     change: 'unknown the consent service answered 502',
     paid: expect.stringMatching(/^unknown /),
   })
+  expect(await tryReach(`https://localhost:${port}/`, { service, clock, ca: authority.ca, certificate })).toMatchObject(
+    {
+      isReached: false,
+      detail: expect.stringMatching(/^SERVICE_MISDIRECTED: it answered 502 "502 Bad Gateway/),
+    },
+  )
 })
 
 test('the certificate of nginx is checked', async () => {

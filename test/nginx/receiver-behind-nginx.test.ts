@@ -12,6 +12,8 @@ import { root } from '../support/run-script.ts'
 import { startExample } from '../support/start-example.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
+const service = 'consentService'
+
 /** Starts nginx with the file of the documentation: only its port, its certificate and the host's port are others. */
 async function startNginx(hostPort: number) {
   const folder = temporaryFolder()
@@ -42,7 +44,7 @@ async function startNginx(hostPort: number) {
   onTestFinished(() => void nginx.kill('SIGKILL'))
   const ended = once(nginx, 'exit').then(() => false)
   const listens = async (): Promise<boolean> => {
-    const { detail } = await tryReach(`https://localhost:${port}/`, { clock: systemClock, ca: authority.ca })
+    const { detail } = await tryReach(`https://localhost:${port}/`, { service, clock: systemClock, ca: authority.ca })
     return detail.includes('ECONNREFUSED') ? listens() : true
   }
   expect(await Promise.race([ended, listens()])).toBe(true)

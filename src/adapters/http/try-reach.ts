@@ -2,8 +2,9 @@ import { describeConnectionError, UnsentError } from '../../vocabulary/connectio
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
 import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
+import type { ServiceName } from '../../vocabulary/names.ts'
 import { maskNumbers, readBoundedText } from './answer-body.ts'
-import { meaningOf } from './answer-meaning.ts'
+import { type DeclaredAnswer, declaredMeaning, isOwnForm, meaningOf } from './answer-meaning.ts'
 import { openSocket, type SocketOptions } from './transport.ts'
 
 /** Whether a service could be reached. */
@@ -15,17 +16,26 @@ export interface ReachResult {
   readonly skewMs?: number
 }
 
+interface ReachOptions extends SocketOptions {
+  readonly service: ServiceName
+  readonly answers?: readonly DeclaredAnswer[] | undefined
+  /** Replaces the socket. */
+  readonly fetch?: Fetch
+}
+
 const reachTimeoutMs = 5_000
 const answerMax = 65_536
+/** Nothing has to be at `/`: these are well in any form. */
+const nothingThere: readonly number[] = [404, 405]
 
 /**
  * Connects to a service and sends `GET /`. It calls no operation, sends no credential but the client certificate, and
- * costs nothing. Any answer counts but that of a proxy that refuses us, or of who refuses our certificate. `fetch`
- * replaces the socket.
+ * costs nothing. An answer in another form than the service's counts if it is a success, if it says that nothing is at
+ * this address, or if the host has declared it.
  */
 export async function tryReach(
   address: string,
-  { fetch, budgetMs = reachTimeoutMs, ...options }: SocketOptions & { readonly fetch?: Fetch },
+  { fetch, budgetMs = reachTimeoutMs, service, answers, ...options }: ReachOptions,
 ): Promise<ReachResult> {
   const { clock } = options
   const socket = fetch ? undefined : openSocket({ ...options, budgetMs })
@@ -39,7 +49,7 @@ export async function tryReach(
       }))
     const ended = clock.now()
     const date = Date.parse(response?.headers.get('date') ?? '')
-    const refusal = response && (await findRefusal(response))
+    const refusal = response && (await findRefusal(response, service, answers))
     const detail = refusal ?? `it answered within ${ended - began} ms`
     // Assume that the answer was made halfway, in the middle of the second that `Date` names.
     const skewMs = Math.round(date + 500 - (began + ended) / 2)
@@ -56,13 +66,19 @@ export async function tryReach(
   }
 }
 
-/** Describes the answer of a proxy that refuses us, or of who refuses our certificate; `undefined` for any other. */
-async function findRefusal({ status, headers, body }: Response): Promise<string | undefined> {
+/** Describes an answer that is not the service's; `undefined` for any other. */
+async function findRefusal(
+  { status, headers, body }: Response,
+  service: ServiceName,
+  answers: readonly DeclaredAnswer[] | undefined,
+): Promise<string | undefined> {
   const text = await readBoundedText(body ?? [], answerMax, headers.get('content-type')).catch(() => '')
-  if (status < 400) return undefined
-  // Nothing has to be at this address: a 404 in whatever form is well.
-  const meaning = meaningOf({ status, headers, text }, 'consentService')
-  if (meaning !== 'PROXY_REFUSED' && meaning !== 'CERTIFICATE_REFUSED') return undefined
+  const answer = { status, headers, text }
+  if (status < 300 || isOwnForm(answer, service) || declaredMeaning(answer, answers)) return undefined
+  const byTable = meaningOf(answer, service)
+  const isNamed = byTable === 'PROXY_REFUSED' || byTable === 'CERTIFICATE_REFUSED'
+  if (!isNamed && nothingThere.includes(status)) return undefined
+  const meaning = isNamed ? byTable : 'SERVICE_MISDIRECTED'
   const words = maskNumbers(
     text
       .replace(/<[^<>]*>/g, ' ')

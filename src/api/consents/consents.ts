@@ -165,14 +165,13 @@ export function createConsents(context: ApiContext): Consents {
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },
       async () => {
         const waiting = await findWaitingChange(stream)
-        const type = waiting && verb !== 'withdrawEnd' ? `consent.${verb}Instead` : `consent.${verb}`
         // One that was answered, by whomever, may have been made.
         const wasAnswered = waiting !== undefined && (await readTrace(store, waiting)).wasAnswered
         const ofWaiting = waiting && (wasAnswered ? { sentBefore: true } : { isUnsent: true })
         const now = clock.now()
         const until = verb === 'approve' && { until: toInstant(now + approvalMaxMs) }
         const data = { ...ofWaiting, ...(verb !== 'withdrawEnd' && { askedAt: toInstant(now), ...until }) }
-        const message = { type, data, ...(parts && { parts }) }
+        const message = { type: `consent.${verb}`, data, ...(parts && { parts }) }
         if (!waiting) return { targets: [{ stream, message }] }
         const ref = { effect: waiting.id, type: waiting.type }
         const withdrawn = { stream: effectStream(waiting), message: { type: 'effect.withdraw', data: ref } }

@@ -18,8 +18,9 @@ export async function reachServices(options: HostOptions, clock: Clock): Promise
   const reaching = serviceNames.map(async name => {
     const address = addresses[name]
     if (address === undefined) return []
-    const socket = { clock, ...connectionOf(options, name), ...(fetch && { fetch }) }
-    return [{ name, ...(await tryReach(address, socket)) }]
+    const { answers } = options[name] ?? {}
+    const how = { clock, service: name, answers, ...connectionOf(options, name), ...(fetch && { fetch }) }
+    return [{ name, ...(await tryReach(address, how)) }]
   })
   const reached = (await Promise.all(reaching)).flat()
   const checks = reached.map(({ name, isReached, detail }): HealthCheck => ({ name, ok: isReached, detail }))

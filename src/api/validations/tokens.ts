@@ -202,7 +202,7 @@ export class Tokens implements TokenSource {
     const refusals = await this.#context.store.read({ ...filter, types: ['token.locked'] })
     const own = refusals.find(({ anomaly, data }) => !anomaly && data.credential === holder.credential)
     if (own) return credentialsRefused(own)
-    const data = { need, ...holder, at: toInstant(this.#context.clock.now()) }
+    const data = { need, ...holder, askedAt: toInstant(this.#context.clock.now()) }
     try {
       await this.#context.engine.handle({ method: 'token.request' }, async () =>
         this.#toRequest({ type: 'token.request', data }),

@@ -18,7 +18,14 @@ import {
   showsStatus,
 } from './moves.ts'
 import { isEndShown } from './standing.ts'
-import { type ConsentStatus, consentStatuses, type RequestableStatus } from './status.ts'
+import {
+  type ConsentStatus,
+  consentStatuses,
+  moves,
+  moveType,
+  type RequestableStatus,
+  requestableStatuses,
+} from './status.ts'
 
 /** The same transition for events of several types. */
 function each<T extends ConsentEvent['type'], const V>(types: readonly T[], transition: V): Readonly<Record<T, V>> {
@@ -34,6 +41,12 @@ const asks = (params: { status?: ConsentStatus; instead?: RequestableStatus }) =
 const asShown = consentStatuses.map(
   status => ({ ...asks({ status }), target: `#consent.status.listed.${status}`, actions: 'keepStatus' }) as const,
 )
+/** The changes of the contract's table, by readings and by our requests. */
+const movesFrom = (held: 'PENDENTE' | 'ATIVO') => {
+  const shown = Object.entries(moves[held]).map(([target, type]) => [type, { target, actions: 'keepStatus' }] as const)
+  const asked = requestableStatuses.filter(status => moveType(held, status))
+  return { ...Object.fromEntries(shown), 'consent.changeRequested': asked.map(status => asks({ status })) }
+}
 const refusesRequest = (refused: string) => ({ refuses: { 'consent.changeRequested': { refused } } })
 const onlyFrom = (status: string) =>
   refusesRequest(`it is ${status}: only PENDENTE becomes ATIVO or NEGADO, and only ATIVO REVOGADO`)
@@ -130,10 +143,7 @@ export const chart = setup({
               description: 'The data subject has not decided.',
               on: {
                 'consent.lapsed': { actions: 'keepLapse' },
-                'consent.approved': { target: 'ATIVO', actions: 'keepStatus' },
-                'consent.denied': { target: 'NEGADO', actions: 'keepStatus' },
-                'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
-                'consent.changeRequested': [asks({ status: 'ATIVO' }), asks({ status: 'NEGADO' })],
+                ...movesFrom('PENDENTE'),
               },
               meta: onlyFrom('PENDENTE'),
             },
@@ -141,9 +151,7 @@ export const chart = setup({
               description: 'The data subject consents.',
               on: {
                 'consent.lapsed': { actions: 'keepLapse' },
-                'consent.revoked': { target: 'REVOGADO', actions: 'keepStatus' },
-                'consent.expired': { target: 'EXPIRADO', actions: 'keepStatus' },
-                'consent.changeRequested': asks({ status: 'REVOGADO' }),
+                ...movesFrom('ATIVO'),
                 'consent.used': {},
               },
               meta: onlyFrom('ATIVO'),
@@ -226,7 +234,7 @@ export const chart = setup({
           on: {
             ...changeEnds('endsRequestedChange'),
             // Another change replaces one that was not sent.
-            'consent.changeRequested': (['ATIVO', 'NEGADO', 'REVOGADO'] as const).map(
+            'consent.changeRequested': requestableStatuses.map(
               instead => ({ ...asks({ instead }), actions: 'keepRequest' }) as const,
             ),
             'consent.changeDeclined': { target: 'none', actions: 'keepRefusal' },

@@ -1,6 +1,6 @@
 import type { Message, MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision } from '../definition/machine.ts'
+import type { Recording } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
 import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
 import type { ConsentView } from './moves.ts'
@@ -24,31 +24,22 @@ const asks = {
   'consent.approve': 'ATIVO',
   'consent.deny': 'NEGADO',
   'consent.revoke': 'REVOGADO',
-  'consent.approveInstead': 'ATIVO',
-  'consent.denyInstead': 'NEGADO',
-  'consent.revokeInstead': 'REVOGADO',
 } as const
 
-const isInstead = (type: string) => type.endsWith('Instead')
-
-function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Decision<ConsentEvent> {
+function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Recording<ConsentEvent> {
   const held = heldOf(state)
   const isOld = message.isStale === true
   switch (message.type) {
     case 'consent.approve':
     case 'consent.deny':
-    case 'consent.revoke':
-    case 'consent.approveInstead':
-    case 'consent.denyInstead':
-    case 'consent.revokeInstead': {
+    case 'consent.revoke': {
       const status = asks[message.type]
-      const { askedAt, until } = message.data
-      const replaced = isInstead(message.type) && held.asked !== null && { instead: held.asked }
+      const { askedAt, until, isUnsent, sentBefore } = message.data
+      const replaced = (isUnsent || sentBefore) && held.asked !== null && { instead: held.asked }
       const times = { ...(askedAt !== undefined && { askedAt }), ...(until !== undefined && { until }) }
       const data = { status, ...replaced, ...times }
       // An approval takes the place of a denial that was never sent.
-      const isUnsent = 'isUnsent' in message.data && message.data.isUnsent && held.repeats === 0
-      const isWithdrawn = status === 'ATIVO' && held.isEndWanted && isUnsent
+      const isWithdrawn = status === 'ATIVO' && held.isEndWanted && isUnsent && held.repeats === 0
       const request = { type: 'consent.changeRequested', data, effects: [changeStatus(held, status)] } as const
       return record(...(isWithdrawn ? [withdrawn(held, { isUnsent })] : []), request)
     }
@@ -66,7 +57,7 @@ function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessa
       if (isOld) return { events: unreadable(held) }
       return record({ type: 'consent.vanished', data: {}, anomaly: 'the service no longer lists it' })
     case 'consent.passTime':
-      return { events: isErased(state) ? [] : lapse(held, message.data.now) }
+      return { events: lapse(held, message.data.now) }
     case 'consent.erase':
       return isErased(state) ? record() : record({ type: 'consent.erased', data: {} })
     case 'consent.use':
@@ -138,12 +129,9 @@ export const consentMachine = defineMachine({
   ],
   isSilent: isOldReading,
   commands: {
-    'consent.approve': requests('ATIVO'),
+    'consent.approve': ['consent.endWithdrawn', ...requests('ATIVO')],
     'consent.deny': requests('NEGADO'),
     'consent.revoke': requests('REVOGADO'),
-    'consent.approveInstead': ['consent.endWithdrawn', ...requests('ATIVO')],
-    'consent.denyInstead': requests('NEGADO'),
-    'consent.revokeInstead': requests('REVOGADO'),
     'consent.withdrawEnd': ['consent.endWithdrawn'],
     'consent.readDetail': ['consent.detailRequested'],
     'consent.use': ['consent.used', 'consent.useRefused'],

@@ -150,9 +150,8 @@ export interface AnsweredChange {
 
 /** The commands, and the facts from outside, of a consent. */
 export type ConsentMessage =
-  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', AskedChange>
-  /** Replaces an earlier change that waits. */
-  | Message<'consent.approveInstead' | 'consent.denyInstead' | 'consent.revokeInstead', AskedChange & WithdrawnEnd>
+  /** With `isUnsent` or `sentBefore` it replaces an earlier change that waits. */
+  | Message<'consent.approve' | 'consent.deny' | 'consent.revoke', AskedChange & WithdrawnEnd>
   | Message<'consent.withdrawEnd', WithdrawnEnd>
   | Message<'consent.readDetail', unknown>
   | Message<'consent.observe', ListedConsent>

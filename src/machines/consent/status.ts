@@ -5,25 +5,29 @@ export const consentStatuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPI
 /** The status of a consent. */
 export type ConsentStatus = (typeof consentStatuses)[number]
 
-/** A status that can be requested (section 3). */
-export type RequestableStatus = 'ATIVO' | 'NEGADO' | 'REVOGADO'
+/** The statuses that can be requested (section 3). */
+export const requestableStatuses = ['ATIVO', 'NEGADO', 'REVOGADO'] as const
+/** A status that can be requested. */
+export type RequestableStatus = (typeof requestableStatuses)[number]
 
 /** Checks that a consent is pending or active. */
 export function isOpen(status: ConsentStatus): boolean {
   return status === 'PENDENTE' || status === 'ATIVO'
 }
 
+type MoveType = `consent.${'approved' | 'denied' | 'revoked' | 'expired'}`
+
+/** The contract's table of changes. It has no expiry: by our policy that may follow both open statuses. */
+export const moves = {
+  PENDENTE: { ATIVO: 'consent.approved', NEGADO: 'consent.denied', EXPIRADO: 'consent.expired' },
+  ATIVO: { REVOGADO: 'consent.revoked', EXPIRADO: 'consent.expired' },
+  ...{ NEGADO: {}, REVOGADO: {}, EXPIRADO: {} },
+} as const satisfies Record<ConsentStatus, Partial<Record<ConsentStatus, MoveType>>>
+
 /** Returns the event type of a status change in the contract's table; `undefined` when the table does not have it. */
-export function moveType(
-  held: ConsentStatus,
-  status: ConsentStatus,
-): `consent.${'approved' | 'denied' | 'revoked' | 'expired'}` | undefined {
-  if (held === 'PENDENTE' && status === 'ATIVO') return 'consent.approved'
-  if (held === 'PENDENTE' && status === 'NEGADO') return 'consent.denied'
-  if (held === 'ATIVO' && status === 'REVOGADO') return 'consent.revoked'
-  // The contract's table has no expiry: by our policy it may follow PENDENTE and ATIVO.
-  if (isOpen(held) && status === 'EXPIRADO') return 'consent.expired'
-  return undefined
+export function moveType(held: ConsentStatus, status: ConsentStatus): MoveType | undefined {
+  const from: Partial<Record<ConsentStatus, MoveType>> = moves[held]
+  return from[status]
 }
 
 /** One entry of `historico`. `status` is null if the contract does not have it, `since` if it is not a date. */

@@ -10,13 +10,12 @@ import {
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 import { takingRule } from './chart-rules.ts'
-import type { Decision, Machine, MachineMessages, MachineState, MadeEvent, Refusal } from './machine.ts'
+import type { Decision, Machine, MachineMessages, MachineState, MadeEvent, Recording, Refusal } from './machine.ts'
 
 /** The members of `MachineMessages` may name the machine's own messages and events only. */
-interface Definition<S, M extends Message, E extends Event> {
+interface Definition<M extends Message, E extends Event> {
   readonly name: string
   readonly version: number
-  readonly decide: (state: S, message: M) => Decision<E>
   readonly commands?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
   readonly facts?: Readonly<Partial<Record<M['type'], readonly MadeEvent<E['type']>[]>>>
   readonly effects?: Readonly<Partial<Record<E['type'], readonly string[]>>>
@@ -35,7 +34,11 @@ interface Definition<S, M extends Message, E extends Event> {
  * Only `assign` actions have an effect; the charts have no others.
  */
 export function defineMachine<C extends AnyStateMachine, M extends Message, E extends Event>(
-  definition: Definition<SnapshotFrom<C>, M, E> & { readonly chart: C },
+  definition: Definition<M, E> & {
+    readonly chart: C
+    /** The chart refuses, not this. */
+    readonly decide: (state: SnapshotFrom<C>, message: M) => Recording<E>
+  },
 ): Machine<E> {
   const chart: AnyStateMachine = definition.chart
   const [initial] = initialTransition(chart) // Our charts take no input.
@@ -58,11 +61,10 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
         throw new TypeError(`The machine ${name} has no message ${message.type}`)
       // Checked above.
       const decision = definition.decide(state as SnapshotFrom<C>, message as M)
-      if ('refused' in decision) return decision
       let at = state
       for (const [i, event] of decision.events.entries()) {
         const refusal = refusalOf(at as AnyMachineSnapshot, event)
-        if (refusal) return isFact ? unexpected(name, message, event, refusal) : refusal
+        if (refusal) return isFact ? unexpected(name, message, event, refusal, decision) : refusal
         if (i + 1 < decision.events.length) at = evolve(at, event)
       }
       return decision
@@ -72,7 +74,8 @@ export function defineMachine<C extends AnyStateMachine, M extends Message, E ex
 
 /** Builds a machine of one state: what it decides depends only on what its events add up to. */
 export function defineDecider<S, M extends Message, E extends Event>(
-  definition: Definition<S, M, E> & {
+  definition: Definition<M, E> & {
+    readonly decide: (state: S, message: M) => Decision<E>
     readonly description: string
     readonly initial: S
     readonly evolve: (state: S, event: E) => S
@@ -89,7 +92,7 @@ export function defineDecider<S, M extends Message, E extends Event>(
   }
 }
 
-function describe<S, M extends Message, E extends Event>(definition: Definition<S, M, E>) {
+function describe<M extends Message, E extends Event>(definition: Definition<M, E>) {
   const { name, version, commands = {}, facts = {}, effects = {}, isSilent } = definition
   const silent: ReadonlySet<string> = new Set([...(definition.silent ?? []), `${name}.unexpected`])
   return {
@@ -102,8 +105,15 @@ function describe<S, M extends Message, E extends Event>(definition: Definition<
 }
 
 /** A fact that comes in a state which does not expect it changes nothing, but what it settled stays settled. */
-function unexpected(name: string, fact: Message, { type, resolves }: Event, { refused }: Refusal): Decision {
+function unexpected(
+  name: string,
+  fact: Message,
+  { type }: Event,
+  { refused }: Refusal,
+  { events }: Recording,
+): Recording {
   const data = { fact: fact.type, event: type }
+  const resolves = events.find(event => event.resolves)?.resolves
   return { events: [{ type: `${name}.unexpected`, data, anomaly: refused, ...(resolves && { resolves }) }] }
 }
 
@@ -122,7 +132,7 @@ function inertScope(): AnyActorScope {
 }
 
 /** Decides to record these events. */
-export function record<E extends Event>(...events: E[]): Decision<E> {
+export function record<E extends Event>(...events: E[]): Recording<E> {
   return { events }
 }
 

@@ -1,11 +1,16 @@
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 
+/** A decision to record these events. */
+export interface Recording<E extends Event = Event> {
+  readonly events: readonly E[]
+}
+
 /**
  * A machine's decision: the events to record, or why it refuses. A refusal with its own code is not recorded under the
  * command id, so the same command may be accepted later.
  */
-export type Decision<E extends Event = Event> = { readonly events: readonly E[] } | Refusal
+export type Decision<E extends Event = Event> = Recording<E> | Refusal
 
 /** Why a command is refused. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import type { Event, MessageWithParts } from '../../vocabulary/message.ts'
 import { cpfAddress } from '../../vocabulary/names.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision } from '../definition/machine.ts'
+import type { Recording } from '../definition/machine.ts'
 import { chart, type SubjectState, toAwarenessReading } from './chart.ts'
 import type { ErasureCompleted, SubjectEvent, SubjectMessage, SyncAgain } from './messages.ts'
 
@@ -21,7 +21,7 @@ function nextAfter(state: SubjectState, again: SyncAgain | undefined): Pick<Even
   return continues ? nextSync(subject, everyMs, again) : {}
 }
 
-function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>): Decision<SubjectEvent> {
+function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>): Recording<SubjectEvent> {
   const { subject, holds, awareness } = state.context
   switch (message.type) {
     case 'subject.enrol':
@@ -102,7 +102,7 @@ function decide(state: SubjectState, message: MessageWithParts<SubjectMessage>):
 function decideSchedule(
   state: SubjectState,
   { everyMs, dueAt, effects, isDefault }: Extract<SubjectMessage, { type: 'subject.schedule' }>['data'],
-): Decision<SubjectEvent> {
+): Recording<SubjectEvent> {
   const { context } = state
   const isScheduled = state.matches({ enrolled: 'scheduled' })
   const hadSchedule = isScheduled || state.matches({ enrolled: 'ended' })
@@ -111,13 +111,12 @@ function decideSchedule(
   return record({ type: 'subject.scheduled', data: { everyMs }, ...next, ...cancelEffects(effects) })
 }
 
-/** The events of a listed record: none when nothing changed, when the reading is stale, or after the erasure. */
+/** The events of a listed record: none when nothing changed, or when the reading is stale. */
 function awarenessChanges(
   state: SubjectState,
   { data, isStale }: MessageWithParts<Extract<SubjectMessage, { type: 'subject.observeAwareness' }>>,
 ): readonly SubjectEvent[] {
   const { subject, awareness } = state.context
-  if (state.matches('erased')) return []
   const known = awareness.find(each => each.record === data.record)
   if (!known) return [{ type: 'subject.awarenessAppeared', data: { ...data, subject } }]
   const isSame = known.createdAt === data.createdAt && known.controller === data.controller
@@ -130,7 +129,7 @@ function requestReading(
   verb: string,
   subject: string,
   { effects, ...data }: { readonly effects?: readonly string[]; readonly controller?: string },
-): Decision<SubjectEvent> {
+): Recording<SubjectEvent> {
   return record({ type, data, effects: [serviceCall(subject, verb, {}, data)], ...cancelEffects(effects) })
 }
 

@@ -1,6 +1,6 @@
 import type { MessageWithParts } from '../../vocabulary/message.ts'
 import { defineMachine, record } from '../definition/define-machine.ts'
-import type { Decision } from '../definition/machine.ts'
+import type { Recording } from '../definition/machine.ts'
 import { chart, pickEndpoint, type SubscriptionContext, type SubscriptionState } from './chart.ts'
 import { endCall, findKnownOutcome, findUncertainCall } from './doubt.ts'
 import type { AdoptMessage, HeldEndpoint, SubscriptionEvent, SubscriptionMessage } from './messages.ts'
@@ -14,7 +14,10 @@ function portalCall(verb: string, { evento, remoteId }: SubscriptionContext, hel
 
 const listSubscriptions = { type: 'portal.listSubscriptions', data: {} }
 
-function decide(state: SubscriptionState, message: MessageWithParts<SubscriptionMessage>): Decision<SubscriptionEvent> {
+function decide(
+  state: SubscriptionState,
+  message: MessageWithParts<SubscriptionMessage>,
+): Recording<SubscriptionEvent> {
   const { context } = state
   const { generation } = context
   switch (message.type) {

@@ -131,7 +131,7 @@ describe('a proxy', () => {
       message: `PROXY_REFUSED: the outbound proxy answered ${status}`,
     })
     expect(clients).toEqual([])
-    expect(await tryReach(address, options)).toMatchObject({
+    expect(await tryReach(address, { ...options, service: 'portal' })).toMatchObject({
       isReached: false,
       detail: expect.stringMatching(/^PROXY_REFUSED: .* or ask who runs it$/),
     })

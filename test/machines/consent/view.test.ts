@@ -17,7 +17,7 @@ const times = ['2026-11-20T15:00:00.000Z', '2026-11-20T15:02:00.000Z']
 /** What is asked for and shown, at one time or another. */
 const timed: Message[] = times.flatMap(askedAt => [
   ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt } })),
-  ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}Instead`, data: { askedAt, isUnsent: true } })),
+  ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt, isUnsent: true } })),
   ...statuses.flatMap(status => [
     { type: 'consent.observe', data: { ...reading, status, consent: 'c', subject: 's', askedAt } },
     { type: 'consentService.statusChanged', data: { ...reading, status, asked: 'REVOGADO', askedAt } },
