@@ -96,6 +96,9 @@ export const stateMeanings: Readonly<Record<string, string>> = {
   'No end was asked for.': 'Nenhum fim foi pedido.',
   'Its end was asked for, and none has been shown: nothing is used, and it is asked for again.':
     'O fim foi pedido, e nenhum foi mostrado: nada é usado, e é pedido de novo.',
+  'Whether a full reading was requested and has not ended.': 'Se uma leitura completa foi pedida e não terminou.',
+  'No full reading is open.': 'Nenhuma leitura completa está em aberto.',
+  'A full reading was requested.': 'Uma leitura completa foi pedida.',
   'Whether its personal data is kept.': 'Se os dados pessoais são guardados.',
   'Its data subject was not erased.': 'O titular não foi eliminado.',
   'Its data subject was erased: nothing changes it any more.': 'O titular foi eliminado: nada mais o altera.',

@@ -54,6 +54,16 @@ const onlyFrom = (status: string) =>
 const changeEnds = <const G extends string>(guard: G) =>
   each(showingTypes, [{ guard, target: 'none', actions: 'forgetChange' }, {}])
 const endings = ['NEGADO', 'REVOGADO'] as const
+/** Events that request a full reading, and others that request one unless one is open. */
+const readTypes = [
+  ...(['consent.detailRequested', 'consent.changeDeclined'] as const),
+  ...(['consent.changeLost', 'consent.changeContradicted'] as const),
+]
+const perhapsReadTypes = [
+  ...(['consent.appeared', 'consent.changeSeen'] as const),
+  ...(['consent.changeWithheld', 'consent.endWithdrawn'] as const),
+]
+const perhapsRead = { guard: 'requestsReading', target: '.requested' } as const
 const notMade = { 'consent.changeNotMade': { target: 'none', actions: 'forgetChange' } } as const
 const isBeingRead = refusesRequest('the last change may have been made: a reading will show it')
 const doubtEnds = { target: 'known', actions: 'forgetShown' } as const
@@ -65,6 +75,7 @@ export const chart = setup({
   types: typesOf<ConsentEvent, ConsentContext>(),
   guards: {
     reports,
+    requestsReading: ({ event }) => requestsReading(event),
     isEndShown: ({ context }) => isEndShown(context.shown),
     endsRequestedChange: ({ context, event }) => endsIn({ ...context, change: 'requested' }, event),
     endsLostChange: ({ context, event }) => endsIn({ ...context, change: 'lost' }, event),
@@ -83,10 +94,6 @@ export const chart = setup({
       ...{ shown: status ?? 'unreadable', shownAt: askedAt, isShownOld: isOld },
     })),
     forgetShown: assign({ shown: null, shownAt: null, isShownOld: false }),
-    noteReading: assign({
-      isReadingPending: ({ context, event }) => context.isReadingPending || requestsReading(event),
-    }),
-    endReading: assign({ isReadingPending: false }),
     keepRequest: keep(
       'consent.changeRequested',
       ({ data: { status, askedAt = null, until = null } }, { reading, endWantedAt, repeats }) => ({
@@ -121,7 +128,6 @@ export const chart = setup({
     status: {
       description: 'Its status at the service.',
       initial: 'absent',
-      on: { 'consent.readDeclined': { actions: 'endReading' }, 'consent.readGivenUp': { actions: 'endReading' } },
       states: {
         absent: {
           description: 'No reading has shown it.',
@@ -290,6 +296,20 @@ export const chart = setup({
         },
       },
     },
+    reading: {
+      description: 'Whether a full reading was requested and has not ended.',
+      initial: 'none',
+      on: {
+        ...each(readTypes, '.requested'),
+        ...each(perhapsReadTypes, [perhapsRead, {}]),
+        'consent.described': [perhapsRead, { target: '.none' }],
+        ...each(['consent.readDeclined', 'consent.readGivenUp'], '.none'),
+      },
+      states: {
+        none: { description: 'No full reading is open.' },
+        requested: { description: 'A full reading was requested.' },
+      },
+    },
     data: {
       description: 'Whether its personal data is kept.',
       initial: 'kept',
@@ -304,15 +324,9 @@ export const chart = setup({
               ...(['consent.described', 'consent.readDeclined'] as const),
               ...(['consent.readGivenUp', 'consent.used', 'consent.useRefused'] as const),
               'consent.changeRepeated',
+              ...readTypes,
+              ...perhapsReadTypes,
             ),
-            'consent.appeared': { actions: 'noteReading' },
-            'consent.changeSeen': { actions: 'noteReading' },
-            'consent.changeLost': { actions: 'noteReading' },
-            'consent.changeContradicted': { actions: 'noteReading' },
-            'consent.changeDeclined': { actions: 'noteReading' },
-            'consent.changeWithheld': { actions: 'noteReading' },
-            'consent.endWithdrawn': { actions: 'noteReading' },
-            'consent.detailRequested': { actions: 'noteReading' },
             'consent.erased': 'erased',
           },
         },
@@ -341,6 +355,7 @@ export function heldOf({ context, value }: ConsentChartState): ConsentView {
     isVanished,
     isUnknown: isVanished || value.status === 'absent',
     isUncertain: value.knowledge === 'changed',
+    isReadingPending: value.reading === 'requested',
     isEndWanted,
     isEndPossible: isEndWanted || (context.asked !== null && context.asked !== 'ATIVO'),
     change: value.change,

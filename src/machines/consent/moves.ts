@@ -41,8 +41,6 @@ export interface ConsentContext extends History {
   readonly shownAt: Instant | null
   /** That reading was old. */
   readonly isShownOld: boolean
-  /** A full reading is requested and has not ended. */
-  readonly isReadingPending: boolean
   /** How many full readings in a row were old, up to `oldReadingsMax`. */
   readonly oldReadings: number
   /** Statuses recorded since the history was read, whose entries have not been read. */
@@ -64,7 +62,7 @@ export const initialContext: ConsentContext = {
   ...{ statusAt: null, since: null },
   ...{ asked: null, askedAt: null, askedUntil: null, lostAt: null, statusesSinceRequest: [] },
   ...{ endWantedAt: null, refusedEnd: null, repeats: 0 },
-  ...{ shown: null, shownAt: null, isShownOld: false, isReadingPending: false },
+  ...{ shown: null, shownAt: null, isShownOld: false },
   ...unread,
   lapsed: null,
 }
@@ -99,15 +97,13 @@ export function afterMove(context: ConsentContext, { status, since, askedAt }: S
 /** The context after a full reading. The history of an old one does not replace the known one. */
 export function afterDescription(
   context: ConsentContext,
-  event: Extract<ConsentEvent, { type: 'consent.described' }>,
+  { data: { history, status, isOld } }: Extract<ConsentEvent, { type: 'consent.described' }>,
 ): Partial<ConsentContext> {
-  const { history, status, isOld } = event.data
-  const isReadingPending = requestsReading(event)
-  if (isOld) return { isReadingPending, oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
+  if (isOld) return { oldReadings: Math.min(context.oldReadings + 1, oldReadingsMax) }
   // A history that ends with the shown status is complete.
   const isBehind = history.at(-1)?.status !== status && isBeginning(context.history, history)
   const untimed = isBehind ? passEntries(history, context.history.length, context.untimed).missing : []
-  return { history, historyStatus: status, oldReadings: 0, untimed, isReadingPending }
+  return { history, historyStatus: status, oldReadings: 0, untimed }
 }
 
 function withStatus({ statusesSinceRequest }: ConsentContext, status: ConsentStatus): readonly ConsentStatus[] {
@@ -121,6 +117,8 @@ export interface ConsentView extends ConsentContext {
   readonly isUnknown: boolean
   /** A reading differs from what is known. */
   readonly isUncertain: boolean
+  /** A full reading is requested and has not ended. */
+  readonly isReadingPending: boolean
   /** We asked for its end, and no end has been shown. */
   readonly isEndWanted: boolean
   /** Its end is wanted, or was given up while its request may still be made. */
