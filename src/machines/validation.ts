@@ -103,7 +103,10 @@ const lateAnswers = {
 
 const requestedBefore = { refused: 'it was requested before' }
 
-const chart = setup({ types: typesOf<ValidationEvent>() }).createMachine({
+const chart = setup({
+  types: typesOf<ValidationEvent>(),
+  guards: { isByPerson: ({ event }) => event.type === 'validation.resolved' && event.data.by === undefined },
+}).createMachine({
   id: 'validation',
   description: 'One paid validation of a person, sent at most once.',
   type: 'parallel',
@@ -143,7 +146,13 @@ const chart = setup({ types: typesOf<ValidationEvent>() }).createMachine({
         },
         resolved: {
           description: 'It is known whether it was charged, but not what the answer was.',
-          on: { ...lateAnswers, 'validation.repeated': {}, 'validation.erased': 'erased' },
+          on: {
+            ...lateAnswers,
+            // A person may correct it, and what a late attempt reported.
+            'validation.resolved': { guard: 'isByPerson' },
+            'validation.repeated': {},
+            'validation.erased': 'erased',
+          },
           meta: { refuses: { 'validation.resolved': { refused: 'it was resolved before' } } },
         },
         erased: {

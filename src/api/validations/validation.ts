@@ -90,7 +90,7 @@ export async function requireValidation(context: ApiContext, id: string): Promis
   })
 }
 
-/** The outcome by the state of its stream: an answer that came after a person had resolved it counts from then on. */
+/** The outcome by its stream: what a person found out last counts, and then an answer that came after all. */
 export async function applyLateAnswer<T>(
   context: ApiContext,
   id: string,
@@ -99,7 +99,7 @@ export async function applyLateAnswer<T>(
 ): Promise<Outcome<T>> {
   if (outcome.status !== 'declined' || outcome.problem.code === 'SUBJECT_ERASED') return outcome
   const { stream = '' } = (await findValidation(context, id)) ?? {}
-  const types = ['validation.answered', 'validation.declined', 'validation.withheld'] as const
+  const types = ['validation.answered', 'validation.declined', 'validation.withheld', 'validation.resolved'] as const
   const last = await context.store.readLast({ stream, types })
   // An answer in time ended the call and is already the outcome.
   if (!last || last.settles) return outcome

@@ -77,9 +77,9 @@ export interface Validations {
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**
    * Records whether an inconclusive validation was charged, as a person found out. It is `resolved` then, and its
-   * effect ends as declined, since no result will arrive. The note is sealed.
+   * effect ends as declined, since no result will arrive. Resolving it again corrects that. The note is sealed.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is not inconclusive or was resolved before
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT`; `REFUSED` when it is neither inconclusive nor resolved
    */
   resolve(id: string, verdict: { charged: boolean; note?: string }, commandOptions?: CommandOptions): Promise<void>
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type AverbaOptions, type Claims, valueOf } from '../../../src/index.ts'
+import { type AverbaOptions, type Claims, diagnoseStore, valueOf } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine, openServices, openWorld } from '../../support/world.ts'
@@ -24,7 +24,7 @@ function worldWith(
 /** Loses the answer of the next validation. */
 const loseNextAnswer = ({ faults }: World) => faults.add({ kind: 'lose', service: 'validationService', times: 1 })
 
-test('an inconclusive validation is resolved once by a person, with a sealed note', async () => {
+test('an inconclusive validation is resolved by a person, with a sealed note, and corrected', async () => {
   const folder = temporaryFolder()
   const world = await openWorld({ averba: { store: join(folder, 'log.sqlite') } })
   const { validations, effects, log } = world.averba
@@ -52,8 +52,10 @@ test('an inconclusive validation is resolved once by a person, with a sealed not
   expect(await effects.list({ state: 'unknown' })).toEqual([])
   const problem = { status: 0, code: 'NOT_CHARGED' }
   expect(await validations.validate({ id: 'a', cpf, claims })).toMatchObject({ status: 'declined', problem })
-  const again = validations.resolve('a', { charged: true })
-  await expect(again).rejects.toMatchObject({ code: 'REFUSED' })
+  await validations.resolve('a', { charged: true }, { actor })
+  expect(await validations.get('a')).toMatchObject({ state: 'resolved', resolved: { charged: true } })
+  const corrected = { status: 0, code: 'CHARGED_WITHOUT_RESULT' }
+  expect(await validations.validate({ id: 'a', cpf, claims })).toMatchObject({ status: 'declined', problem: corrected })
   valueOf(await validations.validate({ id: 'b', cpf, claims }))
   await expect(validations.resolve('b', { charged: true })).rejects.toMatchObject({ code: 'REFUSED' })
   await expect(validations.resolve('c', { charged: true })).rejects.toMatchObject({ code: 'NOT_FOUND' })
@@ -62,6 +64,8 @@ test('an inconclusive validation is resolved once by a person, with a sealed not
   valueOf(await validations.validate({ id: 'd', cpf, claims, again: { of: 'a', reason } }))
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
+  const { problems } = await diagnoseStore({ store: join(folder, 'log.sqlite'), isDeep: true })
+  expect(problems).toEqual([])
   for (const name of readdirSync(folder))
     expect(readFileSync(join(folder, name), 'latin1')).not.toContain('nota-canario')
 })
