@@ -89,7 +89,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   parseIso,
   readInstant,
   parseJson,
-  parseRecords,
+  parseRecords: text => [...parseRecords(text)],
   holdsCpf,
   maskCpfs,
   parseCpf,
@@ -172,9 +172,9 @@ test.each(Object.keys(readers))(
   { timeout: 120_000 },
   async name => {
     for (const text of worst) {
-      const run = () => {
+      const run = async () => {
         try {
-          return readers[name]?.(text)
+          return await readers[name]?.(text)
         } catch {
           return undefined
         }
@@ -183,3 +183,26 @@ test.each(Object.keys(readers))(
     }
   },
 )
+
+const mebibyte = 1_048_576
+/** As many records as are read, each as slow as its size allows. */
+const listOf = (record: string, bytes: number, count: number) => {
+  const fill = record.repeat(Math.floor(bytes / count / record.length) - 2)
+  return `[${Array.from({ length: count }, () => `{"id":"a","evento":"a","a":[${fill}0]}`).join()}]`
+}
+
+test.each([
+  ['{"a":0},', 10_000],
+  ['[],', 1_000],
+  ['0,', 100],
+])('a list of records full of %s is read in turns of at most 50 ms at its bound', async (record, count) => {
+  const [consents, failures] = [listOf(record, 4 * mebibyte, count), listOf(record, 8 * mebibyte, count * 2)]
+  expect(await cpuMs(() => consent.readConsents(consents))).toBeLessThan(50)
+  expect(await cpuMs(() => portal.readFailures(failures))).toBeLessThan(50)
+})
+
+test.each([...pieces, '{"a":0},'])('a value full of %s is parsed within 50 ms at its bound', async piece => {
+  const text = `[${piece.repeat(mebibyte / piece.length - 2)}0]`
+  expect(await cpuMs(() => parseJson(text))).toBeLessThan(50)
+  expect(parseJson(`["${'a'.repeat(mebibyte)}"]`)).toBeUndefined()
+})

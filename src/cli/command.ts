@@ -30,6 +30,8 @@ type OptionDefinition =
       readonly read?: (text: string, before: never) => unknown
     }
 
+const jsonOption = { '--json': 'print one JSON object' }
+
 type OptionDefinitions = Readonly<Record<`--${string}`, OptionDefinition>>
 
 type CamelCase<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S
@@ -78,14 +80,21 @@ interface CommandDefinition<U extends string, O> {
   readonly description: string
   /** The help of the arguments, in their order. */
   readonly arguments?: readonly string[]
-  readonly options: O
+  /** `--json` is added when absent, unless it `printsText`. */
+  readonly options?: O
   /** A whole command line. */
   readonly example: string
   /** The text after the options. */
   readonly notes?: string
+  /** Whether it prints what is no object, such as diagrams. */
+  readonly printsText?: boolean
   /** Whether it goes on when its output fails. */
   readonly continuesWithoutOutput?: boolean
-  run(terminal: Terminal, options: OptionValues<O>, ...values: ArgumentValues<U>): CommandEnd | Promise<CommandEnd>
+  run(
+    terminal: Terminal,
+    options: OptionValues<O & typeof jsonOption>,
+    ...values: ArgumentValues<U>
+  ): CommandEnd | Promise<CommandEnd>
 }
 
 /** Defines a command. The types of its options and arguments follow from their flags. */
@@ -96,16 +105,18 @@ export function defineCommand<const U extends string, const O extends OptionDefi
     usage,
     description,
     arguments: texts = [],
-    options,
+    options = {},
     example,
     notes,
+    printsText = false,
     continuesWithoutOutput = false,
   } = definition
   const [name = '', ...placeholders] = usage.split(' ')
+  const all: OptionDefinitions = printsText || '--json' in options ? options : { ...options, ...jsonOption }
   return (start, say) => {
     const command = new Command(name).description(say.text(description))
     for (const [i, each] of placeholders.entries()) command.argument(each, texts[i] && say.text(texts[i]))
-    for (const [flags, each] of Object.entries(options)) command.addOption(createOption(flags, each, say))
+    for (const [flags, each] of Object.entries(all)) command.addOption(createOption(flags, each, say))
     command.addHelpText('after', `\n${say.text('Example:')} ${example}`)
     const after = notes === undefined ? '' : say.text(notes)
     command.addHelpText('after', () => wrapText(command, after))
@@ -114,7 +125,10 @@ export function defineCommand<const U extends string, const O extends OptionDefi
       start(async terminal => {
         const given = { ...Object.fromEntries(off), ...command.opts() }
         // Commander reads both by the flags and the placeholders that the types are made of.
-        const [values, args] = [given as OptionValues<O>, command.processedArgs as ArgumentValues<U>]
+        const [values, args] = [
+          given as OptionValues<O & typeof jsonOption>,
+          command.processedArgs as ArgumentValues<U>,
+        ]
         const end = await definition.run(terminal, values, ...args)
         if (typeof end === 'number') return end
         printResult(terminal, given.json === true, end.result, end.lines)

@@ -3,61 +3,81 @@ import type { Json } from './message.ts'
 /** How deep JSON may be nested: `JSON.stringify` would overflow the stack on much deeper values. */
 const depthMax = 100
 
+/** The longest text that is parsed at once: longer ones hold up the process, and only lists have them. */
+const lengthMax = 1_048_576
+
 /**
- * Parses JSON; `undefined` when the text is invalid, nested too deeply, or has an object with two members of one name,
- * of which another reader might believe the other one.
+ * Parses JSON; `undefined` when the text is invalid, too long, nested too deeply, or has an object with two members of
+ * one name, of which another reader might believe the other one.
  */
 export function parseJson(text: string): Json | undefined {
-  const { value, ambiguous } = parseRecords(text) ?? {}
-  return ambiguous?.size === 0 ? value : undefined
-}
-
-/** A list, and the places in it of the records with two members of one name. Any other value is at place 0. */
-export interface ParsedRecords {
-  readonly value: Json
-  readonly ambiguous: ReadonlySet<number>
-}
-
-/** Parses JSON, and finds the records that are ambiguous; `undefined` when it is invalid or nested too deeply. */
-export function parseRecords(text: string): ParsedRecords | undefined {
   try {
-    // First, since the parser is slow on a text that is nested too deeply.
-    const written = countWritten(text, text.trimStart().startsWith('['))
-    if (!written) return undefined
-    const value: Json = JSON.parse(text)
-    const ambiguous = new Set<number>()
-    // `JSON.parse` keeps one of two members of one name, so there are fewer than were written.
-    for (const [place, record] of (Array.isArray(value) ? value : [value]).entries())
-      if (countMembers(record) !== written[place]) ambiguous.add(place)
-    return { value, ambiguous }
+    const { value, isAmbiguous } = parseValue(text, scanValue(text, 0))
+    return isAmbiguous ? undefined : value
   } catch {
     return undefined
   }
 }
 
+/** A record of a list: it is ambiguous with two members of one name. `end` is its place in the text. */
+export interface ParsedRecord {
+  readonly value: Json
+  readonly isAmbiguous: boolean
+  readonly end: number
+}
+
+/**
+ * Parses a list in JSON record by record, so that a reader of many can pause.
+ *
+ * @throws {SyntaxError} when it is none, or a record is too long or nested too deeply
+ */
+export function* parseRecords(text: string): Generator<ParsedRecord, undefined> {
+  let start = text.indexOf('[') + 1
+  if (start === 0 || text.slice(0, start - 1).trim() !== '') throw new SyntaxError('It is no list')
+  let last: string | undefined
+  for (let isFirst = true; isFirst || last === ','; isFirst = false) {
+    const scanned = scanValue(text, start)
+    const value = text.slice(start, scanned.end)
+    last = text[scanned.end]
+    start = scanned.end + 1
+    const isEmpty = isFirst && last === ']' && value.trim() === ''
+    if (!isEmpty) yield { ...parseValue(value, scanned), end: scanned.end }
+  }
+  if (last !== ']' || text.slice(start).trim() !== '') throw new SyntaxError('It does not end as a list')
+}
+
+function parseValue(text: string, { written }: ScannedValue): Omit<ParsedRecord, 'end'> {
+  if (text.length > lengthMax) throw new SyntaxError('It is too long')
+  const value: Json = JSON.parse(text)
+  // `JSON.parse` keeps one of two members of one name, so there are fewer than were written.
+  return { value, isAmbiguous: countMembers(value) !== written }
+}
+
 const [quote, comma, colon] = [0x22, 0x2c, 0x3a]
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** How many members each record of JSON has in the text; `undefined` when it is nested too deeply. */
-function countWritten(text: string, isList: boolean): number[] | undefined {
-  const written: number[] = []
-  let members = 0
+interface ScannedValue {
+  readonly end: number
+  /** How many members its objects have in the text. */
+  readonly written: number
+}
+
+/** Finds the end of a value. Throws when it is nested too deeply: the parser would be slow on it. */
+function scanValue(text: string, start: number): ScannedValue {
+  let written = 0
   let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === quote) at = endOfString(text, at)
-    else if (code === colon) members += 1
-    else if (code === closeBrace || code === closeBracket) depth -= 1
+  let end = start
+  for (; end < text.length; end++) {
+    const code = text.charCodeAt(end)
+    if (code === quote) end = endOfString(text, end)
+    else if (code === colon) written += 1
     else if (code === openBrace || code === openBracket) {
       depth += 1
-      if (depth > depthMax) return undefined
-    } else if (code === comma && isList && depth === 1) {
-      written.push(members)
-      members = 0
-    }
+      if (depth > depthMax) throw new SyntaxError('It is nested too deeply')
+    } else if (depth === 0 && (code === comma || code === closeBracket)) break
+    else if (code === closeBrace || code === closeBracket) depth -= 1
   }
-  written.push(members)
-  return written
+  return { end, written }
 }
 
 function endOfString(text: string, start: number): number {

@@ -55,11 +55,11 @@ test.each([
   expect(storableCode(readProblem(400, JSON.stringify({ code })))).toBe(clear)
 })
 
-test('an id is any text of 1 to 200 characters', () => {
+test('an id is any text of 1 to 200 characters', async () => {
   const consent = (id: unknown) => ({ id, status: 'ATIVO' })
   const ids = ['a', '012026-00001/2', 'x'.repeat(200)]
   const wrong = ['', 'x'.repeat(201), 7, null]
-  const listing = readConsents(JSON.stringify([...ids, ...wrong].map(consent)))
+  const listing = await readConsents(JSON.stringify([...ids, ...wrong].map(consent)))
   expect(listing?.items.map(each => each.id)).toEqual(ids)
   expect(listing?.unreadable).toHaveLength(wrong.length)
 })
@@ -124,7 +124,7 @@ test('any other 4xx of the portal is declined', async () => {
   }
 })
 
-test('a subscription with dataExclusao or motivoExclusao is deleted', () => {
+test('a subscription with dataExclusao or motivoExclusao is deleted', async () => {
   const row = { id: 1, evento: 'e', endpoint: 'https://a.exemplo.br/' }
   const rows = [
     row,
@@ -132,7 +132,7 @@ test('a subscription with dataExclusao or motivoExclusao is deleted', () => {
     { ...row, dataExclusao: '20-11-2026 09:00:00' },
     { ...row, motivoExclusao: 'Somente erros' },
   ]
-  const items = readList(JSON.stringify(rows))?.items ?? []
+  const items = (await readList(JSON.stringify(rows)))?.items ?? []
   expect(items.map(each => each.isDeleted)).toEqual([false, false, true, true])
 })
 

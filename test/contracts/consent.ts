@@ -108,7 +108,7 @@ export function consentContract(open: Open): void {
         href: `${at.consentService}/consentimento/v1/consentimentos/${own}/${id}`,
       })
       expect((await send(new Request(only?.href ?? ''))).status).toBe(200)
-      expect(readConsents(text)).toEqual({
+      expect(await readConsents(text)).toEqual({
         unreadable: [],
         items: [
           {
@@ -161,7 +161,7 @@ export function consentContract(open: Open): void {
         href: `${at.consentService}/consentimento/v1/ciencias/${own}/${id}`,
       })
       const summary = { createdAt: only?.dataHora, controller: cnpj }
-      expect(readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record: only, summary }] })
+      expect(await readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record: only, summary }] })
     })
 
     test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
@@ -206,13 +206,13 @@ export function consentContract(open: Open): void {
       const record = consentService.addAwareness({ cpf: own, finalidade: null })
       const consents = await (await send(writeReading(base, 'consentimentos', own))).text()
       expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
-      expect(readConsents(consents)).toMatchObject({
+      expect(await readConsents(consents)).toMatchObject({
         unreadable: [],
         items: [{ summary: { controller: null } }],
       })
       const records = await (await send(writeReading(base, 'ciencias', own))).text()
       expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
-      expect(readAwarenessList(records)).toMatchObject({
+      expect(await readAwarenessList(records)).toMatchObject({
         unreadable: [],
         items: [{ summary: { controller: null } }],
       })

@@ -101,7 +101,7 @@ export function portalContract(open: Open): void {
         const response = await send(writeList(at.portal, portalHeaders))
         const text = await response.clone().text()
         const [only] = await exact(list, response)
-        return { only, read: readList(text)?.items[0] }
+        return { only, read: (await readList(text))?.items[0] }
       }
       const fresh = {
         id,
@@ -534,7 +534,7 @@ export function portalContract(open: Open): void {
       })
       expect(record?.data).toHaveLength(19)
       expect(record?.data).toMatch(brasilia)
-      expect(readFailures(text)).toEqual({
+      expect(await readFailures(text)).toEqual({
         unreadable: [],
         items: [{ remoteId: record?.id, evento, failedAt: '2026-11-20T12:00:00.000Z', record }],
       })
@@ -548,7 +548,7 @@ export function portalContract(open: Open): void {
       expect(ids).toHaveLength(2)
       for (const id of ids) expect(String(id)).toMatch(/^\d{1,10}$/)
       const one = { data: '', descricao: '', evento: 'e', conteudo: '' }
-      const read = readFailures(JSON.stringify([9_999_999_999, 10_000_000_000].map(id => ({ ...one, id }))))
+      const read = await readFailures(JSON.stringify([9_999_999_999, 10_000_000_000].map(id => ({ ...one, id }))))
       expect(read).toMatchObject({
         items: [{ remoteId: 9_999_999_999 }],
         unreadable: [{ id: 10_000_000_000 }],

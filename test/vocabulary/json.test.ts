@@ -24,10 +24,10 @@ test.each([
   expect(parseJson(text)).toEqual(JSON.parse(text))
 })
 
-test('the ambiguous records of a list are found, and hide no others', () => {
+test('the ambiguous records of a list are found, and hide no others', async () => {
   const text = '[{"id":1},{"id":2,"x":[1,{"y":",","y":0}]}, 3 ,{"id":4,"id":5}]'
-  expect([...(parseRecords(text)?.ambiguous ?? [])]).toEqual([1, 3])
-  const failures = readFailures(
+  expect([...parseRecords(text)].map(({ isAmbiguous }) => isAmbiguous)).toEqual([false, true, false, true])
+  const failures = await readFailures(
     '[{"id":1,"evento":"a","data":null},{"id":2,"id":3,"evento":"b","data":null},{"id":4,"evento":"c","data":null}]',
   )
   expect(failures?.items.map(({ remoteId }) => remoteId)).toEqual([1, 4])

@@ -9,7 +9,14 @@ import {
   type PerformersOf,
 } from '../../vocabulary/performer.ts'
 import { type Listing, readProblem } from '../http/answer-body.ts'
-import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
+import {
+  type AnswerReader,
+  type ExchangeOptions,
+  type HttpAnswer,
+  type ReadFact,
+  sendRequest,
+  toOutcome,
+} from '../http/exchange.ts'
 import {
   type AwarenessSummary,
   type ClearHistoryEntry,
@@ -101,7 +108,7 @@ interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fa
   /** The status that a change asks for. */
   readonly asked?: (data: E['data']) => string
   readonly write: (base: string, call: ConsentCall<E['data']>) => Request
-  readonly read: (text: string, call: ConsentCall<E['data']>) => E['fact'] | undefined
+  readonly read: (text: string, call: ConsentCall<E['data']>) => ReadFact<E['fact']>
   /** The fact that retries have ended, if something waits for the answer. */
   readonly givenUp?: () => Unanswered
 }
@@ -120,7 +127,7 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
     effectClass: 'read',
     isRoutine: true,
     write: (base, { cpf, ...call }) => writeListing(base, 'consentimentos', cpf, controllerOf(call)),
-    read: (text, call) => consentFact('consentsListed', limitedTo(controllerOf(call), readConsents(text))),
+    read: async (text, call) => consentFact('consentsListed', limitedTo(controllerOf(call), await readConsents(text))),
   },
   'consentService.readConsent': {
     effectClass: 'read',
@@ -137,7 +144,8 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   'consentService.listAwareness': {
     effectClass: 'read',
     write: (base, { cpf, ...call }) => writeListing(base, 'ciencias', cpf, controllerOf(call)),
-    read: (text, call) => consentFact('awarenessListed', limitedTo(controllerOf(call), readAwarenessList(text))),
+    read: async (text, call) =>
+      consentFact('awarenessListed', limitedTo(controllerOf(call), await readAwarenessList(text))),
   },
   'consentService.readAwareness': {
     effectClass: 'read',
@@ -195,8 +203,8 @@ function toPerformer<E extends ConsentEffect<string, object>>(
       const result = await sendRequest(options, effectClass, () => operation.write(baseUrl, call), maySend)
       const reader: AnswerReader<E['fact'] | Unanswered> = {
         service: 'consentService',
-        settled(text) {
-          const read = operation.read(text, call)
+        async settled(text) {
+          const read = await operation.read(text, call)
           // An address is no state that the service shows as of a time.
           if (!read || read.type === 'consentService.loginAddressRead') return read
           return { ...read, data: { ...read.data, askedAt } }
@@ -204,7 +212,7 @@ function toPerformer<E extends ConsentEffect<string, object>>(
         declined: answer => declinedFact(type, answer, pending, operation.asked?.(pending.data)),
         lost: () => lost(pending),
       }
-      return toOutcome(result, effectClass, reader, options, pending)
+      return await toOutcome(result, effectClass, reader, options, pending)
     },
   }
 }

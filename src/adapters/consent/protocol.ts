@@ -78,7 +78,7 @@ const summarySchema = z.looseObject({ id: idSchema, ...statusMembers, cnpjUsuari
 const awarenessSchema = z.looseObject({ id: idSchema, dataHora: optionalText, cnpjUsuario: optionalText })
 
 /** Reads the answer to operation 2; `undefined` when it is not a list. */
-export function readConsents(text: string): Listing<ListRecord<Summary>> | undefined {
+export async function readConsents(text: string): Promise<Listing<ListRecord<Summary>> | undefined> {
   return readListing(text, summarySchema, (consent, record) => {
     return { id: consent.id, summary: toSummary(consent, consent.cnpjUsuario), record }
   })
@@ -90,7 +90,7 @@ export function readId(record: Json): string | undefined {
 }
 
 /** Reads the answer to operation 4; `undefined` when it is not a list. */
-export function readAwarenessList(text: string): Listing<ListRecord<AwarenessSummary>> | undefined {
+export async function readAwarenessList(text: string): Promise<Listing<ListRecord<AwarenessSummary>> | undefined> {
   return readListing(text, awarenessSchema, ({ id, dataHora, cnpjUsuario }, record) => {
     return { id, summary: { createdAt: parseIso(dataHora), controller: toCnpj(cnpjUsuario) }, record }
   })

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { OversizedError } from '../../vocabulary/connection-errors.ts'
 import { parseJson, parseRecords } from '../../vocabulary/json.ts'
 import type { Json, Problem } from '../../vocabulary/message.ts'
@@ -56,23 +57,33 @@ export interface Listing<T> {
 /** All records of a list are recorded at once: more would hold up the process for too long. */
 const defaultItemsMax = 10_000
 
+/** How much of a list is read before other work gets its turn. */
+const charactersPerTurn = 262_144
+
 /** Reads a list: an unreadable record hides no other. `undefined` for another text. Throws `OversizedError`. */
-export function readListing<S, T>(
+export async function readListing<S, T>(
   text: string,
   schema: z.ZodType<S>,
   read: (item: S, record: Json) => T,
   itemsMax = defaultItemsMax,
-): Listing<T> | undefined {
-  const { value, ambiguous } = parseRecords(text) ?? {}
-  if (!Array.isArray(value)) return undefined
-  if (value.length > itemsMax) throw new OversizedError(`the list has more than ${itemsMax} records`)
-  const list: readonly Json[] = value
+): Promise<Listing<T> | undefined> {
   const items: T[] = []
   const unreadable: Json[] = []
-  for (const [place, record] of list.entries()) {
-    const item = schema.safeParse(record)
-    if (item.success && !ambiguous?.has(place)) items.push(read(item.data, record))
-    else unreadable.push(record)
+  let turnBegan = 0
+  try {
+    for (const { value, isAmbiguous, end } of parseRecords(text)) {
+      if (items.length + unreadable.length === itemsMax)
+        throw new OversizedError(`the list has more than ${itemsMax} records`)
+      const item = schema.safeParse(value)
+      if (item.success && !isAmbiguous) items.push(read(item.data, value))
+      else unreadable.push(value)
+      if (end - turnBegan < charactersPerTurn) continue
+      turnBegan = end
+      await yieldToEventLoop()
+    }
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
   }
   return { items, unreadable }
 }

@@ -120,11 +120,14 @@ function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: Answer
   return error instanceof UnsentError || effectClass === 'read'
 }
 
+/** What a success says; `undefined` when it cannot be read. A long list is read in pieces. */
+export type ReadFact<F extends Fact> = F | undefined | Promise<F | undefined>
+
 /** Turns the answers of an operation into facts. */
 export interface AnswerReader<F extends Fact> {
   readonly service: ServiceName
   /** The fact of a success; `undefined` when the answer cannot be read. */
-  readonly settled: (text: string) => F | undefined
+  readonly settled: (text: string) => ReadFact<F>
   /** Why a success cannot be read, when more can be said than that. */
   readonly unreadable?: string
   readonly declined: (answer: HttpAnswer) => F
@@ -158,13 +161,13 @@ const unreadMax = 16_384
  *   nothing. An answer of somebody else defers a call that can be repeated or read back, with growing waits; a call
  *   that is sent once is unknown.
  */
-export function toOutcome<F extends Fact>(
+export async function toOutcome<F extends Fact>(
   result: Exchange,
   effectClass: EffectClass,
   reader: AnswerReader<F>,
   { clock, answers }: Pick<ExchangeOptions, 'clock' | 'answers'>,
   pending: Pick<PendingEffect, 'attempts' | 'reason'>,
-): AttemptOutcome<F> {
+): Promise<AttemptOutcome<F>> {
   const unknownOutcome = (reason: string, answer?: HttpAnswer): AttemptOutcome<F> => {
     const isUnread = answer && (answer.status < 300 || !isOwnForm(answer, reader.service))
     const unread = isUnread && { unread: unreadAnswer(answer, reader.service) }
@@ -181,7 +184,7 @@ export function toOutcome<F extends Fact>(
   const { status } = answer
   if (reader.isSuccess?.(status) ?? status === 200) {
     try {
-      const fact = reader.settled(answer.text)
+      const fact = await reader.settled(answer.text)
       return fact
         ? { status: 'settled', fact }
         : unknownOutcome(reader.unreadable ?? 'the answer cannot be read', answer)

@@ -4,7 +4,14 @@ import { type Fact, type Instant, type PendingEffect, withdrawnProblem } from '.
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
 import { type Listing, readProblem } from '../http/answer-body.ts'
-import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
+import {
+  type AnswerReader,
+  type ExchangeOptions,
+  type HttpAnswer,
+  type ReadFact,
+  sendRequest,
+  toOutcome,
+} from '../http/exchange.ts'
 import { keepHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { type ClosedTimes, createClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
@@ -85,7 +92,7 @@ interface PortalOperation<E extends { readonly data: unknown; readonly fact: Fac
   /** What is recorded of a call that was declined or lost. */
   readonly undone?: (data: E['data']) => object
   readonly write: (base: string, headers: Record<string, string>, data: E['data'], secrets: Secrets) => Request
-  readonly read: (text: string, data: E['data'], begunAt: Instant) => E['fact'] | undefined
+  readonly read: (text: string, data: E['data'], begunAt: Instant) => ReadFact<E['fact']>
 }
 
 /** All failures of a day come in one answer. */
@@ -131,8 +138,8 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
   'portal.listSubscriptions': {
     effectClass: 'read',
     write: (base, headers) => writeList(base, headers),
-    read(text) {
-      const listing = readList(text)
+    async read(text) {
+      const listing = await readList(text)
       return listing && portalFact('subscriptionsListed', listing)
     },
   },
@@ -140,8 +147,8 @@ const operations: { readonly [T in keyof PortalEffects]: PortalOperation<PortalE
     effectClass: 'read',
     undone: ({ day, recover }) => (recover && day ? { day } : {}),
     write: (base, headers, { day }) => writeFailures(base, headers, day),
-    read(text) {
-      const listing = readFailures(text)
+    async read(text) {
+      const listing = await readFailures(text)
       return listing && portalFact('failuresListed', listing)
     },
   },
@@ -208,7 +215,7 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
       if (result.status === 'deferred') return result
       const refused = result.status === 'answered' ? await closedTimes.recordClosed(verb, result.answer) : undefined
       if (refused) return refused
-      const outcome = toOutcome(result, effectClass, reader, options, pending)
+      const outcome = await toOutcome(result, effectClass, reader, options, pending)
       const isOversized = result.status === 'lost' && foreignCodeIn(result.reason) === 'ANSWER_TOO_LARGE'
       return outcome.status === 'deferred' && isFailureList && isOversized
         ? { ...outcome, ends: oversizedDay }

@@ -121,7 +121,7 @@ const failureSchema = falhaSchema.pick({ id: true }).extend({
 })
 
 /** Reads the list of subscriptions; `undefined` when it is not a list. */
-export function readList(text: string): Listing<ListedSubscription> | undefined {
+export async function readList(text: string): Promise<Listing<ListedSubscription> | undefined> {
   return readListing(text, listedSchema, toListed)
 }
 
@@ -136,7 +136,7 @@ const failureCharactersMin = 64
 const failuresMin = 10_000
 
 /** Reads the failure records; `undefined` when they are not a list. */
-export function readFailures(text: string): Listing<ListedFailure> | undefined {
+export async function readFailures(text: string): Promise<Listing<ListedFailure> | undefined> {
   const read = ({ id, evento, data }: z.infer<typeof failureSchema>, record: Json) => {
     return { remoteId: id, evento, failedAt: parseBrasilia(data), record }
   }

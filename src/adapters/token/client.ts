@@ -93,7 +93,7 @@ export function createTokenClient(options: TokenClientOptions): PerformersOf<Tok
           }),
           lost: () => lost(pending),
         }
-        const outcome = toOutcome(result, 'idempotent', reader, options, pending)
+        const outcome = await toOutcome(result, 'idempotent', reader, options, pending)
         // `drop` keeps a newer token: another process may have taken the request over and got one.
         if (outcome.status === 'declined') await options.keeper.drop(generation)
         return bearer ? keepToken({ ...pending.data, ...asked }, bearer, outcome, options) : outcome

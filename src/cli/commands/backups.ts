@@ -17,7 +17,6 @@ export const backupCommand = defineCommand({
   usage: 'backup <store> <file>',
   description: 'Copy a store, which may be in use, into one new file, and check the copy.',
   arguments: ['the file of the log', 'the backup to make; an existing file is not overwritten'],
-  options: { '--json': 'print one JSON object' },
   example: 'averba backup averba.sqlite backups/averba.sqlite',
   notes: 'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.',
   async run(terminal, _, store, to) {
@@ -46,7 +45,6 @@ export const restoreCommand = defineCommand({
     '--keys <file>': 'the keyring; by default the one beside the store or the backup',
     '--accept-rollback': 'continue the log under a new name, even if later events are lost',
     '--root-key-from <variable>': logOptions['--root-key-from <variable>'],
-    '--json': 'print one JSON object',
   },
   example: 'averba restore backups/averba.sqlite averba.sqlite',
   notes:
@@ -68,7 +66,6 @@ export const resumeCommand = defineCommand({
   arguments: ['the address of its schema, or its file; close every engine on it first'],
   options: {
     ...logOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba resume postgres://db.local/app --keys averba.keys',
   notes:

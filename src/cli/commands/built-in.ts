@@ -6,6 +6,7 @@ import type { Terminal } from '../terminal.ts'
 /** The command `averba charts`. */
 export const chartsCommand = defineCommand({
   usage: 'charts [machine...]',
+  printsText: true,
   description: 'Print the state machines, for the tools of Stately or as Mermaid diagrams.',
   arguments: ['the machines; by default all'],
   options: {
@@ -26,7 +27,6 @@ export const migrationsCommand = defineCommand({
     '--from <version>': { text: 'the present version of the tables; 0 is an empty database', fallback: '0' },
     '--dialect <name>': { text: 'the database', choices: ['sqlite', 'postgres'], fallback: 'sqlite' },
     '--schema <name>': { text: 'the schema on PostgreSQL', fallback: 'averba' },
-    '--json': 'print one JSON object',
   },
   example: 'averba migrations --dialect postgres',
   async run(terminal, { from, dialect, schema, json }) {
@@ -42,7 +42,6 @@ export const grantsCommand = defineCommand({
   options: {
     '--reader <role>': 'another role, which may read: for audits and reports',
     '--schema <name>': { text: 'the schema of the log', fallback: 'averba' },
-    '--json': 'print one JSON object',
   },
   example: 'averba grants averba_app --reader auditor',
   notes:

@@ -13,7 +13,6 @@ export const changeRootKeyCommand = defineCommand({
       text: 'the environment variable that holds the new root key; by default the keyring gets one of its own',
       read: readRootKey,
     },
-    '--json': 'print one JSON object',
   },
   example: 'averba change-root-key averba.sqlite',
   notes:

@@ -29,7 +29,7 @@ interface ConsentFilter {
 const listCommand = defineCommand({
   usage: 'list',
   description: 'List the consents as last known, those that expire first at the top, without personal data.',
-  options: { ...filterOptions, ...limitOption, ...sourceOptions, '--json': 'print one JSON object' },
+  options: { ...filterOptions, ...limitOption, ...sourceOptions },
   example: 'averba consents list --ends',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, { controller, status, subject, ends, limit, ...source }) {
@@ -46,7 +46,6 @@ const syncCommand = defineCommand({
     ...filterOptions,
     ...configOption,
     '--dry-run': 'only list the data subjects',
-    '--json': 'print one JSON object',
   },
   example: 'averba consents sync --controller 11222333000181',
   notes: 'Exit codes: 0 all are read, 2 one is not yet: averba effects list shows why, 1 one was refused.',
@@ -74,7 +73,6 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
       ...actorOption,
       ...configOption,
       '--dry-run': 'only list the consents',
-      '--json': 'print one JSON object',
     },
     example: `averba consents ${verb} ${example} --actor agent-7`,
     notes:

@@ -15,7 +15,6 @@ export const copyCommand = defineCommand({
   options: {
     ...logOptions,
     '--to-keys <file>': 'the new place of the keyring: for PostgreSQL, a file that every machine reaches',
-    '--json': 'print one JSON object',
   },
   example: 'averba copy averba.sqlite postgres://db.local/app --to-keys averba.keys',
   notes:

@@ -21,6 +21,7 @@ const host = 'receptor.exemplo.br'
 /** The command `averba dev`. */
 export const devCommand = defineCommand({
   usage: 'dev',
+  printsText: true,
   description: 'Let the simulated portal notify a receiver on this machine, without root and without port 443.',
   options: {
     '--evento <evento...>': { text: 'the events to subscribe to', fallback: ['dimp-situacao-import'] },
@@ -131,6 +132,7 @@ async function startReceiver(
 /** The command `averba trigger`. */
 export const triggerCommand = defineCommand({
   usage: 'trigger <evento>',
+  printsText: true,
   description: 'Let the portal of averba dev send one notification.',
   options: { '--body <json>': { text: 'its body', fallback: '{"numero":"26BR0000000001"}' } },
   example: 'averba trigger dimp-situacao-import',

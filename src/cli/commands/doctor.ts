@@ -16,7 +16,6 @@ export const doctorCommand = defineCommand({
     ...logOptions,
     '--deep': 'also read the whole file, and compare all its parts with each other',
     '--token': 'also request one token from the gateway',
-    '--json': 'print one JSON object',
   },
   example: 'averba doctor --config averba.config.ts',
   notes:

@@ -14,7 +14,6 @@ export const exportCommand = defineCommand({
   options: {
     '--dir <folder>': { text: 'a new folder', isRequired: true },
     ...logOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba export averba.sqlite --dir evidence',
   notes: 'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.',
@@ -43,7 +42,6 @@ export const proveCommand = defineCommand({
     '--actor <ref>': 'who discloses it, such as the number of an agent: kept in clear',
     '--purpose <text>': 'the purpose, such as the number of an audit: kept in clear',
     ...logOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba prove averba.sqlite 42 --out event-42.tlog-proof',
   notes:

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts'
 const listCommand = defineCommand({
   usage: 'list',
   description: 'List the followers of the log and the handlers of notifications: where each is, and which are parked.',
-  options: { ...sourceOptions, '--json': 'print one JSON object' },
+  options: { ...sourceOptions },
   example: 'averba followers list',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, source) {
@@ -24,7 +24,7 @@ const retryCommand = defineCommand({
   usage: 'retry <name...>',
   description: 'Let parked followers try their event again. The log keeps who decided it.',
   arguments: ['the names of averba followers list'],
-  options: { ...actorOption, ...sourceOptions, '--json': 'print one JSON object' },
+  options: { ...actorOption, ...sourceOptions },
   example: 'averba followers retry erp --actor agent-7',
   notes: 'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
   async run(terminal, { actor, ...source }, names) {
@@ -39,7 +39,7 @@ const skipCommand = defineCommand({
   usage: 'skip <name>',
   description: 'Let a parked follower go on after the event that it could not handle. The log keeps who decided it.',
   arguments: ['the name of averba followers list'],
-  options: { ...actorOption, ...sourceOptions, '--json': 'print one JSON object' },
+  options: { ...actorOption, ...sourceOptions },
   example: 'averba followers skip erp --actor agent-7',
   notes: 'Exit codes: 0 skipped, 1 the follower is not parked.',
   async run({ say, ...terminal }, { actor, ...source }, name) {

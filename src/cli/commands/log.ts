@@ -129,7 +129,6 @@ export const showCommand = defineCommand({
     '--known-at <instant or position>': 'as it was known then; by default now',
     ...limitOption,
     ...sourceOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba show subscription-01m7wd7tg0 --known-at 2026-11-20T12:00:00Z',
   notes: 'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.',

@@ -25,7 +25,6 @@ const listCommand = defineCommand({
     ...filterOptions,
     ...limitOption,
     ...sourceOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba notifications list --state parked',
   notes: 'Exit codes: 0 listed, 1 not listed.',
@@ -39,7 +38,7 @@ const showCommand = defineCommand({
   usage: 'show <id>',
   description: 'Show one notification and its handlers. Its content is shown with --data only.',
   arguments: ['the id of averba notifications list'],
-  options: { ...revealOptions, ...sourceOptions, '--json': 'print one JSON object' },
+  options: { ...revealOptions, ...sourceOptions },
   example: 'averba notifications show 01m7wd7tg0 --data --actor agent-7 --purpose "ticket 12"',
   notes: 'Exit codes: 0 shown, 1 no notification has this id.',
   async run(terminal, { data, actor, purpose, ...source }, id) {
@@ -63,7 +62,6 @@ const replayCommand = defineCommand({
     ...actorOption,
     '--dry-run': 'only list the notifications',
     ...sourceOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba notifications replay --evento dimp-situacao-import --actor agent-7',
   notes:

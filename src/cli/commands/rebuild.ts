@@ -9,7 +9,7 @@ export const rebuildCommand = defineCommand({
   usage: 'rebuild <store>',
   description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',
   arguments: [logArgument],
-  options: { '--view <name...>': 'only these views', ...logOptions, '--json': 'print one JSON object' },
+  options: { '--view <name...>': 'only these views', ...logOptions },
   example: 'averba rebuild averba.sqlite',
   notes:
     'Ctrl-C interrupts it; the next rebuild continues from there.\n' +

@@ -14,7 +14,6 @@ export const replayCommand = defineCommand({
   options: {
     '--until <position or instant>': 'the end, such as 1000 or 2026-01-31T00:00:00.000Z',
     '--against <machine@version>': 'only this machine, including decisions of its other versions',
-    '--json': 'print one JSON object',
   },
   example: 'averba replay averba.sqlite --against consent@1',
   notes:

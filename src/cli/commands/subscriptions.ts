@@ -52,7 +52,6 @@ export const applyCommand = defineCommand({
     '--hash <hash>': 'the hash of the plan that averba plan showed, in place of --plan',
     '--allow-deletions': 'delete our subscriptions that are no longer declared',
     '--take-over': 'take over subscriptions of others to declared events',
-    '--json': 'print one JSON object',
   },
   example: 'averba apply --hash 3f0c2a',
   notes:
@@ -144,7 +143,7 @@ function formatFailure(say: Say, { id, data, evento, descricao, notification, re
 const listCommand = defineCommand({
   usage: 'list',
   description: 'List our subscriptions as last known: their health, and when the portal will delete one.',
-  options: { '--inactive': 'also those that we deleted', ...sourceOptions, '--json': 'print one JSON object' },
+  options: { '--inactive': 'also those that we deleted', ...sourceOptions },
   example: 'averba subscriptions list',
   notes: 'The portal is not read: averba plan does.\nExit codes: 0 listed, 1 not listed.',
   async run(terminal, { inactive, ...source }) {
@@ -158,7 +157,7 @@ const rotateCommand = defineCommand({
   usage: 'rotate <evento>',
   description: 'Rotate the derived secret of a subscription: both secrets are accepted while the portal changes.',
   arguments: ['the event of the subscription'],
-  options: { ...configOption, ...actorOption, '--json': 'print one JSON object' },
+  options: { ...configOption, ...actorOption },
   example: 'averba subscriptions rotate dimp-situacao-import --actor agent-7',
   notes: 'Exit codes: 0 done, 2 not known yet: averba run continues it, 1 not done.',
   async run(terminal, { config, actor }, evento) {
@@ -173,7 +172,7 @@ const recoverCommand = defineCommand({
   usage: 'recover [day]',
   description: 'Read the failure records of a day and the day before, and put missing notifications into the inbox.',
   arguments: ["one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today"],
-  options: { ...configOption, '--json': 'print one JSON object' },
+  options: { ...configOption },
   example: 'averba subscriptions recover 2026-11-20',
   notes: 'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.',
   async run({ say, ...terminal }, { config }, day) {

@@ -40,7 +40,6 @@ export const verifyCommand = defineCommand({
       read: collect,
     },
     ...logOptions,
-    '--json': 'print one JSON object',
   },
   example: 'averba verify averba.sqlite',
   notes:
