@@ -458,6 +458,35 @@ test('a report that reads a table for long holds up no append, and a rebuild wai
   await store.close()
 })
 
+test('a reading that began before a rebuild put its table in place finds the rows of the new one', async () => {
+  const address = postgres.newAddress()
+  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open({
+    views: [counting('counted')],
+  })
+  await append(store, 3)
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const client = await pool.connect()
+  const all = CompiledQuery.raw('select count(*) as rows from counted')
+  for (const [read, found] of [
+    [() => store.viewReader.find('counted', 'bench-0', 'bench-0'), { n: 1 }],
+    [async () => (await store.viewReader.readOnly(all))[0], { rows: 3 }],
+  ] as const) {
+    const name = `${schema}.counted`
+    // As a rebuild does: what it wrote with the swap is in no older snapshot.
+    await client.query({
+      text: `begin; create table ${name}_next (like ${name} including all); insert into ${name}_next select * from ${name};
+        drop table ${name}; alter table ${name}_next rename to counted`,
+    })
+    const reading = read()
+    const waiting = `select count(*)::int as n from pg_locks where not granted and mode = 'AccessShareLock'`
+    await expect.poll(async () => (await client.query({ text: waiting })).rows).toEqual([{ n: 1 }])
+    await client.query({ text: 'commit' })
+    expect(await reading).toMatchObject(found)
+  }
+  client.release(true)
+  await Promise.all([closePool(), store.close()])
+})
+
 test('a process forgets the rows that it knows of a view when another one rebuilds it', async () => {
   const address = postgres.newAddress()
   const place = new Place(async () => openPostgres(await locatePostgres(address)))

@@ -1,4 +1,5 @@
 import type { DecisionRequest } from '../../engine/recording/decisions.ts'
+import { isOpen } from '../../machines/consent/status.ts'
 import { runSequentially, yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { lazyList } from '../../runtime/lazy-list.ts'
 import { hasPendingHandler } from '../../store/ledger/follower-table.ts'
@@ -167,7 +168,7 @@ export function createRetention(context: ApiContext) {
     // A failure record's stream: what can be recovered is read again.
     if (!isStreamOf('consent', stream)) return true
     const row = await rows.find('consents', stream)
-    return row?.knowledge === 'vanished' || (row?.status !== 'PENDENTE' && row?.status !== 'ATIVO')
+    return row !== undefined && (row.knowledge === 'vanished' || !isOpen(row.status))
   }
 
   async function isHeld(owner: string): Promise<boolean> {

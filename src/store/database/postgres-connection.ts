@@ -16,6 +16,7 @@ import { createTeller, PoolWatch } from './pool-watch.ts'
 import { toAverbaError, toQueryError } from './postgres-errors.ts'
 import { hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
+import { isReplaced } from './replaced-table.ts'
 import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
@@ -189,24 +190,27 @@ export class PostgresConnection implements Connection {
     endReading(session)
   }
 
-  async readOnly({ sql, parameters }: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
+  async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
+    const { sql, parameters } = query
     const session = await this.#open()
     try {
       const begun = session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
-      const query = { values: [...parameters], types: hostColumnTypes }
+      const how = { values: [...parameters], types: hostColumnTypes }
       const ask = (text: string) =>
-        session.send({ ...query, text, queryMode: 'extended' }).catch(cause => {
+        session.send({ ...how, text, queryMode: 'extended' }).catch(cause => {
           throw toQueryError(cause) ?? cause
         })
+      let tables: string[] = []
       if (check) {
         const [, { rows: plan }] = await Promise.all([begun, ask(`explain (verbose, format json) ${sql}`)])
-        await session.run(check(tablesIn(plan, this.schema)))
+        tables = tablesIn(plan, this.schema)
+        await session.run(check(tables))
       }
       await begun
-      const { rows } = await ask(sql)
+      const [{ rows }, replaced] = await Promise.all([ask(sql), session.send({ text: findReplaced, values: [tables] })])
       endReading(session)
-      return rows
+      return replaced.rows.length > 0 ? await this.readOnly(query, check) : rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
@@ -352,6 +356,8 @@ function endReading(session: PostgresSession): void {
     () => session.end(true),
   )
 }
+
+const findReplaced = `select from unnest($1::text[]) as name where ${isReplaced('name')}`
 
 /** Finds the tables that a query plan reads: those of another schema with its name. */
 function tablesIn(plan: unknown, own: string): string[] {

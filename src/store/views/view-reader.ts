@@ -55,10 +55,15 @@ export class ViewReader {
    */
   async find(name: string, key: string, stream: string): Promise<ViewRow | undefined> {
     const { view, table } = this.#findView(name)
-    const found = await this.#parts.connection.read(function* () {
-      return (yield* readRunningViews()).has(viewVersionName(view)) ? { row: yield* table.find(key) } : undefined
-    })
-    return found ? found.row : (await this.#fold(view, { stream })).get(key)
+    const isServer = this.dialect === 'postgres'
+    for (;;) {
+      const found = await this.#parts.connection.read(function* () {
+        if (!(yield* readRunningViews()).has(viewVersionName(view))) return 'stopped'
+        return isServer ? yield* table.findUnlessReplaced(key) : { row: yield* table.find(key) }
+      })
+      if (found === 'stopped') return (await this.#fold(view, { stream })).get(key)
+      if (found) return found.row
+    }
   }
 
   /** Folds the rows of some events, in the order in which the log first touched them. Throws as `find` does. */

@@ -2,6 +2,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import type { Cell, View } from '../../vocabulary/view.ts'
 import { type Connection, each, first, type Steps } from '../database/connection.ts'
+import { isReplaced } from '../database/replaced-table.ts'
 
 /** A row of any view, by column. */
 export type ViewRow = Record<string, Cell>
@@ -16,6 +17,7 @@ export class ViewTable {
   readonly name: string
   readonly #columns: readonly string[]
   readonly #select: string
+  readonly #selectUnlessReplaced: string
   readonly #upsert: string
   #isEmpty: boolean
 
@@ -32,12 +34,22 @@ export class ViewTable {
     const marks = this.#columns.map(() => '?').join(', ')
     const updates = others.map(column => `${column} = excluded.${column}`).join(', ')
     this.#select = `select * from ${name} where ${key} = ?`
+    this.#selectUnlessReplaced = `select ${isReplaced(`'${name}'`)} as is_replaced, found.*
+      from (values (true)) as always left join ${name} as found on found.${key} = ?`
     this.#upsert = `insert into ${name} (${this.#columns.join(', ')}) values (${marks})
       on conflict (${key}) do update set ${updates}`
   }
 
   *find(key: string): Steps<ViewRow | undefined> {
     return this.#isEmpty ? undefined : yield* first<ViewRow>({ sql: this.#select, parameters: [key] })
+  }
+
+  /** Finds a row on a server, unless the table was replaced since the snapshot. */
+  *findUnlessReplaced(key: string): Steps<{ readonly row: ViewRow | undefined } | undefined> {
+    const found = yield* first<ViewRow>({ sql: this.#selectUnlessReplaced, parameters: [key] })
+    if (!found || found.is_replaced) return undefined
+    const { is_replaced: _, ...row } = found
+    return { row: row[this.#columns[0] ?? ''] === null ? undefined : row }
   }
 
   /** Inserts or updates rows in one request. */
