@@ -208,9 +208,12 @@ export class PostgresConnection implements Connection {
         await session.run(check(tables))
       }
       await begun
-      const [{ rows }, replaced] = await Promise.all([ask(sql), session.send({ text: findReplaced, values: [tables] })])
+      const asked = ask(sql)
+      const looked = session.send({ text: findReplaced, values: [tables] })
+      const { rows } = await asked
+      const isOvertaken = (await looked).rows.length > 0
       endReading(session)
-      return replaced.rows.length > 0 ? await this.readOnly(query, check) : rows
+      return isOvertaken ? await this.readOnly(query, check) : rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
