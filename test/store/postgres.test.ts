@@ -23,7 +23,7 @@ import {
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
-import { first } from '../../src/store/database/connection.ts'
+import { type DatabaseRequest, first, type Steps, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
@@ -597,9 +597,25 @@ test('an item is marked as done in a transaction of the host: once, and not when
   await Promise.all([closePool(), elsewhere.closePool(), averba.close()])
 })
 
-test('followers and leases do not wait for the lock of the log', async () => {
+function* noting<T>(work: Steps<T>, requests: DatabaseRequest[]): Steps<T> {
+  let step = work.next()
+  while (!step.done) {
+    requests.push(step.value)
+    step = work.next(yield step.value)
+  }
+  return step.value
+}
+
+test('followers and leases do not wait for the lock of the log, and a renewal does not leave as a whole', async () => {
   const address = postgres.newAddress()
-  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
+  const clock = new VirtualClock()
+  const requests: DatabaseRequest[] = []
+  const connect = async () => openPostgres(await locatePostgres(address))
+  const store = await new Place(connect, connection =>
+    withChanges(connection, {
+      transact: (steps, locks) => connection.transact(() => noting(steps(), requests), locks),
+    }),
+  ).open({ clock })
   const { pool, schema, closePool } = await locatePostgres(address)
   const client = await pool.connect()
   await client.query({ text: `begin; select 1 from ${schema}.head for update` })
@@ -608,6 +624,17 @@ test('followers and leases do not wait for the lock of the log', async () => {
   expect(follower && (await store.followers.move(follower, 1))).toBe(true)
   await store.followers.release('mail')
   expect(await store.secrets.leases.take('login')).toBe(true)
+  const readEnd = async () => (await client.query({ text: `select until from ${schema}.lease` })).rows[0]
+  const before = await readEnd()
+  requests.length = 0
+  const { promise: working, resolve: end } = Promise.withResolvers<void>()
+  const kept = store.leaseKeeper.keep({ lease: 'login' }, () => working)
+  await clock.advance(20_000)
+  await expect.poll(readEnd).not.toEqual(before)
+  // A renewal that awaits nothing could reach the server whole, long after its connection was lost.
+  expect(requests.map(request => 'forEach' in request)).toEqual([false, true])
+  end()
+  await kept
   await store.secrets.leases.release('login')
   // It waited meanwhile.
   expect(await store.lastVersion('bench-a')).toBe(0)

@@ -1,5 +1,5 @@
 import { type Clock, cancelReason } from '../../runtime/clock.ts'
-import { type Connection, each, type Steps } from '../database/connection.ts'
+import { type Connection, each, rows, type Steps } from '../database/connection.ts'
 import type { Leasing } from './lease.ts'
 import { type EffectAttempt, extendEffects } from './ledger.ts'
 
@@ -55,11 +55,13 @@ export class LeaseKeeper {
     for (;;) {
       await this.#clock.sleep(this.#leasing.ms / 3, idle, 'the renewal of leases')
       if (idle.aborted) return
-      await this.#connection.transact(() => this.#extend()).catch(() => undefined)
+      await this.#connection.transact(() => this.#extend(), 'rows').catch(() => undefined)
     }
   }
 
   *#extend(): Steps<void> {
+    // Awaited: what follows late, after the connection was lost, finds a transaction that the server has ended.
+    yield* rows({ sql: 'select 1 as one', parameters: [] })
     const lease = this.#leasing.begin()
     const now = this.#clock.now()
     const all = [...this.#held].flatMap(([held, since]) =>
