@@ -329,8 +329,12 @@ export class Store<E extends EventMap = EventMap> {
   }
 
   /** Claims an effect for one attempt, without an event. It is durable before the request is sent. */
-  claimEffect(id: string, now: number): Promise<LedgerClaim | undefined> {
-    return this.#connection.transact(() => claimEffect(this.headers, id, this.#leasing.begin(now)))
+  claimEffect(
+    id: string,
+    now: number,
+    mayClaim?: (found: ClaimCandidate) => boolean,
+  ): Promise<LedgerClaim | undefined> {
+    return this.#connection.transact(() => claimEffect(this.headers, id, this.#leasing.begin(now), mayClaim))
   }
 
   addLease(move: EffectMove): EffectMove {

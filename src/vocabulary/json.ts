@@ -3,11 +3,11 @@ import type { Json } from './message.ts'
 /** How deep JSON may be nested: `JSON.stringify` would overflow the stack on much deeper values. */
 const depthMax = 100
 
-/** The longest text that is parsed at once: longer ones hold up the process, and only lists have them. */
-const lengthMax = 1_048_576
+/** How many characters outside of texts a value may have: more hold up the process, and only lists have them. */
+const charactersMax = 1_048_576
 
 /**
- * Parses JSON; `undefined` when the text is invalid, too long, nested too deeply, or has an object with two members of
+ * Parses JSON; `undefined` when the text is invalid, too large, nested too deeply, or has an object with two members of
  * one name, of which another reader might believe the other one.
  */
 export function parseJson(text: string): Json | undefined {
@@ -29,7 +29,7 @@ export interface ParsedRecord {
 /**
  * Parses a list in JSON record by record, so that a reader of many can pause.
  *
- * @throws {SyntaxError} when it is none, or a record is too long or nested too deeply
+ * @throws {SyntaxError} when it is none, or a record is too large or nested too deeply
  */
 export function* parseRecords(text: string): Generator<ParsedRecord, undefined> {
   let start = text.indexOf('[') + 1
@@ -47,7 +47,6 @@ export function* parseRecords(text: string): Generator<ParsedRecord, undefined> 
 }
 
 function parseValue(text: string, { written }: ScannedValue): Omit<ParsedRecord, 'end'> {
-  if (text.length > lengthMax) throw new SyntaxError('It is too long')
   const value: Json = JSON.parse(text)
   // `JSON.parse` keeps one of two members of one name, so there are fewer than were written.
   return { value, isAmbiguous: countMembers(value) !== written }
@@ -62,12 +61,14 @@ interface ScannedValue {
   readonly written: number
 }
 
-/** Finds the end of a value. Throws when it is nested too deeply: the parser would be slow on it. */
+/** Finds the end of a value. Throws when it is too large or nested too deeply: the parser would be slow on it. */
 function scanValue(text: string, start: number): ScannedValue {
   let written = 0
   let depth = 0
   let end = start
-  for (; end < text.length; end++) {
+  for (let characters = 0; end < text.length; end++) {
+    characters += 1
+    if (characters > charactersMax) throw new SyntaxError('It is too large')
     const code = text.charCodeAt(end)
     if (code === quote) end = endOfString(text, end)
     else if (code === colon) written += 1

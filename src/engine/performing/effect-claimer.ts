@@ -62,7 +62,8 @@ export class EffectClaimer {
     // Read before the call is sent, since a failure here afterwards would lose its answer.
     const about = await this.#readRequester(found.pending)
     if (!this.#isRecorded(found)) {
-      const read = await store.claimEffect(id, clock.now())
+      // Another process may have ended the lost attempt meanwhile: then the call is found again.
+      const read = await store.claimEffect(id, clock.now(), now => !this.#isRecorded(now))
       return read && { ...read, performer, about }
     }
     let known: ClaimCandidate | undefined = found

@@ -360,7 +360,7 @@ function endReading(session: PostgresSession): void {
   )
 }
 
-const findReplaced = `select from unnest($1::text[]) as name where ${isReplaced('name')}`
+const findReplaced = `select from unnest($1::text[]) name where ${isReplaced('name')}`
 
 /** Finds the tables that a query plan reads: those of another schema with its name. */
 function tablesIn(plan: unknown, own: string): string[] {

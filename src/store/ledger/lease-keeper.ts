@@ -61,7 +61,7 @@ export class LeaseKeeper {
 
   *#extend(): Steps<void> {
     // Awaited: what follows late, after the connection was lost, finds a transaction that the server has ended.
-    yield* rows({ sql: 'select 1 as one', parameters: [] })
+    yield* rows({ sql: 'select 1', parameters: [] })
     const lease = this.#leasing.begin()
     const now = this.#clock.now()
     const all = [...this.#held].flatMap(([held, since]) =>

@@ -145,11 +145,19 @@ function toCandidate(headers: HeaderReader, row: StoredEffect, lease: Lease): Cl
   return { pending, wasStarted: state === 'started', move }
 }
 
-/** Claims an effect for one attempt without an event, in a transaction before the request is sent. */
-export function* claimEffect(headers: HeaderReader, id: string, lease: Lease): Steps<LedgerClaim | undefined> {
+/**
+ * Claims an effect for one attempt without an event, in a transaction before the request is sent, if its state then may
+ * be claimed so.
+ */
+export function* claimEffect(
+  headers: HeaderReader,
+  id: string,
+  lease: Lease,
+  mayClaim: (found: ClaimCandidate) => boolean = () => true,
+): Steps<LedgerClaim | undefined> {
   const row = yield* findEffect(id)
   const found = row && toCandidate(headers, row, lease)
-  if (!found) return undefined
+  if (!found || !mayClaim(found)) return undefined
   yield* writeEffects([movedRow(row, found.move, lease.at)])
   return { ...found, since: yield* endOfLog() }
 }

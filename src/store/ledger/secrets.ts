@@ -1,3 +1,4 @@
+import { EpochMissingError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin } from '../../vocabulary/instant.ts'
@@ -159,17 +160,19 @@ export class Secrets {
 
   /** Stores a value if none is stored, or one whose generation compares so. False when it stored nothing. */
   #put(name: string, generation: number, value: string, compares: '<=' | '=', stored: number): Promise<boolean> {
-    const secret = { generation, ...this.#vault.sealSecret(sealingPlace(name, generation), value) }
-    const insert = db
-      .insertInto('secret')
-      .values({ name, ...secret })
-      .returning('name')
-    const upsert = insert.onConflict(on =>
-      on.column('name').doUpdateSet(secret).where('secret.generation', compares, stored),
-    )
-    return this.#connection.transact(function* (): Steps<boolean> {
-      return (yield* first(upsert)) !== undefined
-    })
+    const vault = this.#vault
+    const steps = function* (): Steps<boolean> {
+      // Under an epoch that another process has destroyed, nobody could open it.
+      const { epoch = 0 } = (yield* first(db.selectFrom('head').select('epoch'))) ?? {}
+      if (epoch > vault.keyring.epoch) throw new EpochMissingError(epoch, vault.keyring.epoch)
+      const secret = { generation, ...vault.sealSecret(sealingPlace(name, generation), value) }
+      const insert = db.insertInto('secret').values({ name, ...secret })
+      const upsert = insert.onConflict(on =>
+        on.column('name').doUpdateSet(secret).where('secret.generation', compares, stored),
+      )
+      return (yield* first(upsert.returning('name'))) !== undefined
+    }
+    return vault.keyring.withRefresh(() => this.#connection.transact(steps))
   }
 }
 

@@ -34,8 +34,8 @@ export class ViewTable {
     const marks = this.#columns.map(() => '?').join(', ')
     const updates = others.map(column => `${column} = excluded.${column}`).join(', ')
     this.#select = `select * from ${name} where ${key} = ?`
-    this.#selectUnlessReplaced = `select ${isReplaced(`'${name}'`)} as is_replaced, found.*
-      from (values (true)) as always left join ${name} as found on found.${key} = ?`
+    this.#selectUnlessReplaced = `select ${isReplaced(`'${name}'`)} is_replaced, found.*
+      from (values (true)) always left join ${name} found on found.${key} = ?`
     this.#upsert = `insert into ${name} (${this.#columns.join(', ')}) values (${marks})
       on conflict (${key}) do update set ${updates}`
   }

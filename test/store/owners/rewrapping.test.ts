@@ -61,3 +61,14 @@ test('an erased person’s key is removed from memory, even if no other key is r
   await store.owners.destroyEpochs([1])
   expect(open).toThrow()
 })
+
+test('a secret is not sealed under an epoch that another process has destroyed', async () => {
+  const path = temporaryStore()
+  const [idle, other] = [await openStore({ path }), await openStore({ path })]
+  const { previous } = await other.owners.rotate(2)
+  await other.owners.destroyEpochs(previous)
+  const secret = { generation: 1, value: 'session' }
+  await idle.secrets.keep('portal', secret)
+  expect(await other.secrets.find('portal')).toEqual(secret)
+  await Promise.all([idle.close(), other.close()])
+})
