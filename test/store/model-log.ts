@@ -145,5 +145,7 @@ export async function checkAgainstModel(newPlace: () => () => Promise<Store>, nu
     await again.close()
   })
   await fc.assert(check, { numRuns })
+  // Few runs may not have met all of it.
+  for (let more = 0; seen.size < 4 && more < 10; more++) await fc.assert(check, { numRuns })
   expect(seen).toEqual(new Set(['appended', 'conflict', 'known', 'order mattered']))
 }
