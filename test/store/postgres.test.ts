@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { CompiledQuery, sql } from 'kysely'
@@ -806,6 +806,22 @@ test('a connection that is lost while a log opens fails the opening, and not the
   const place = await locatePostgres(`postgres://user@127.0.0.1:${port}/db`)
   await expect(openPostgres(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   server.close()
+})
+
+test('a connection that goes silent is given up, and what waits on it fails', async () => {
+  const { pool, closePool } = await locatePostgres(postgres.newAddress())
+  const client = await pool.connect()
+  const session = new PostgresSession(client, 300)
+  await session.send({ text: 'select 1' })
+  // As when the server's machine is gone: nothing ends the connection.
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection // Of node-postgres.
+  stream.removeAllListeners('data')
+  const [first, next] = [session.send({ text: 'select 1' }), session.send({ text: 'select 2' })]
+  await expect(first).rejects.toThrow()
+  await expect(next).rejects.toThrow()
+  expect(session.failure).toBeDefined()
+  session.end(true)
+  await closePool()
 })
 
 test('a reading of a text that no server stores fails alone', async () => {

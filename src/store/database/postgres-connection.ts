@@ -230,7 +230,7 @@ export class PostgresConnection implements Connection {
     const session = await this.#open()
     try {
       for (const table of ['part', 'owner_key', 'keyed_index', 'secret'])
-        await session.send({ text: `vacuum ${this.schema}.${table}` })
+        await session.send({ text: `vacuum ${this.schema}.${table}`, query_timeout: 0 })
       session.end(false)
     } catch (cause) {
       throw await this.#abandon(session, cause)

@@ -5,6 +5,8 @@ export interface PostgresQuery {
   readonly types?: PostgresTypes
   /** The protocol that takes one statement only, also without values. */
   readonly queryMode?: 'extended'
+  /** After so many milliseconds without its answer the connection is closed; 0 for never. */
+  readonly query_timeout?: number
 }
 
 /** Parses the values of a column type, as node-postgres takes it. */

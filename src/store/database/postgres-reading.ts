@@ -25,7 +25,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   let session: PostgresSession | undefined
   try {
     checkSchemaName(schema)
-    session = new PostgresSession(await pool.connect())
+    session = new PostgresSession(await pool.connect(), 0)
     const tables = await session.run(rows<{ name: string }>({ sql: listTables, parameters: [schema] }))
     const locked = tables.map(({ name: table }) => `${schema}.${table}`).join(', ')
     // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.

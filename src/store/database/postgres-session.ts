@@ -4,6 +4,9 @@ import { isReading, mergeReadings } from './merged-reading.ts'
 import { insertFromArrays } from './postgres-inserts.ts'
 import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres-pool.ts'
 
+/** How long a server may take for an answer: longer than its own limit, so the connection is lost. */
+const silentMaxMs = 40_000
+
 /** Rows per insert. */
 const rowsAtOnce = 256
 
@@ -16,6 +19,7 @@ interface AskedStatement {
 /** One transaction on a connection. Requests are sent at once, and answered in order. */
 export class PostgresSession {
   readonly #client: PostgresClient
+  readonly #waitMaxMs: number
   /** The first error: what follows in an aborted transaction only says that it is one. */
   #failure: unknown
   /** Readings that are about to be sent. */
@@ -23,8 +27,10 @@ export class PostgresSession {
   /** Statements whose answers nobody has awaited. */
   #unanswered: Promise<unknown>[] = []
 
-  constructor(client: PostgresClient) {
+  /** @param waitMaxMs how long to wait for an answer; 0 for as long as it takes */
+  constructor(client: PostgresClient, waitMaxMs = silentMaxMs) {
     this.#client = client
+    this.#waitMaxMs = waitMaxMs
     client.on('error', this.#onError)
   }
 
@@ -38,7 +44,7 @@ export class PostgresSession {
 
   /** Sends a query without waiting for those before it. */
   send(query: PostgresQuery): ReturnType<PostgresClient['query']> {
-    const answer = this.#client.query({ types: columnTypes, ...query })
+    const answer = this.#client.query({ types: columnTypes, query_timeout: this.#waitMaxMs, ...query })
     answer.catch(this.#onError)
     return answer
   }

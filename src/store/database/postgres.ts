@@ -49,6 +49,7 @@ function checkOptions(options: PostgresPool['options']): void {
 }
 
 const connectMaxMs = 10_000
+const keepAliveMs = 10_000
 
 /**
  * Opens a log in a schema of a PostgreSQL database. Waits for nothing that the server does not promise to keep: it
@@ -95,7 +96,10 @@ async function createPool(url: string): Promise<PostgresPool> {
       hint,
     })
   })
-  const pool = new pg.Pool({ connectionString: url, pipeline: true, connectionTimeoutMillis: connectMaxMs })
+  // A connection on which nothing is sent, for what others tell, must notice that its server is gone.
+  const alive = { keepAlive: true, keepAliveInitialDelayMillis: keepAliveMs }
+  const limits = { pipeline: true, connectionTimeoutMillis: connectMaxMs }
+  const pool = new pg.Pool({ connectionString: url, ...limits, ...alive })
   ignoreIdleErrors(pool)
   return pool
 }
