@@ -61,7 +61,7 @@ export async function resumeStore(
 async function checkPutBack(options: OpenedWith & Pick<CheckOptions, 'onProgress'>) {
   const { clock = systemClock, entropy = systemEntropy, onProgress } = options
   await using reading = await openReading(options)
-  await reading.read(() => checkIdle(toInstant(clock.now())))
+  await reading.read(() => checkIdle(reading.dialect, toInstant(clock.now())))
   const { erased } = await inspectKeyring(keyringOf(options, entropy), entropy)
   const { faults } = await checkStore(reading, { indexKinds, ...(onProgress && { onProgress }) })
   throwOnFaults('Cannot continue this log', faults)

@@ -73,7 +73,7 @@ async function checkPlace(from: OpenedWith, to: LogPlace, kept: KeyringStore, ke
 async function leavePlace(from: OpenedWith): Promise<void> {
   await using reading = await openReading(from)
   if ((await reading.read(readMove)) !== undefined) return
-  await reading.read(() => checkIdle(now()))
+  await reading.read(() => checkIdle(reading.dialect, now()))
   await withStore(from, async store => {
     await store.append(leave(`move_${createIds(systemClock, systemEntropy)()}`, now()))
   })

@@ -66,7 +66,8 @@ function logMissingError(path: string): AverbaError {
 export function keyringPlace(connection: Connection, options: StoreOptions): KeyringStore | undefined {
   const { path, entropy, keyring: kept = keyringPath(path) } = options
   if (path === ':memory:') return undefined
-  const exclusively: Exclusively = work => connection.transact(() => underLock(connection, work))
+  const locks = connection.dialect === 'postgres' ? 'rows' : undefined
+  const exclusively: Exclusively = work => connection.transact(() => underLock(connection, work), locks)
   return typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : kept
 }
 
@@ -84,13 +85,20 @@ export async function openKeyring(
   return keyring
 }
 
-/** Write transactions exclude each other across processes from their first statement on. */
+/**
+ * Write transactions on a file exclude each other from their first statement on. On a server the keyring has a lock of
+ * its own: a disk that hangs would hold up every process with that of the log.
+ */
 function* underLock<T>({ dialect }: Connection, work: () => T): Steps<T> {
-  // A file on a slow disk takes longer than a transaction may otherwise stand still.
-  if (dialect === 'postgres') yield { sql: 'set local idle_in_transaction_session_timeout = 0', parameters: [] }
-  yield* endOfLog()
+  if (dialect === 'postgres') {
+    // A file on a slow disk takes longer than a transaction may otherwise stand still.
+    yield { sql: 'set local idle_in_transaction_session_timeout = 0', parameters: [] }
+    yield { sql: lockKeyring, parameters: [] }
+  } else yield* endOfLog()
   return work()
 }
+
+const lockKeyring = `select pg_advisory_xact_lock(hashtextextended('averba keyring ' || current_schema(), 0))`
 
 /**
  * Checks that the keyring is the one that the first event of the log names.

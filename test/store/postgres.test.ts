@@ -26,7 +26,10 @@ import { createSimulators, credentials, samples } from '../../src/simulation/ser
 import { type DatabaseRequest, first, type Steps, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
+import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
+import { checkIdle } from '../../src/store/files/copy-log.ts'
+import { keyringPlace } from '../../src/store/opening.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
@@ -274,7 +277,8 @@ async function aheadBy<T>(ms: number, work: () => Promise<T>): Promise<T> {
 }
 
 test('leases follow the time of the server: a machine whose clock is minutes ahead takes nothing over', async () => {
-  const place = new Place(postgres.newSchema())
+  const address = postgres.newAddress()
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
   const [one, other] = [await place.open(), await place.open()]
   const now = Date.now()
   const effects = [{ type: 'tokenService.requestToken', data: {} }]
@@ -294,6 +298,9 @@ test('leases follow the time of the server: a machine whose clock is minutes ahe
     expect(free).toBeGreaterThan(5_000)
     expect(free).toBeLessThanOrEqual(10_000)
     expect(await one.extendLease({ id, attempts: 1 })).toBeGreaterThan(5_000)
+    await using reading = await openPostgresReading(await locatePostgres(address))
+    const checking = reading.read(() => checkIdle(reading.dialect, new Date().toISOString()))
+    await expect(checking).rejects.toMatchObject({ code: 'STORE_BUSY' })
   })
   await Promise.all([one.close(), other.close()])
 })
@@ -511,6 +518,8 @@ test('a process forgets the rows that it knows of a view when another one rebuil
 test('a machine whose clock is wrong says so, and from half a minute on takes no new work', async () => {
   const { averba } = await openWorld(systemClock)
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const followed: number[] = []
+  averba.log.follow('mail', ['subject.enrolled'], async ({ position }) => void followed.push(position))
   const problems = async () => (await averba.health()).checks.filter(({ ok }) => !ok).map(({ name }) => name)
   expect(await problems()).toEqual([])
   await aheadBy(5_000, async () => {
@@ -523,7 +532,11 @@ test('a machine whose clock is wrong says so, and from half a minute on takes no
       reasons: [expect.stringContaining('the clock of this machine is 300 s ahead of')],
     })
     await expect(averba.consents.sync({ subject })).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+    await averba.settle()
+    expect(followed).toEqual([])
   })
+  await averba.settle()
+  expect(followed).toHaveLength(1)
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(4)
   await averba.close()
 })
@@ -806,6 +819,21 @@ test('a connection that is lost while a log opens fails the opening, and not the
   const place = await locatePostgres(`postgres://user@127.0.0.1:${port}/db`)
   await expect(openPostgres(place)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   server.close()
+})
+
+test('a keyring file is written without the lock of the log', async () => {
+  const address = postgres.newAddress()
+  const connect = async () => openPostgres(await locatePostgres(address))
+  const store = await new Place(connect).open()
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const client = await pool.connect()
+  await client.query({ text: `begin; select 1 from ${schema}.head for update` })
+  const connection = await connect()
+  const [keyring, entropy] = [join(temporaryFolder(), 'averba.keys'), seededEntropy(1)]
+  const options = { path: address, keyring, entropy, views: [], clock: systemClock, createId: () => '' }
+  expect(await keyringPlace(connection, options)?.replace('{}', undefined)).toBe(true)
+  client.release(true)
+  await Promise.all([connection.close(), closePool(), store.close()])
 })
 
 test('a connection that goes silent is given up, and what waits on it fails', async () => {

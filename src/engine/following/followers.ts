@@ -5,7 +5,7 @@ import { type Follower, followsTypes } from '../../store/ledger/follower-table.t
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
+import { backoffMs, fromInstant, isWaitOver, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { EventMap, RecordedIn } from '../../vocabulary/log-types.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
@@ -213,8 +213,12 @@ export class Followers<E extends EventMap = EventMap> {
     if (this.#claimed.delete(name)) await this.#store.followers.release(name).catch(() => undefined)
   }
 
-  /** Claims a follower until this process closes or stops running; `undefined` while another process has it. */
+  /**
+   * Claims a follower until this process closes or stops running; `undefined` while another process has it, or the clock
+   * of this one is wrong: what it records of a result would have that time.
+   */
   async claim(name: string): Promise<Follower | undefined> {
+    if (this.#store.clockFault(wrongClockMs) !== undefined) return undefined
     const claimed = await this.#store.followers.take(name)
     if (claimed) this.#claimed.add(name)
     return claimed

@@ -34,5 +34,5 @@ export class ServerTime {
   }
 }
 
-/** In one packet with the other requests of a transaction. */
-const readTime = 'select extract(epoch from clock_timestamp()) * 1000 as ms'
+/** Reads the time of a server, in milliseconds since 1970. */
+export const readTime = 'select extract(epoch from clock_timestamp()) * 1000 as ms'

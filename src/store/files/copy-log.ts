@@ -4,10 +4,12 @@ import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { KeyringStore } from '../../vault/keyring-store.ts'
 import { parseKeyring } from '../../vault/stored-keys.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
+import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
+import { readTime } from '../database/server-time.ts'
 import { parseHeader } from '../log/header.ts'
 import { rootAt } from '../log/tree.ts'
 import { type Append, logEvent } from '../writing/append.ts'
@@ -64,7 +66,10 @@ export function* readMove(): Steps<string | undefined> {
  *
  * @throws {AverbaError} `STORE_BUSY`
  */
-export function* checkIdle(now: Instant): Steps<void> {
+export function* checkIdle(dialect: Connection['dialect'], hostNow: Instant): Steps<void> {
+  // Leases on a server are in its time, whatever the clock of this machine says.
+  const server = dialect === 'postgres' ? yield* first<{ ms: number }>({ sql: readTime, parameters: [] }) : undefined
+  const now = server ? toInstant(server.ms) : hostNow
   for (const table of ['effect', 'follower'] as const) {
     const held = db.selectFrom(table).select('lease_until').where('lease_until', '>', now).limit(1)
     if (yield* first(held)) {
