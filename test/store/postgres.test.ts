@@ -821,7 +821,7 @@ test('a connection that is lost while a log opens fails the opening, and not the
   server.close()
 })
 
-test('a keyring file is written without the lock of the log', async () => {
+test('a keyring file is written without the lock of the log, and a process that closes leaves no mark', async () => {
   const address = postgres.newAddress()
   const connect = async () => openPostgres(await locatePostgres(address))
   const store = await new Place(connect).open()
@@ -832,8 +832,15 @@ test('a keyring file is written without the lock of the log', async () => {
   const [keyring, entropy] = [join(temporaryFolder(), 'averba.keys'), seededEntropy(1)]
   const options = { path: address, keyring, entropy, views: [], clock: systemClock, createId: () => '' }
   expect(await keyringPlace(connection, options)?.replace('{}', undefined)).toBe(true)
+  await client.query({ text: 'rollback' })
+  await store.append(appendOf('bench-a', 'none'))
+  await store.append(appendOf('bench-b', 'none'))
+  const marks = async () => (await client.query({ text: `select mark from ${schema}.writer` })).rows.length
+  expect(await marks()).toBe(1)
+  await store.close()
+  expect(await marks()).toBe(0)
   client.release(true)
-  await Promise.all([connection.close(), closePool(), store.close()])
+  await Promise.all([connection.close(), closePool()])
 })
 
 test('a connection that goes silent is given up, and what waits on it fails', async () => {

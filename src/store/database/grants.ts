@@ -20,7 +20,7 @@ const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = 
   lease: 'select, insert, update, delete',
   rate: 'select, insert, update',
   rebuild: 'select, insert, update, delete',
-  writer: 'select, insert, update',
+  writer: 'select, insert, update, delete',
   done_item: 'select, insert, delete',
 }
 

@@ -244,6 +244,9 @@ export class PostgresConnection implements Connection {
 
   async close(): Promise<void> {
     if (this.#isClosed) return
+    // No commit of this process is looked up any more. What fails here costs a row.
+    const forgotten = this.#marks === 0 ? undefined : this.#change(() => forgetMark(this.#writer))
+    await forgotten?.catch(() => undefined)
     this.#isClosed = true
     this.#stopWatching?.()
     await this.#closePool()
@@ -350,6 +353,10 @@ function* findHead(): Steps<string | undefined> {
     parameters: [],
   })
   return found?.head ?? undefined
+}
+
+function* forgetMark(writer: string): Steps<void> {
+  yield { sql: 'delete from writer where name = ?', parameters: [writer] }
 }
 
 /** Ends a transaction that read. Nobody need wait for it. */
