@@ -100,11 +100,7 @@ function* underLock<T>({ dialect }: Connection, work: () => T): Steps<T> {
 
 const lockKeyring = `select pg_advisory_xact_lock(hashtextextended('averba keyring ' || current_schema(), 0))`
 
-/**
- * Checks that the keyring is the one that the first event of the log names.
- *
- * @throws {AverbaError} `KEYS_MISMATCH`
- */
+/** Checks that the keyring is the one that the first event of the log names. Throws `KEYS_MISMATCH`. */
 export function checkKeyringId(path: string, { data }: RecordedEvent, keyring: Pick<Keyring, 'id'>): void {
   const { keyring: named }: { keyring?: unknown } = data ?? {}
   if (named === keyring.id) return

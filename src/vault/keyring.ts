@@ -404,11 +404,7 @@ async function moveUnder(
   return authenticate(stored, macKey(secret))
 }
 
-/**
- * Unwraps the keys of a keyring.
- *
- * @throws {AverbaError} `KEYS_MISMATCH` when the root key does not open it
- */
+/** Unwraps the keys of a keyring. Throws `KEYS_MISMATCH` when the root key does not open it. */
 async function unwrapKeyring(
   stored: StoredKeys,
   name: string,

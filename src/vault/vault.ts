@@ -49,11 +49,7 @@ export class Vault {
     return ownerKey
   }
 
-  /**
-   * Checks that a wrapped key is the owner's.
-   *
-   * @throws {AverbaError} `CORRUPT` or `KEYS_MISMATCH` when it is another one
-   */
+  /** Checks that a wrapped key is the owner's. Throws `CORRUPT` or `KEYS_MISMATCH` when it is another one. */
   checkOwnerKey(key: OwnerKey): void {
     this.#unwrapChecked(key)
   }

@@ -94,11 +94,7 @@ interface NameList {
   readonly more?: string
 }
 
-/**
- * Refuses members with other names: they would be ignored silently.
- *
- * @throws {AverbaError} `INVALID_INPUT`, or the given code
- */
+/** Refuses members with other names: they would be ignored silently. Throws `INVALID_INPUT`, or the given code. */
 export function checkKnownNames(
   given: object,
   known: readonly string[],

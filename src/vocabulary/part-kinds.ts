@@ -35,11 +35,7 @@ const kindByPart = new Map<string, PartKind>(
   Object.entries(partKinds).flatMap(([kind, parts]) => parts.map(part => [part, kind as PartKind] as const)),
 )
 
-/**
- * Checks the kinds of parts that a host gave.
- *
- * @throws {AverbaError} `INVALID_INPUT`
- */
+/** Checks the kinds of parts that a host gave. Throws `INVALID_INPUT`. */
 export function checkPartKinds(given: readonly string[]): asserts given is readonly PartKind[] {
   if (given.every(kind => Object.hasOwn(partKinds, kind))) return
   throw new AverbaError('INVALID_INPUT', 'Cannot use the kind of parts: it is unknown', {

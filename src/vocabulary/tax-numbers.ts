@@ -112,11 +112,7 @@ export function readCnpj(text: string): Cnpj | undefined {
   return isCnpj(plain) ? plain : undefined
 }
 
-/**
- * Reads a CNPJ, with or without the usual punctuation. Letters must be capitals.
- *
- * @throws {AverbaError} `INVALID_CNPJ`
- */
+/** Reads a CNPJ, with or without the usual punctuation. Letters must be capitals. Throws `INVALID_CNPJ`. */
 export function parseCnpj(text: string): Cnpj {
   const cnpj = readCnpj(text)
   if (cnpj !== undefined) return cnpj

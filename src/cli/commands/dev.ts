@@ -170,11 +170,7 @@ async function sendNotification(
   throw new AverbaError('INVALID_INPUT', 'Cannot trigger the event: the simulated portal refuses it', { hint })
 }
 
-/**
- * Reads what a running `averba dev` wrote.
- *
- * @throws {AverbaError} `NOT_FOUND` when none runs in this folder
- */
+/** Reads what a running `averba dev` wrote. Throws `NOT_FOUND` when none runs in this folder. */
 function readDevState(): DevState {
   try {
     return JSON.parse(readFileSync(devStateFile, 'utf8'))

@@ -21,11 +21,7 @@ export interface HandlerTime {
 const timeoutDefaultMs = 60_000
 const timeoutMaxMs = dayMs
 
-/**
- * The time limit of a handler in milliseconds.
- *
- * @throws {AverbaError} `INVALID_INPUT` when it is out of range
- */
+/** The time limit of a handler in milliseconds. Throws `INVALID_INPUT` when it is out of range. */
 export function checkHandlerTime({ timeoutMs = timeoutDefaultMs }: HandlerTime = {}): number {
   if (Number.isSafeInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= timeoutMaxMs) return timeoutMs
   throw new AverbaError('INVALID_INPUT', 'Cannot set the time of a handler: timeoutMs is out of range', {

@@ -84,11 +84,7 @@ interface FoundEvent {
   readonly event: RecordedEvent
 }
 
-/**
- * Finds an event.
- *
- * @throws {AverbaError} `NOT_FOUND`
- */
+/** Finds an event. Throws `NOT_FOUND`. */
 function* findEvent(headers: HeaderReader, which: EventSelector): Steps<FoundEvent> {
   const slash = String(which).lastIndexOf('/')
   const query =

@@ -3,11 +3,7 @@ import { db } from '../database/schema.ts'
 import { damagedLogError } from '../log/header.ts'
 import { fanOut, isLeafOf } from '../log/tree.ts'
 
-/**
- * Compares the end of the log with its parts, effects, followers and subtrees, in constant time.
- *
- * @throws {AverbaError} `CORRUPT`
- */
+/** Compares the end of the log with its parts, effects, followers and subtrees, in constant time. Throws `CORRUPT`. */
 export function* checkEnd(path: string): Steps<void> {
   const fault = yield* findEndFault()
   if (fault === undefined) return

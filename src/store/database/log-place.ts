@@ -28,11 +28,7 @@ export async function openReading({ store, pool }: LogPlace): Promise<Reading> {
   return isOnPostgres(store) ? openPostgresReading(await locatePostgres(store, pool)) : Snapshot.open(store)
 }
 
-/**
- * Where the keyring of a log is, to read it.
- *
- * @throws {AverbaError} `MISCONFIGURED` when it is needed, and not named
- */
+/** Where the keyring of a log is, to read it. Throws `MISCONFIGURED` when it is needed, and not named. */
 export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): KeyringStore {
   if (typeof keyring === 'object') return keyring
   if (keyring === undefined && isOnPostgres(store)) {

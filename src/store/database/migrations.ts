@@ -22,11 +22,7 @@ export function migrationStatements(
     .flatMap((migration, i) => [...migration(dialect), `update head set schema = ${version + i + 1}`])
 }
 
-/**
- * Reads the version of the tables.
- *
- * @throws {AverbaError} `NOT_OURS` when it is newer than this library
- */
+/** Reads the version of the tables. Throws `NOT_OURS` when it is newer than this library. */
 export function* readTablesVersion(path: string, newest = migrations.length): Steps<number> {
   return checkTablesVersion(path, (yield* first(db.selectFrom('head').select('schema')))?.schema, newest)
 }

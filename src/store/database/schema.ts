@@ -227,11 +227,7 @@ export const db = new Kysely<Schema>({
   plugins: [emptyLists],
 })
 
-/**
- * Checks the name of a schema on PostgreSQL, which stands in statements as it is.
- *
- * @throws {AverbaError} `MISCONFIGURED`
- */
+/** Checks the name of a schema on PostgreSQL, which stands in statements as it is. Throws `MISCONFIGURED`. */
 export function checkSchemaName(schema: string): void {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return
   throw new AverbaError('MISCONFIGURED', 'Cannot use this schema for a log: its name is not allowed', {

@@ -29,11 +29,7 @@ export function* writeHead(tags: Tags, head: { -readonly [K in keyof Head]: Head
   yield* each(updateHead, [[position, at, stream, owner, tree.frontier, head.tag]], row => row)
 }
 
-/**
- * Reads the end of the log.
- *
- * @throws {AverbaError} `CORRUPT` when it was not written with the keys of the log
- */
+/** Reads the end of the log. Throws `CORRUPT` when it was not written with the keys of the log. */
 export function* readHead(tags: Tags): Steps<Head> {
   const head = yield* first<HeadRow>({ sql: selectHead, parameters: [] })
   if (!head) throw damagedLogError('The log has no head')
@@ -46,11 +42,7 @@ export function* readHead(tags: Tags): Steps<Head> {
   return { ...others, position, tree }
 }
 
-/**
- * Reads the end of the log, and compares it with the leaves of the events.
- *
- * @throws {AverbaError} `CORRUPT`
- */
+/** Reads the end of the log, and compares it with the leaves of the events. Throws `CORRUPT`. */
 export function* checkHead(tags: Tags): Steps<Head> {
   const head = yield* readHead(tags)
   const { position, tree } = head

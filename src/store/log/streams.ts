@@ -8,11 +8,7 @@ export interface StreamEnd {
   readonly version: number
 }
 
-/**
- * Reads the end of a stream; `undefined` when it does not exist.
- *
- * @throws {AverbaError} `CORRUPT` when it was changed
- */
+/** Reads the end of a stream; `undefined` when it does not exist. Throws `CORRUPT` when it was changed. */
 export function* readStreamEnd(tags: Tags, name: string): Steps<StreamEnd | undefined> {
   const found = yield* first<StreamEnd & { tag: string }>({ sql: selectStream, parameters: [name] })
   if (!found) return undefined

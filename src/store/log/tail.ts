@@ -58,11 +58,7 @@ export function* isMoved(): Steps<boolean> {
   return (yield* first(newest))?.type === movedType
 }
 
-/**
- * Checks that the log goes on here.
- *
- * @throws {AverbaError} `MOVED`
- */
+/** Checks that the log goes on here. Throws `MOVED`. */
 export function* checkNotMoved(): Steps<void> {
   if (yield* isMoved()) throw movedError()
 }

@@ -97,11 +97,7 @@ export class Owners {
     )
   }
 
-  /**
-   * Destroys epochs: keys wrapped under them no longer open, in any copy.
-   *
-   * @throws {AverbaError} as `rotate`
-   */
+  /** Destroys epochs: keys wrapped under them no longer open, in any copy. Throws as `rotate`. */
   destroyEpochs(epochs: readonly number[]): Promise<void> {
     return this.#oneByOne(async keyring => {
       // A process that had not read the newest epoch may have made keys under an older one.
