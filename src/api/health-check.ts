@@ -44,7 +44,10 @@ export function checkPending(pending: readonly ForeignCount[], left: readonly st
     pending.filter(each => each.state === state).reduce((sum, each) => sum + each.count, 0)
   const parked = count('parked')
   const unknown = count('unknown')
-  const see = [...(parked > 0 ? ['effects.retry'] : []), ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : [])]
+  const see = [
+    ...(parked > 0 ? ["effects.list({ state: 'parked' })"] : []),
+    ...(unknown > 0 ? ["effects.list({ state: 'unknown' })"] : []),
+  ]
   const detail = `${parked} parked, ${unknown} with an unknown outcome`
   const summary = see.length > 0 ? `${detail}: see ${see.join(' and ')}` : detail
   const foreign = describeForeign(pending)

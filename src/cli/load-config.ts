@@ -96,7 +96,7 @@ export async function withConfigured<T>(
     const hint = 'Run it in the folder of the log, or give the store an absolute path in the configuration'
     throw new AverbaError('NOT_FOUND', `Cannot open "${resolve(store)}": the file is missing`, { hint })
   }
-  return withOpen({ ...options, logger: line => printError(terminal, JSON.stringify(line)) }, work)
+  return withOpen({ ...options, logger: toErrors(terminal) }, work)
 }
 
 /** The options of every command that works on one log, by its configuration or alone. */
@@ -130,7 +130,7 @@ export async function withLog<T>(
     hint: 'Give the configuration, or the log with its keyring',
   }))
   if (store === undefined) return withConfigured(terminal, config ?? defaultConfig, work, { mustExist: true })
-  return withStore(readLogOptions(store, { keys, rootKeyFrom }), work)
+  return withStore(readLogOptions(store, { keys, rootKeyFrom }), work, { logger: toErrors(terminal) })
 }
 
 /**
@@ -141,7 +141,7 @@ export async function withLog<T>(
 export async function withStore<T>(
   { store, keyring, rootKey }: LogOptions,
   work: (averba: Averba) => Promise<T>,
-  more: Pick<AverbaOptions, 'backupRetentionDays'> = {},
+  more: Pick<AverbaOptions, 'backupRetentionDays' | 'logger'> = {},
 ): Promise<T> {
   // A log on a server whose keyring exists is not created either: a missing one is refused.
   const file = isOnPostgres(store) ? keyring : store
@@ -149,6 +149,10 @@ export async function withStore<T>(
     throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing`)
   const given = { ...(keyring && { keyring }), ...(rootKey && { keys: rootKey }) }
   return withOpen({ store, schedules: false, ...given, ...more }, work)
+}
+
+function toErrors(terminal: Terminal): NonNullable<AverbaOptions['logger']> {
+  return line => printError(terminal, JSON.stringify(line))
 }
 
 async function withOpen<T>(options: AverbaOptions, work: (averba: Averba) => Promise<T>): Promise<T> {

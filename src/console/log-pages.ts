@@ -32,12 +32,12 @@ ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
 /** The rows of the table of the log. */
-export function showLogRows({ words, labels, texts }: Page, events: readonly Recorded[]): Html {
+export function showLogRows({ words, labels, texts, message }: Page, events: readonly Recorded[]): Html {
   const cell = (name: string, value: Html | string | number) => html`<td data-label="${name}"><div>${value}</div></td>`
   return html`${events.map(event => {
     const { position, at, stream, type, actor, anomaly } = event
     const by = actor && html` <span class="soft">${labels.by} ${nameActor(actor, labels)}</span>`
-    const strange = anomaly !== undefined && html` <strong>${labels.anomaly}: ${anomaly}</strong>`
+    const strange = anomaly !== undefined && html` <strong>${labels.anomaly}: ${message(anomaly)}</strong>`
     return html`<tr data-position="${position}">${cell(texts.position, position)}${cell(texts.at, showInstant(at, labels))}${cell(texts.stream, linkToStream(stream))}${cell(texts.type, html`<code>${type}</code>`)}${cell(texts.words, html`${describeEvent(event, words)}${by}${strange}`)}</tr>
 `
   })}`
@@ -131,7 +131,7 @@ function changesOf(
 }
 
 /** The result of a verification, or the offer to begin one. */
-export function showVerdict({ texts }: Page, verdict: Verdict | undefined): Html {
+export function showVerdict({ texts, message }: Page, verdict: Verdict | undefined): Html {
   const form = html`<p class="soft">${texts.verifyNote}</p><form method="get" action="/verify"><input type="hidden" name="now" value="1"><button>${texts.verifyNow}</button></form>`
   if (!verdict) return form
   const { level, next, faults, unproven, origin, events, root } = verdict
@@ -141,6 +141,6 @@ export function showVerdict({ texts }: Page, verdict: Verdict | undefined): Html
 <dl class="data"><dt>${texts.log}</dt><dd><code>${origin}</code></dd><dt>${texts.events}</dt><dd>${events}</dd><dt>root</dt><dd><code>${root}</code></dd></dl></div>
 ${list(
   texts.faults,
-  faults.map(each => JSON.stringify(each)),
-)}${list(texts.next, next === '' ? [] : [next])}${list(texts.unproven, unproven)}`
+  faults.flatMap(({ check, examples }) => examples.map(each => `${check}: ${message(each)}`)),
+)}${list(texts.next, next === '' ? [] : [message(next)])}${list(texts.unproven, unproven.map(message))}`
 }

@@ -1,8 +1,8 @@
 import type { PageFault } from '../proof/check-page.ts'
 import type { Actor } from '../vocabulary/message.ts'
+import { type Language, translateMessage } from './translate-message.ts'
 
-/** The languages of reports. */
-export type Language = 'pt-BR' | 'en'
+export type { Language }
 
 /** How to write a report: JSON (the default) or one HTML page; Brazilian Portuguese (the default) or English. */
 export interface PageOptions {
@@ -241,6 +241,7 @@ export type Labels = ReturnType<typeof labelsOf>
 export function labelsOf(language: Language) {
   return {
     ...inLanguage(labels, language),
+    message: (english: string) => translateMessage(english, language),
     actorKinds: inLanguage(actorKinds, language),
     consentStatuses: inLanguage(consentStatuses, language),
     knowledge: inLanguage(knowledge, language),

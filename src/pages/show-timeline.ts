@@ -68,7 +68,7 @@ function showEntry(entry: TimelineEntry, labels: Labels, header: string | undefi
   return html`<li class="${toneOf(type)}">${showInstant(at, labels)} <span class="soft">· ${labels.position} ${position}</span>
 <div class="what">${words}</div>
 ${details.map(text => html`<div class="soft">${text}</div>`)}
-${anomaly !== null && html`<div><strong>${labels.anomaly}:</strong> ${anomaly}</div>`}
+${anomaly !== null && html`<div><strong>${labels.anomaly}:</strong> ${labels.message(anomaly)}</div>`}
 ${header !== undefined && html`<details><summary>${labels.bytes}</summary><pre data-position="${position}">${escapeExactly(header)}</pre></details>`}</li>
 `
 }

@@ -1,5 +1,7 @@
-import type { Language } from './labels.ts'
 import { portugueseMessages } from './portuguese-messages.ts'
+
+/** The languages of reports. */
+export type Language = 'pt-BR' | 'en'
 
 /** A longer text is not ours alone. */
 const charactersMax = 5_000

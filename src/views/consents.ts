@@ -18,6 +18,8 @@ const columns = {
   lapses_at: text<Instant | null>(),
   /** When the end was first asked for that has not been shown yet; null when none is wanted. */
   end_wanted_at: text<Instant | null>(),
+  /** When it was asked for last: an end from before that does not end it. */
+  end_asked_at: text<Instant | null>(),
   /** The requested change whose outcome is not known, and whether its answer was lost or showed another status. */
   asked: text<RequestableStatus | null>(),
   asked_at: text<Instant | null>(),
@@ -60,7 +62,7 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
         created_at: createdAt,
         expires_at: expiresAt,
         lapses_at: canLapse({ status, knowledge }) ? expiresAt : null,
-        end_wanted_at: row ? endWantedAfter(row, event) : null,
+        ...(row ? endAfter(row, event) : noEnd),
         asked,
         asked_at,
         is_lost,
@@ -76,22 +78,26 @@ export const consents = defineView<ConsentRow, RecordedOf<ConsentEvent>>({
     if (event.type === 'consent.used' || event.type === 'consent.useRefused') return row
     // Later events do not change an erased consent.
     if (event.type === 'consent.erased' || row.knowledge === 'erased')
-      return { ...row, knowledge: 'erased', lapses_at: null, end_wanted_at: null, changed_at: event.at }
+      return { ...row, knowledge: 'erased', lapses_at: null, ...noEnd, changed_at: event.at }
     const after = { ...row, changed_at: event.at }
-    after.end_wanted_at = endWantedAfter(row, event)
+    Object.assign(after, endAfter(row, event))
     applyEvent(after, event)
     after.lapses_at = lapsesAt(row, after, event.type === 'consent.lapsed')
     return after
   },
 })
 
-function endWantedAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Instant | null {
-  const { end_wanted_at: wantedAt, is_lost } = row
-  if (event.type === 'consent.endWithdrawn') return null
-  if (event.type === 'consent.changeRequested')
-    return event.data.status === 'ATIVO' ? null : (event.data.askedAt ?? event.at)
-  if (wantedAt === null || !showsStatus(event)) return wantedAt
-  return isWantedEnd({ endWantedAt: wantedAt, isLost: is_lost === 1 }, event.data) ? null : wantedAt
+const noEnd = { end_wanted_at: null, end_asked_at: null } as const
+
+function endAfter(row: ConsentRow, event: RecordedOf<ConsentEvent>): Pick<ConsentRow, keyof typeof noEnd> {
+  const { end_wanted_at, end_asked_at, is_lost } = row
+  if (event.type === 'consent.endWithdrawn') return noEnd
+  if (event.type === 'consent.changeRequested') {
+    const asked = event.data.askedAt ?? event.at
+    return event.data.status === 'ATIVO' ? noEnd : { end_wanted_at: end_wanted_at ?? asked, end_asked_at: asked }
+  }
+  const isEnded = showsStatus(event) && isWantedEnd({ endWantedAt: end_asked_at, isLost: is_lost === 1 }, event.data)
+  return isEnded ? noEnd : { end_wanted_at, end_asked_at }
 }
 
 function canLapse({ status, knowledge }: Pick<ConsentRow, 'status' | 'knowledge'>): boolean {

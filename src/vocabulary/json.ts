@@ -33,7 +33,7 @@ export interface ParsedRecord {
  */
 export function* parseRecords(text: string): Generator<ParsedRecord, undefined> {
   let start = text.indexOf('[') + 1
-  if (start === 0 || text.slice(0, start - 1).trim() !== '') throw new SyntaxError('It is no list')
+  if (start === 0 || text.slice(0, start - 1).trim() !== '') throw new SyntaxError()
   let last: string | undefined
   for (let isFirst = true; isFirst || last === ','; isFirst = false) {
     const scanned = scanValue(text, start)
@@ -43,7 +43,7 @@ export function* parseRecords(text: string): Generator<ParsedRecord, undefined> 
     const isEmpty = isFirst && last === ']' && value.trim() === ''
     if (!isEmpty) yield { ...parseValue(value, scanned), end: scanned.end }
   }
-  if (last !== ']' || text.slice(start).trim() !== '') throw new SyntaxError('It does not end as a list')
+  if (last !== ']' || text.slice(start).trim() !== '') throw new SyntaxError()
 }
 
 function parseValue(text: string, { written }: ScannedValue): Omit<ParsedRecord, 'end'> {
@@ -68,13 +68,13 @@ function scanValue(text: string, start: number): ScannedValue {
   let end = start
   for (let characters = 0; end < text.length; end++) {
     characters += 1
-    if (characters > charactersMax) throw new SyntaxError('It is too large')
+    if (characters > charactersMax) throw new SyntaxError()
     const code = text.charCodeAt(end)
     if (code === quote) end = endOfString(text, end)
     else if (code === colon) written += 1
     else if (code === openBrace || code === openBracket) {
       depth += 1
-      if (depth > depthMax) throw new SyntaxError('It is nested too deeply')
+      if (depth > depthMax) throw new SyntaxError()
     } else if (depth === 0 && (code === comma || code === closeBracket)) break
     else if (code === closeBrace || code === closeBracket) depth -= 1
   }

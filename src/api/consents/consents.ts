@@ -156,9 +156,7 @@ export function createConsents(context: ApiContext): Consents {
     if (verb === 'withdrawEnd') checkReason(reason)
     const { subject, stream } = await findConsent(selector)
     if (stream === undefined) {
-      throw new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
-        hint: 'Call consents.sync first',
-      })
+      throw unknownConsent(verb)
     }
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
     return commands.send(
@@ -253,8 +251,9 @@ export function createConsents(context: ApiContext): Consents {
       }
     },
     async of({ stream }) {
-      const row = isStreamOf('consent', stream) ? await rows.find('consents', stream) : undefined
-      if (!row) throw eventMismatch('consent')
+      if (!isStreamOf('consent', stream)) throw eventMismatch('consent')
+      const row = await rows.find('consents', stream)
+      if (!row) throw unknownConsent('find')
       if (row.knowledge === 'erased') return undefined
       return { subject: toSubjectRef(row.subject), ...(await toConsent(row, row.changed_at)) }
     },
@@ -264,6 +263,12 @@ export function createConsents(context: ApiContext): Consents {
     withdrawEnd: (selector, why) => requestChange('withdrawEnd', selector, why),
     ...createStandings(context, readings),
   }
+}
+
+function unknownConsent(verb: string): AverbaError {
+  return new AverbaError('NOT_FOUND', `Cannot ${verb} the consent: no reading has shown it`, {
+    hint: 'Call consents.sync first',
+  })
 }
 
 function checkReason(reason: unknown): void {

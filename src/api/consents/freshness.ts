@@ -97,7 +97,11 @@ export async function planSync(context: ApiContext): Promise<SyncPlan> {
     overdue > 0 && `${overdue} of ${subjects} data subjects have not been read for over three intervals`,
   ].filter(each => each !== false)
   const ok = troubles.length === 0
-  const detail = ok ? `${subjects} data subjects can be read as often as configured` : troubles.join('; ')
+  const kept =
+    subjects === 0
+      ? 'no data subject is read by a schedule'
+      : `${subjects} data subjects can be read as often as configured`
+  const detail = ok ? kept : troubles.join('; ')
   return { ok, detail, subjects, overdue, neededPerSecond, requestsPerSecond, intervals }
 }
 

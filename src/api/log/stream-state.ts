@@ -53,7 +53,8 @@ export async function readStreamState(
     if (path.length > stepsMax) path.shift()
   }
   if (version > 0) return { machine: machine?.name ?? '', states: activeStates(state?.value), path, position, version }
-  throw new AverbaError('NOT_FOUND', 'Cannot show the stream: it has no events', {
+  const isLater = until !== undefined && (await context.store.lastVersion(stream)) > 0
+  throw new AverbaError('NOT_FOUND', `Cannot show the stream: it ${isLater ? 'had no events then' : 'has no events'}`, {
     hint: 'Give the stream of an event, such as consent-…: averba log shows them',
   })
 }

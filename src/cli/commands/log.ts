@@ -108,7 +108,7 @@ function readTypes(types: readonly string[]): (keyof Events)[] {
 function formatEvent({ say }: Terminal, event: Recorded): Line {
   const { position, at, stream, type, actor, anomaly } = event
   const by = actor ? ` ${say`by`} ${actor.kind} ${actor.ref}` : ''
-  const strange = anomaly === undefined ? '' : ` (${say`unexpected`}: ${anomaly})`
+  const strange = anomaly === undefined ? '' : ` (${say`unexpected`}: ${say.message(anomaly)})`
   const words = describeEvent(event, getLanguageWords(say.language))
   const text = `${String(position).padStart(6)}  ${formatInstant(at)}  ${stream}  ${type}${by}: ${words}${strange}`
   return { text, ...(anomaly !== undefined && { style: 'yellow' as const }) }

@@ -68,9 +68,14 @@ test('the row of a consent says what its chart knows, whatever happens in which 
             stream: 'consent-c',
             at: times[0],
           }
+          const since = row?.end_wanted_at ?? null
           row = consents.fold(row, recorded as never) as ConsentRow | undefined // Recorded as the machine decided.
           if (row === undefined) continue
           expect(row).toMatchObject(knownByChart(state as ConsentChartState))
+          const { data, end } = (state as ConsentChartState).value
+          if (data !== 'erased') expect(row.end_wanted_at !== null).toBe(end === 'wanted')
+          // Whoever asks again does not hide how long it has been wanted.
+          if (since !== null && row.end_wanted_at !== null) expect(row.end_wanted_at).toBe(since)
           checked += 1
           if (row.doubt !== null) doubts += 1
         }

@@ -155,6 +155,7 @@ test('consents.of and validations.of find what an event is about until the subje
   averba.log.follow('paid', ['validation.answered'], async event => {
     found.validation = await averba.validations.of(event)
     await expect(averba.consents.of(event)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(averba.consents.of({ stream: 'consent-none' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
     await expect(averba.validations.of({ stream: 'validation-none' })).rejects.toMatchObject({
       message: 'Cannot find the validation: the event is not about a validation',
     })
