@@ -139,8 +139,7 @@ class ConsentServiceOptions extends LimitedServiceOptions {
       'it is missing',
       'Give consentService.certificate: { cert, key } as PEM text, or { pfx, passphrase }',
     ),
-    `() => ({
-  cert: textOf('AVERBA_CONSENT_CERT'),
+    `() => ({ cert: textOf('AVERBA_CONSENT_CERT'),
   key: textOf('AVERBA_CONSENT_KEY'),
   // pfx: readFileSync(env('AVERBA_CONSENT_PFX')), // a PKCS#12 file instead, such as an A1 certificate
   // passphrase: env('AVERBA_CONSENT_PASSPHRASE'), // when the key is encrypted

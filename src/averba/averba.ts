@@ -204,11 +204,7 @@ async function openContext(
     ...{ store, clock, entropy, machines, tracing },
     onTrouble: (what, error) => log({ level: 'error', message: what, error: errorName(error) }),
     onTakenOver: ({ id, type }) =>
-      log({
-        level: 'warn',
-        message: 'a call is taken over: its last attempt has no outcome',
-        detail: `${type} ${id}`,
-      }),
+      log({ level: 'warn', message: 'a call is taken over: its last attempt has no outcome', detail: `${type} ${id}` }),
     onGivenUp: ({ id, type }, after, reason) => {
       const code = foreignCodeIn(reason)
       const message = 'a call is parked: effects.retry releases it'

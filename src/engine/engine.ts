@@ -81,11 +81,7 @@ export class Engine {
     const { store, clock, onTrouble } = parts
     const waiting = { closing: this.#closing.signal, onTrouble }
     this.#recorder = new Recorder(store, clock, decisions, announce, waiting)
-    const registered = {
-      performers: this.#performers,
-      routers: this.#routers,
-      chunkRecorders: this.#chunkRecorders,
-    }
+    const registered = { performers: this.#performers, routers: this.#routers, chunkRecorders: this.#chunkRecorders }
     this.#effectRunner = new EffectRunner({ ...parts, ...registered }, this.#recorder, report =>
       this.emit('attempted', report),
     )

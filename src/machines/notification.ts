@@ -81,12 +81,7 @@ export const handlingStates = ['received', 'failing', 'handled', 'parked'] as co
 export function handlingsAfter(before: readonly HandlerState[], event: NotificationEvent): readonly HandlerState[] {
   switch (event.type) {
     case 'notification.handled':
-      return applyHandlerResult(before, event.data, {
-        state: 'handled',
-        attempts: 0,
-        retryAt: null,
-        reason: '',
-      })
+      return applyHandlerResult(before, event.data, { state: 'handled', attempts: 0, retryAt: null, reason: '' })
     case 'notification.failed': {
       const { attempts, retryAt, reason } = event.data
       return applyHandlerResult(before, event.data, { state: 'failing', attempts, retryAt, reason })

@@ -154,11 +154,7 @@ const chart = setup({
       description: 'One process requests a token, and the others wait for it.',
       on: {
         'token.renewed': { guard: 'isAwaited', target: 'valid', actions: ['keepGeneration', 'keepHolder'] },
-        'token.repeated': {
-          guard: 'isAwaited',
-          target: 'repeated',
-          actions: ['keepRepetition', 'keepHolder'],
-        },
+        'token.repeated': { guard: 'isAwaited', target: 'repeated', actions: ['keepRepetition', 'keepHolder'] },
         'token.locked': { guard: 'isAwaited', target: 'locked', actions: 'keepHolder' },
         'token.requestFailed': { guard: 'isAwaited', target: 'absent' },
       },
@@ -258,11 +254,7 @@ function countRejection(
   const isOver = isEarly && isEnded
   const countsAsServed = hasServed || isOver
   const times = isEarly ? (countsAsServed ? servedRejections : rejections) + 1 : 1
-  const details = {
-    ...(hasServed && { hasServed }),
-    ...(isOver && { isOver }),
-    ...(code !== undefined && { code }),
-  }
+  const details = { ...(hasServed && { hasServed }), ...(isOver && { isOver }), ...(code !== undefined && { code }) }
   const rejected = { generation, contract, credential, times, ...details }
   const { name, baseMs, maxMs, servedMax } = rejectionPolicy
   if (times <= (countsAsServed ? servedMax : 1)) return rejected

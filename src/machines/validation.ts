@@ -87,11 +87,7 @@ const effectType = 'validationService.validatePerson'
 
 const validatePerson = ({ validation, subject, environment, consent }: RequestedValidation) => ({
   type: effectType,
-  data: {
-    validation,
-    ...(environment !== undefined && { environment }),
-    ...(consent !== undefined && { consent }),
-  },
+  data: { validation, ...(environment !== undefined && { environment }), ...(consent !== undefined && { consent }) },
   opens: { cpf: cpfAddress(subject), claims: './claims' },
 })
 

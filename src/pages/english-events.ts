@@ -7,10 +7,7 @@ export type EventWords = {
   ) => string
 }
 
-const changedBy = {
-  us: 'at the request of this organisation',
-  service: 'as the consent service shows',
-} as const
+const changedBy = { us: 'at the request of this organisation', service: 'as the consent service shows' } as const
 const origins = {
   host: 'by this organisation',
   validation: 'by a validation',

@@ -39,11 +39,7 @@ async function showPageCheck(
   // Everything in the proof must also be shown: a missing text could hide a false one.
   const shown = new Set(pieces.map(pieceName))
   for (const name of proven.keys()) if (!shown.has(name)) differing.push(name)
-  const signed = {
-    right: texts.signatureRight,
-    wrong: texts.signatureWrong,
-    unsupported: texts.signatureUnsupported,
-  }
+  const signed = { right: texts.signatureRight, wrong: texts.signatureWrong, unsupported: texts.signatureUnsupported }
   const lines = [
     `${included} / ${proof.events.length} ${texts.included}`,
     ...faults.map(({ position, what }) => `${texts.faults[what]}${position === 0 ? '' : ` ${position}`}`),

@@ -1,9 +1,6 @@
 import type { EventWords } from './english-events.ts'
 
-const changedBy = {
-  us: 'a pedido desta organização',
-  service: 'conforme o serviço de consentimento',
-} as const
+const changedBy = { us: 'a pedido desta organização', service: 'conforme o serviço de consentimento' } as const
 const origins = {
   host: 'por esta organização',
   validation: 'por uma validação',

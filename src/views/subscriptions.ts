@@ -69,12 +69,7 @@ export const subscriptions = defineView<SubscriptionRow, RecordedOf<Subscription
   },
 })
 
-const healthy = {
-  failures: 0,
-  failing_since: null,
-  last_failure_at: null,
-  last_success_at: null,
-} as const
+const healthy = { failures: 0, failing_since: null, last_failure_at: null, last_success_at: null } as const
 
 const undeleted = { deleted_by: null, deleted_at: null, reason: null } as const
 
@@ -148,12 +143,7 @@ function afterFailure(row: SubscriptionRow, failedAt: Instant | null): Partial<S
   const health = toHealthState(row)
   if (!isRelevantFailure(health, failedAt)) return {}
   const { failingSince, lastFailureAt } = { ...health, ...healthAfterFailure(health, failedAt) }
-  return {
-    health: 'failing',
-    failures: row.failures + 1,
-    failing_since: failingSince,
-    last_failure_at: lastFailureAt,
-  }
+  return { health: 'failing', failures: row.failures + 1, failing_since: failingSince, last_failure_at: lastFailureAt }
 }
 
 function afterSuccess(

@@ -86,9 +86,7 @@ export class AverbaError extends Error {
 
 /** The error for a log that was closed. */
 export function closedError(): AverbaError {
-  return new AverbaError('CLOSED', 'Cannot use the log: it was closed', {
-    hint: 'Open it again with openAverba',
-  })
+  return new AverbaError('CLOSED', 'Cannot use the log: it was closed', { hint: 'Open it again with openAverba' })
 }
 
 /** The error's message without the file path: a path would make two runs of one simulation differ in the log. */

@@ -105,7 +105,5 @@ export function checkKnownNames(
   // Any other text may be personal data in the place of a name.
   const name = /^[A-Za-z]{1,40}$/.test(unknown) ? ` "${unknown}"` : ''
   const where = of === undefined ? '' : ` of ${of}`
-  throw new AverbaError(code, `Unknown ${noun}${name}${where}`, {
-    hint: `Known ${noun}s: ${known.join(', ')}${more}`,
-  })
+  throw new AverbaError(code, `Unknown ${noun}${name}${where}`, { hint: `Known ${noun}s: ${known.join(', ')}${more}` })
 }

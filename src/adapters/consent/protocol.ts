@@ -108,10 +108,7 @@ export interface ConsentQuery {
   readonly id: string
 }
 
-const aboutSchema = z.looseObject({
-  id: idSchema,
-  titular: z.looseObject({ cpf: z.unknown() }).nullish().catch(null),
-})
+const aboutSchema = z.looseObject({ id: idSchema, titular: z.looseObject({ cpf: z.unknown() }).nullish().catch(null) })
 
 function isAbout({ cpf, id }: ConsentQuery, answer: z.infer<typeof aboutSchema>): boolean {
   const titular = answer.titular?.cpf

@@ -35,10 +35,7 @@ export async function loadCertificate(
   }
   const given = 'pfx' in certificate ? await readPfx(certificate, prefix) : readPem(certificate, prefix)
   const key = tryRead(prefix, 'key', () => createPrivateKey(given.key))
-  const pem = tryRead(prefix, 'certificate', () => ({
-    ...given,
-    cert: orderChain(given.cert, given.key, now),
-  }))
+  const pem = tryRead(prefix, 'certificate', () => ({ ...given, cert: orderChain(given.cert, given.key, now) }))
   const x509 = tryRead(prefix, 'certificate', () => new X509Certificate(pem.cert))
   if (!x509.checkPrivateKey(key)) {
     throw new AverbaError('MISCONFIGURED', `${prefix}: its key belongs to another certificate`)

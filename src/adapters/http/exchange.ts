@@ -83,10 +83,7 @@ export async function sendRequest(
   } catch (error) {
     if (error instanceof AverbaError) throw error
     if (error instanceof OversizedError) return { status: 'lost', reason: oversizedReason(error) }
-    return {
-      status: error instanceof UnsentError ? 'unsent' : 'lost',
-      reason: describeConnectionError(error),
-    }
+    return { status: error instanceof UnsentError ? 'unsent' : 'lost', reason: describeConnectionError(error) }
   }
 }
 

@@ -215,10 +215,7 @@ function toStream(body: Dispatcher.ResponseData['body'], bytesMax: number): Read
 
 function toResponse(answer: Dispatcher.ResponseData, body: Buffer<ArrayBuffer> | ReadableStream): Response {
   const isBodiless = [204, 205, 304].includes(answer.statusCode)
-  return new Response(isBodiless ? null : body, {
-    status: answer.statusCode,
-    headers: toHeaders(answer.headers),
-  })
+  return new Response(isBodiless ? null : body, { status: answer.statusCode, headers: toHeaders(answer.headers) })
 }
 
 function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {

@@ -55,11 +55,7 @@ export async function tryReach(
     const skewMs = Math.round(date + 500 - (began + ended) / 2)
     return { isReached: refusal === undefined, detail, ...(!Number.isNaN(date) && { skewMs }) }
   } catch (error) {
-    const detail = describeFailure(error, {
-      budgetMs,
-      isConnected,
-      hasCert: options.certificate !== undefined,
-    })
+    const detail = describeFailure(error, { budgetMs, isConnected, hasCert: options.certificate !== undefined })
     return { isReached: false, detail }
   } finally {
     await socket?.close()

@@ -69,9 +69,5 @@ export function portalAccessKeys(options: {
 function loginRequest(baseUrl: string, path: string, headers: Record<string, string>): Request {
   const url = `${trimEndSlashes(baseUrl)}/portal/api/autenticar${path}`
   // No redirect is followed: a host's own `fetch` would send the credentials elsewhere.
-  return new Request(url, {
-    method: 'POST',
-    redirect: 'manual',
-    headers: { ...headers, accept: 'application/json' },
-  })
+  return new Request(url, { method: 'POST', redirect: 'manual', headers: { ...headers, accept: 'application/json' } })
 }

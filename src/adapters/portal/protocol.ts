@@ -115,10 +115,7 @@ const unreadableSchema = z
   .object({ id: assinaturaListadaSchema.shape.id.catch(-1), evento: z.string().optional().catch(undefined) })
   .catch({ id: -1, evento: undefined })
 
-const failureSchema = falhaSchema.pick({ id: true }).extend({
-  evento: clearText(limits.evento),
-  data: z.unknown(),
-})
+const failureSchema = falhaSchema.pick({ id: true }).extend({ evento: clearText(limits.evento), data: z.unknown() })
 
 /** Reads the list of subscriptions; `undefined` when it is not a list. */
 export async function readList(text: string): Promise<Listing<ListedSubscription> | undefined> {

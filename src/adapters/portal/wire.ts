@@ -53,11 +53,7 @@ const text = (maxLength: number) => z.string().meta({ maxLength })
 const time = z.string().meta({ pattern: '^\\d{2}-\\d{2}-\\d{4} \\d{2}:\\d{2}:\\d{2}$' })
 
 /** The answer to Change: no secrets. */
-export const assinaturaAlteradaSchema = z.object({
-  id,
-  evento: text(limits.evento),
-  endpoint: text(limits.endpoint),
-})
+export const assinaturaAlteradaSchema = z.object({ id, evento: text(limits.evento), endpoint: text(limits.endpoint) })
 
 /** The answer to Subscribe. */
 export const assinaturaSchema = assinaturaAlteradaSchema.extend({

@@ -35,9 +35,7 @@ export interface TokenClientOptions extends CredentialOptions {
 }
 
 /** The effect of the token service: its data, and the facts of its outcomes. */
-export type TokenEffects = {
-  'tokenService.requestToken': { readonly data: TokenRequest; readonly fact: TokenFact }
-}
+export type TokenEffects = { 'tokenService.requestToken': { readonly data: TokenRequest; readonly fact: TokenFact } }
 
 interface TokenRequest {
   readonly generation: number

@@ -109,11 +109,7 @@ function lostFact(pending: PendingEffect, text = ''): ValidationFact {
 /** The outcome was recorded as unknown, but the call did nothing: it was never sent, or may be sent later. */
 function undoneFact(pending: PendingEffect): ValidationFact {
   const value = { status: 0, code: 'NOT_DONE', title: 'The attempt reported late that it was not done' }
-  return {
-    type: 'validationService.undone',
-    data: {},
-    parts: { problem: { owner: effectOwner(pending), value } },
-  }
+  return { type: 'validationService.undone', data: {}, parts: { problem: { owner: effectOwner(pending), value } } }
 }
 
 function declinedFact(answer: HttpAnswer, pending: PendingEffect, claims?: Json): ValidationFact {

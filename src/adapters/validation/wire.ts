@@ -68,12 +68,7 @@ export const validationResponseSchema = z.object({
   situacao_cpf: match,
   cpf_disponivel: match,
   filiacao: z
-    .object({
-      nome_mae: match,
-      nome_mae_similaridade: similarity,
-      nome_pai: match,
-      nome_pai_similaridade: similarity,
-    })
+    .object({ nome_mae: match, nome_mae_similaridade: similarity, nome_pai: match, nome_pai_similaridade: similarity })
     .optional(),
   cnh: z
     .object({

@@ -35,12 +35,7 @@ export async function readConsentHistory(
   if (stream === undefined) return { stream, events: [], last: undefined, synced: undefined }
   const { events, last } = await readConsentEvents(store, stream, options)
   const [first] = events
-  return {
-    stream,
-    events,
-    last,
-    synced: first && (await readLastSynced(store, subject, events, options.until)),
-  }
+  return { stream, events, last, synced: first && (await readLastSynced(store, subject, events, options.until)) }
 }
 
 /** Reads the events of a consent's stream up to a position, and the newest one. */

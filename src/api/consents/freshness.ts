@@ -77,10 +77,7 @@ export async function planSync(context: ApiContext): Promise<SyncPlan> {
     .groupBy('sync_every_ms')
     .orderBy('sync_every_ms')
     .execute()
-  const goals = rows.map(row => ({
-    syncEveryMs: Number(row.sync_every_ms),
-    subjects: Number(row.subjects),
-  }))
+  const goals = rows.map(row => ({ syncEveryMs: Number(row.sync_every_ms), subjects: Number(row.subjects) }))
   const subjects = goals.reduce((sum, each) => sum + each.subjects, 0)
   const neededPerSecond = goals.reduce((sum, each) => sum + (each.subjects * 1_000) / each.syncEveryMs, 0)
   const requestsPerSecond = context.options.consentService?.requestsPerSecond ?? null

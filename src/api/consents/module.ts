@@ -29,11 +29,7 @@ export function createConsentModule(
     if (ends?.wanted) log({ level: 'warn', message: 'denials or revocations are not made yet', times: ends.wanted })
   }
   return {
-    methods: {
-      consents: createConsents(context),
-      awareness: createAwareness(context),
-      logins: createLogins(context),
-    },
+    methods: { consents: createConsents(context), awareness: createAwareness(context), logins: createLogins(context) },
     ...(consentService && {
       performers: guardChanges(
         context,

@@ -65,9 +65,5 @@ async function checkHealth(
   if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))
   if (reach) checks.push(...(await reachServices(options, clock)))
   const blocking = checks.filter(preventsWork)
-  return {
-    ready: blocking.length === 0,
-    reasons: blocking.map(each => `${each.name}: ${each.detail}`),
-    checks,
-  }
+  return { ready: blocking.length === 0, reasons: blocking.map(each => `${each.name}: ${each.detail}`), checks }
 }

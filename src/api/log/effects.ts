@@ -165,11 +165,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
       const { type, attempts } = pending
       const isParking = verb === 'park'
       if (isParking && isOfKeys(type)) throw refusalError('it destroys keys at its time, and is part of an erasure')
-      const data = {
-        effect: id,
-        type,
-        ...(isParking && { attempts, reason: pending.reason || heldByOperator }),
-      }
+      const data = { effect: id, type, ...(isParking && { attempts, reason: pending.reason || heldByOperator }) }
       return {
         targets: [{ stream: effectStream(pending), message: { type: `effect.${verb}`, data } }],
         moves: {

@@ -11,9 +11,7 @@ export function createNotificationModule(context: ApiContext): Module<{ notifica
   return {
     methods: { notifications: createNotifications(context) },
     checks: { notifications: async () => checkHandlers(await countTroubled(context.views)) },
-    figures: async () => ({
-      notifications: (await undefinedIfStopped(countTroubled(context.views))) ?? null,
-    }),
+    figures: async () => ({ notifications: (await undefinedIfStopped(countTroubled(context.views))) ?? null }),
   }
 }
 

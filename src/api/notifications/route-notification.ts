@@ -27,11 +27,7 @@ export async function routeNotification(context: ApiContext, incoming: IncomingN
   const recipient = { ...incoming.recipient, id: normalizedRecipientId(incoming.recipient) }
   const content = [incoming.evento, recipient.kind ?? '', recipient.id, hash('sha256', body, 'hex')].join('\0')
   const now = clock.now()
-  const recent = {
-    digest: store.digest('notification', content),
-    since: now - copyWindowMs,
-    until: now + copyWindowMs,
-  }
+  const recent = { digest: store.digest('notification', content), since: now - copyWindowMs, until: now + copyWindowMs }
   const message = { type: 'portal.notified', data: {} }
   const earlier = await store.findRecent(recent)
   const original = earlier === undefined ? undefined : await store.readAt(earlier)

@@ -56,10 +56,7 @@ export function createReceiverModule(
     },
   })
   const isExpected = options.receiver !== undefined || (options.subscriptions ?? []).length > 0
-  return {
-    methods: { receiver },
-    checks: { receiver: async () => (isExpected ? refused.check() : undefined) },
-  }
+  return { methods: { receiver }, checks: { receiver: async () => (isExpected ? refused.check() : undefined) } }
 }
 
 interface RefusalReason {
@@ -72,10 +69,7 @@ interface RefusalReason {
 /** The reasons of refusals, by the status of the answer or the code of an error. */
 const reasons: Readonly<Record<number | string, RefusalReason>> = {
   401: { name: 'SECRETS_REFUSED', advice: 'compare with the portal by subscriptions.plan()', isPerEvent: true },
-  403: {
-    name: 'ADDRESS_REFUSED',
-    advice: 'check receiver.trustedProxies and receiver.sources, and see the log lines',
-  },
+  403: { name: 'ADDRESS_REFUSED', advice: 'check receiver.trustedProxies and receiver.sources, and see the log lines' },
   405: { name: 'METHOD_REFUSED', advice: 'check what is in front of the receiver' },
   413: {
     name: 'BODY_TOO_LARGE',

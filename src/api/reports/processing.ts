@@ -69,10 +69,7 @@ export async function gatherProcessingReport(
     operations.push(operation)
   }
   const log = await readReportedLog(context.store, end)
-  return {
-    format: 'averba processing report 1',
-    ...{ language, log, from, until, retention, security, operations },
-  }
+  return { format: 'averba processing report 1', ...{ language, log, from, until, retention, security, operations } }
 }
 
 /** Passes operations on, and throws when there are more than the limit. */

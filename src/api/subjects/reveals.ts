@@ -80,7 +80,5 @@ export async function recordReveal(
 }
 
 function invalidReveal(hint: string): AverbaError {
-  return new AverbaError('INVALID_INPUT', 'Cannot reveal: nothing is sealed, or the actor is missing', {
-    hint,
-  })
+  return new AverbaError('INVALID_INPUT', 'Cannot reveal: nothing is sealed, or the actor is missing', { hint })
 }

@@ -136,8 +136,5 @@ function shareLogin(context: ApiContext, baseUrl: string, login: PortalLogin): S
 }
 
 function shareText({ store: { secrets } }: ApiContext, name: string): SharedText {
-  return {
-    find: async () => (await secrets.find(name))?.value,
-    change: make => secrets.change(name, make),
-  }
+  return { find: async () => (await secrets.find(name))?.value, change: make => secrets.change(name, make) }
 }

@@ -60,13 +60,7 @@ export function makePlan(
       const reason = 'its row at the portal cannot be read'
       return { action: 'change', evento, endpoint, reason, id: hidden, isTaken: false }
     }
-    return {
-      evento,
-      endpoint,
-      id: own?.remoteId ?? null,
-      isTaken: false,
-      ...compareSubscription(want, own, ours),
-    }
+    return { evento, endpoint, id: own?.remoteId ?? null, isTaken: false, ...compareSubscription(want, own, ours) }
   })
   for (const each of active.filter(each => !seen.has(each))) {
     const { remoteId: id, endpoint } = each

@@ -179,9 +179,7 @@ export function createSubscriptions(
       const { plan, listed } = await comparePortal()
       if (plan.hash !== given.hash) {
         const cannot = 'Cannot apply the plan: the portal or the options have changed since'
-        throw new AverbaError('STALE_PLAN', cannot, {
-          hint: 'Make a new plan: subscriptions.plan()',
-        })
+        throw new AverbaError('STALE_PLAN', cannot, { hint: 'Make a new plan: subscriptions.plan()' })
       }
       if (deletions !== 'allow' && plan.changes.some(change => change.action === 'delete')) {
         throw new AverbaError('PLAN_DELETES', 'Cannot apply the plan: it deletes subscriptions', {

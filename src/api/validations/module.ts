@@ -22,9 +22,7 @@ export function createValidationModule(
       performers: createPerformers(context, validationService),
       limits: { validationService },
     }),
-    routers: {
-      'validationService.answered': (pending, fact, since) => routeAnswer(context, pending, fact, since),
-    },
+    routers: { 'validationService.answered': (pending, fact, since) => routeAnswer(context, pending, fact, since) },
     ...(tokenService && { checks: { token: () => checkToken(context, tokenService) } }),
     indexRows: () => ({ 'validation.answered': (event, open) => indexValidated(context, event, open) }),
   }
@@ -51,11 +49,6 @@ function createPerformers(
   const tokens = new Tokens(context, tokenService)
   return {
     ...validatedBy(tokens),
-    ...createTokenClient({
-      ...tokenService,
-      clock,
-      fetch: http.open('tokenService'),
-      keeper: tokens.keeper,
-    }),
+    ...createTokenClient({ ...tokenService, clock, fetch: http.open('tokenService'), keeper: tokens.keeper }),
   }
 }

@@ -149,10 +149,7 @@ export function createValidations(context: ApiContext, standings: Pick<Standings
       // It seals nothing: only `about` tells the append whose it is, should the person be erased meanwhile.
       return { ...about, targets: [...targets, { stream, message, isNew: true }], indexEntries }
     }
-    const parts = {
-      claims: { owner, value: claims },
-      ...(again && { reason: { owner, value: again.reason } }),
-    }
+    const parts = { claims: { owner, value: claims }, ...(again && { reason: { owner, value: again.reason } }) }
     const consent = named && { consent: named.consent }
     const data = { validation, id, subject, environment, ...(again && { again: again.of }), ...consent }
     const message = { type: 'validation.request', data, parts }

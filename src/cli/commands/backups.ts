@@ -64,9 +64,7 @@ export const resumeCommand = defineCommand({
   description:
     'Let a log continue that was put back to an earlier state where it is, such as by its PostgreSQL server.',
   arguments: ['the address of its schema, or its file; close every engine on it first'],
-  options: {
-    ...logOptions,
-  },
+  options: { ...logOptions },
   example: 'averba resume postgres://db.local/app --keys averba.keys',
   notes:
     'It is checked, and continues under a new name, linked to the old one by an event. Calls that were pending then ' +

@@ -42,11 +42,7 @@ const listCommand = defineCommand({
 const syncCommand = defineCommand({
   usage: 'sync',
   description: 'Read the consents of data subjects from the service: of one, or of all with consents of a controller.',
-  options: {
-    ...filterOptions,
-    ...configOption,
-    '--dry-run': 'only list the data subjects',
-  },
+  options: { ...filterOptions, ...configOption, '--dry-run': 'only list the data subjects' },
   example: 'averba consents sync --controller 11222333000181',
   notes: 'Exit codes: 0 all are read, 2 one is not yet: averba effects list shows why, 1 one was refused.',
   async run(terminal, { config, dryRun, controller, status, subject, ends }) {

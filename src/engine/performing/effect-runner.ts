@@ -145,11 +145,7 @@ export class EffectRunner {
     const { type: operation, attempts: attempt, position } = pending
     const { effectClass } = performer
     const began = this.#elapsedMs()
-    const attributes = {
-      'averba.operation': operation,
-      'averba.attempt': attempt,
-      'averba.position': position,
-    }
+    const attributes = { 'averba.operation': operation, 'averba.attempt': attempt, 'averba.position': position }
     const outcome = await this.#tracing.span('client', `averba ${operation}`, attributes, async end => {
       const made = await this.#send(pending, performer)
       end({ 'averba.outcome': made.status })
@@ -311,8 +307,5 @@ function misunderstood(pending: PendingEffect, unread: UnreadAnswer, isKept: boo
   const { id: effect, type } = pending
   const data = { effect, type, unread: { httpStatus: unread.httpStatus, form: unread.form } }
   const parts = isKept ? {} : answerPart(pending, unread)
-  return {
-    stream: effectStream(pending),
-    message: { type: 'effect.misunderstand', data, ...parts },
-  }
+  return { stream: effectStream(pending), message: { type: 'effect.misunderstand', data, ...parts } }
 }

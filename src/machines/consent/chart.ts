@@ -147,19 +147,12 @@ export const chart = setup({
           states: {
             PENDENTE: {
               description: 'The data subject has not decided.',
-              on: {
-                'consent.lapsed': { actions: 'keepLapse' },
-                ...movesFrom('PENDENTE'),
-              },
+              on: { 'consent.lapsed': { actions: 'keepLapse' }, ...movesFrom('PENDENTE') },
               meta: onlyFrom('PENDENTE'),
             },
             ATIVO: {
               description: 'The data subject consents.',
-              on: {
-                'consent.lapsed': { actions: 'keepLapse' },
-                ...movesFrom('ATIVO'),
-                'consent.used': {},
-              },
+              on: { 'consent.lapsed': { actions: 'keepLapse' }, ...movesFrom('ATIVO'), 'consent.used': {} },
               meta: onlyFrom('ATIVO'),
             },
             NEGADO: { description: 'The data subject, or we for them, denied it.', meta: onlyFrom('NEGADO') },

@@ -20,11 +20,7 @@ import {
 } from './readings.ts'
 import { judge } from './standing.ts'
 
-const asks = {
-  'consent.approve': 'ATIVO',
-  'consent.deny': 'NEGADO',
-  'consent.revoke': 'REVOGADO',
-} as const
+const asks = { 'consent.approve': 'ATIVO', 'consent.deny': 'NEGADO', 'consent.revoke': 'REVOGADO' } as const
 
 function decide(state: ConsentChartState, message: MessageWithParts<ConsentMessage>): Recording<ConsentEvent> {
   const held = heldOf(state)

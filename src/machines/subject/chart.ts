@@ -85,15 +85,10 @@ export const chart = setup({
         'subject.erasureRequested': {},
         'subject.erased': erased,
       },
-      meta: {
-        refuses: { ...notHeld, 'subject.erasureCompleted': notErased, 'subject.epochsDestroyed': notErased },
-      },
+      meta: { refuses: { ...notHeld, 'subject.erasureCompleted': notErased, 'subject.epochsDestroyed': notErased } },
       states: {
         unscheduled: { description: 'The consents were never read by a schedule.' },
-        scheduled: {
-          description: 'The consents are read by a schedule.',
-          on: { 'subject.unscheduled': 'ended' },
-        },
+        scheduled: { description: 'The consents are read by a schedule.', on: { 'subject.unscheduled': 'ended' } },
         ended: { description: 'The host ended the schedule, so no default begins another one.' },
       },
     },

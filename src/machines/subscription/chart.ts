@@ -187,10 +187,7 @@ export const chart = setup({
                 'subscription.declined': { ...answersTo('changeSubscription'), target: 'active' },
                 'subscription.lost': { ...answersTo('changeSubscription'), target: '.uncertain' },
               },
-              states: {
-                asked,
-                uncertain: { ...uncertain, on: notDone },
-              },
+              states: { asked, uncertain: { ...uncertain, on: notDone } },
             },
             deleting: {
               description: 'Its deletion was requested.',
@@ -199,10 +196,7 @@ export const chart = setup({
                 'subscription.declined': { ...answersTo('deleteSubscription'), target: 'active' },
                 'subscription.lost': { ...answersTo('deleteSubscription'), target: '.uncertain' },
               },
-              states: {
-                asked,
-                uncertain: { ...uncertain, on: notDone },
-              },
+              states: { asked, uncertain: { ...uncertain, on: notDone } },
             },
           },
         },
@@ -233,9 +227,7 @@ export const chart = setup({
       states: {
         healthy: {
           description: 'No delivery is known to have failed since the last success.',
-          on: {
-            'subscription.failing': [{ guard: 'isRelevant', target: 'failing', actions: 'keepFailure' }, {}],
-          },
+          on: { 'subscription.failing': [{ guard: 'isRelevant', target: 'failing', actions: 'keepFailure' }, {}] },
         },
         failing: {
           description: 'Deliveries fail: after thirty days without a success the portal deletes it.',

@@ -76,10 +76,7 @@ export class FaultQueue {
   clockOf(service: ServiceName): Clock {
     const isSkew = ({ kind }: Fault) => kind === 'clockSkew'
     const { clock } = this.#options
-    return {
-      now: () => clock.now() + (this.#find(service, isSkew)?.ms ?? 0),
-      sleep: (...args) => clock.sleep(...args),
-    }
+    return { now: () => clock.now() + (this.#find(service, isSkew)?.ms ?? 0), sleep: (...args) => clock.sleep(...args) }
   }
 
   #takeFor(service: FaultTarget, request: Request): Fault | undefined {

@@ -29,10 +29,7 @@ export const schemaAdvice = 'Find out who changed the file, then drop what is fo
 export function* checkSchema(path: string): Steps<void> {
   const faults = yield* findSchemaFaults('sqlite')
   if (faults.length === 0) return
-  throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, {
-    hint: schemaAdvice,
-    path,
-  })
+  throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, { hint: schemaAdvice, path })
 }
 
 /** Describes how the schema of a log differs from that of averba. Tables of views are compared elsewhere. */

@@ -225,9 +225,7 @@ function daysBetween(from: Instant, until: Instant): string[] {
 /** Refuses days outside the portal's thirty: its empty answer would look like a day without failures. */
 function checkDay(day: string, now: number): void {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || parseIso(`${day}T00:00:00Z`) === null) {
-    throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', {
-      hint: 'Use yyyy-MM-dd',
-    })
+    throw new AverbaError('INVALID_INPUT', 'Cannot read failures: the day is not a date', { hint: 'Use yyyy-MM-dd' })
   }
   const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now)]
   // The portal's clock may be ahead of ours, or behind it.
