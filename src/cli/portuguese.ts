@@ -634,8 +634,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'ATENÇÃO: estas chamadas estavam pendentes, e podem ter sido feitas desde então. Um processo que abre este\nregistro as faz DE NOVO, menos as desconhecidas e as suspensas, que esperam por você. Confira antes os registros\ndos serviços:',
   'WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:':
     'ATENÇÃO: estas pessoas foram eliminadas depois da cópia, e VOLTARAM. Elimine-as de novo antes de mais nada:',
-  'erased {}: averba erase {} --subject {} --requester <ref> --legal-basis <text> --backups-kept <days>':
-    'eliminada em {}: averba erase {} --subject {} --requester <ref> --legal-basis <text> --backups-kept <days>',
+  'erased {}: averba erase {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>':
+    'eliminada em {}: averba erase {} --subject {} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>',
   'as they were': 'como estavam',
   '{} differed': '{} diferiam',
   'Interrupted: the next rebuild continues from here.': 'Interrompido: a próxima vez continua daqui.',

@@ -127,6 +127,6 @@ function* formatLostErasures(say: Say, lost: RestoreResult['lostErasures'], stor
   yield ''
   yield say`WARNING: these people were erased after the backup, and are BACK. Erase them again before anything else:`
   for (const { subject, at } of lost)
-    yield say`erased ${at}: averba erase ${store} --subject ${subject} --requester <ref> --legal-basis <text> --backups-kept <days>`
+    yield say`erased ${at}: averba erase ${store} --subject ${subject} --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>`
   yield ''
 }

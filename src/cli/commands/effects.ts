@@ -1,7 +1,7 @@
 import { type Averba, AverbaError, type Call, type CallDetail } from '../../index.ts'
 import { getLanguageWords } from '../../pages/words.ts'
 import { effectStates } from '../../vocabulary/message.ts'
-import { serviceNames } from '../../vocabulary/names.ts'
+import { effectStream, serviceNames } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
@@ -203,6 +203,8 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   if (dueAt !== undefined) yield formatPair(say`due`, formatInstant(dueAt))
   yield formatPair(say`attempts`, String(attempts))
   yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
+  const own = effectStream(call)
+  if (attempts > 0 || state === 'parked') yield formatPair(say`attempts`, `${own} (averba show ${own})`)
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)

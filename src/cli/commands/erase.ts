@@ -2,7 +2,16 @@ import { AverbaError, type ErasureReceipt, type PartKind } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
 import { withStore } from '../load-config.ts'
-import { cpfNote, logArgument, logOptions, readLogOptions, readSubject, subjectOption } from '../options.ts'
+import {
+  actorOption,
+  cpfNote,
+  logArgument,
+  logOptions,
+  readActor,
+  readLogOptions,
+  readSubject,
+  subjectOption,
+} from '../options.ts'
 
 /** The command `averba erase`. */
 export const eraseCommand = defineCommand({
@@ -13,6 +22,7 @@ export const eraseCommand = defineCommand({
   options: {
     '--requester <ref>': { text: 'who requested it, such as the number of a request: kept in clear', isRequired: true },
     '--legal-basis <text>': { text: 'the legal basis, such as "LGPD art. 18, VI": kept in clear', isRequired: true },
+    ...actorOption,
     ...subjectOption,
     '--keep <kind...>': 'kinds of parts that the law requires to keep, such as validation.result',
     '--give-up-ends': 'erase also when a denial or revocation has not been made: nobody asks for it after that',
@@ -24,7 +34,8 @@ export const eraseCommand = defineCommand({
     ...logOptions,
     '--json': 'print the receipt as one JSON object',
   },
-  example: 'averba erase averba.sqlite --subject 01m7wd7tg0 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
+  example:
+    'averba erase averba.sqlite --subject 01m7wd7tg0 --actor agent-7 --requester "request 12" --legal-basis "LGPD art. 18, VI"',
   notes:
     `${cpfNote}\n` +
     'Repeated with --subject and the same --keep, the command prints the first receipt again. Repeated without that ' +
@@ -34,13 +45,19 @@ export const eraseCommand = defineCommand({
     'Exit codes: 0 complete, 1 not done, or not complete yet.',
   async run(
     terminal,
-    { requester, legalBasis, backupsKept, giveUpEnds, subject, keys, rootKeyFrom, ...options },
+    { actor, requester, legalBasis, backupsKept, giveUpEnds, subject, keys, rootKeyFrom, ...options },
     store,
   ) {
     const selector = await readSubject(terminal, subject)
     if ('cpf' in selector && selector.cpf === '') throw new AverbaError('INVALID_INPUT', noSubject)
     const keep = options.keep as readonly PartKind[] | undefined // Checked by the API.
-    const request = { requester, legalBasis, ...(keep && { keep }), ...(giveUpEnds && { givesUpEnds: true }) }
+    const request = {
+      ...readActor(actor),
+      requester,
+      legalBasis,
+      ...(keep && { keep }),
+      ...(giveUpEnds && { givesUpEnds: true }),
+    }
     const retention = { backupRetentionDays: backupsKept }
     const log = readLogOptions(store, { keys, rootKeyFrom })
     const result = await withStore(log, ({ subjects }) => subjects.erase(selector, request), retention)

@@ -214,8 +214,8 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   /**
-   * Claims a follower until this process closes or stops running; `undefined` while another process has it, or the clock
-   * of this one is wrong: what it records of a result would have that time.
+   * Claims a follower until this process closes or stops running; `undefined` while another process has it, or the
+   * clock of this one is wrong: what it records of a result would have that time.
    */
   async claim(name: string): Promise<Follower | undefined> {
     if (this.#store.clockFault(wrongClockMs) !== undefined) return undefined

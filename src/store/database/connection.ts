@@ -69,7 +69,7 @@ export interface Connection {
    *
    * Write transactions exclude each other across processes from their first statement on: what one has read does not
    * change before it ends. Waits some seconds for a lock of another process without blocking the event loop. The steps
-   * run once. They await rows, or begin with a guard of the head: else all of it could reach a server late, after others.
+   * run once. They await rows, or begin with a guard of the head: else all of it could reach a server late.
    *
    * @param locks `rows` for steps that change only rows of which the log's transactions know nothing, and lock each by
    * their first statement on it: a server runs them beside these. Whether a commit without an answer was made is not

@@ -38,7 +38,8 @@ export function describeLostErasures(lost: readonly LostErasure[]): string | und
   return `${problem}. Erase each again, with ${eraseAgain}: ${named.join(', ')}${more}`
 }
 
-const eraseAgain = 'averba erase <store> --subject <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
+const eraseAgain =
+  'averba erase <store> --subject <ref> --actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>'
 const namedMax = 20
 
 /** Describes how a log is shorter than its keyring remembers; `undefined` when it is not. */

@@ -4,7 +4,7 @@ import { samples } from '../../../src/simulation/index.ts'
 import { averba, averbaWith } from '../../support/command-line.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 
-const asked = ['--requester', 'pedido-4711', '--legal-basis', 'LGPD art. 18, VI']
+const asked = ['--actor', 'agent-7', '--requester', 'pedido-4711', '--legal-basis', 'LGPD art. 18, VI']
 
 test('averba erase reads the CPF from standard input, and prints the receipt again on repeat', async () => {
   const store = await makeSampleStore(2)
@@ -23,6 +23,8 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
   expect(receipt.subject).toBe(subject)
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
   const log = await openAverba({ store })
+  const [erased] = await Array.fromAsync(log.log.read({ types: ['subject.erased'] }))
+  expect(erased?.actor).toEqual({ kind: 'person', ref: 'agent-7' })
   await expect(log.consents.list({ subject: subject as SubjectRef })).rejects.toMatchObject({
     code: 'SUBJECT_ERASED',
   })
@@ -44,7 +46,18 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
   const keep = ['--keep', 'validation.result', '--json']
   const first = JSON.parse((await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
   expect(first.keeps).toEqual(['validation.result'])
-  const again = ['erase', store, '--subject', first.subject, '--requester', 'pedido-4712', '--legal-basis', 'x']
+  const again = [
+    'erase',
+    store,
+    '--subject',
+    first.subject,
+    '--actor',
+    'agent-7',
+    '--requester',
+    'pedido-4712',
+    '--legal-basis',
+    'x',
+  ]
   expect(JSON.parse((await averba(...again, ...keep)).out)).toEqual(first)
   const last = JSON.parse((await averba(...again, '--json')).out)
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
@@ -60,7 +73,17 @@ test('the errors of averba erase hold no personal data', async () => {
     averbaWith('12345678900\n', 'erase', store, ...asked),
     averba('erase', store, ...asked),
     averbaWith(`${samples.cpf}\n`, 'erase', `${store}.none`, ...asked),
-    averbaWith(`${samples.cpf}\n`, 'erase', store, '--requester', samples.cpf, '--legal-basis', 'x'),
+    averbaWith(
+      `${samples.cpf}\n`,
+      'erase',
+      store,
+      '--actor',
+      'agent-7',
+      '--requester',
+      samples.cpf,
+      '--legal-basis',
+      'x',
+    ),
     averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, '--keep', 'everything'),
   ])
   expect(runs.map(run => [run.code, run.err.split(':')[0]])).toEqual([

@@ -244,7 +244,7 @@ test('checks of a restored log report subjects erased after the backup until the
   expect(lostErasures).toMatchObject([{ subject, at: erasedAt }, { subject: partly }])
   const problem = expect.stringMatching(
     `^erasures: 2 erasures are missing in this log, since ${erasedAt}.*, with averba erase <store> --subject <ref> ` +
-      `--requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
+      `--actor <ref> --requester <ref> --legal-basis <text> --backups-kept <days>: ${subject}, ${partly}$`,
   )
   expect((await diagnoseStore({ store })).problems).toEqual([problem])
   expect((await examine({ store })).checks).toContainEqual({

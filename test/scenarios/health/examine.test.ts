@@ -137,7 +137,7 @@ test('a store in use is checked, and parked calls and missing files are reported
   const { effect } = await averba.consents.sync({ subject })
   await averba.effects.park(effect)
   expect(await troubles(options)).toEqual({
-    effects: '1 parked, 0 with an unknown outcome: see effects.retry',
+    effects: "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })",
   })
   await averba.close()
   renameSync(`${options.store}.keys`, `${options.store}.away`)

@@ -39,7 +39,7 @@ test('parked calls and followers and refused credentials fail a check but keep t
     await clock.advance(10 * 60_000)
   }
   expect(await troubles(averba)).toEqual({
-    effects: '1 parked, 0 with an unknown outcome: see effects.retry',
+    effects: "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })",
     followers: 'fatura parked: use log.retry or log.skip',
     token: 'the gateway refused the consumer key and secret: correct them',
   })

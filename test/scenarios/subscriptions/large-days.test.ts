@@ -76,7 +76,7 @@ test('a day over the limit is logged and recovered after a retry with a higher l
     expect.objectContaining({
       name: 'effects',
       ok: false,
-      detail: expect.stringMatching(/ANSWER_TOO_LARGE.*effects\.retry/),
+      detail: expect.stringMatching(/ANSWER_TOO_LARGE.*effects\.list/),
     }),
   )
   expect(await inbox()).toBe(0)

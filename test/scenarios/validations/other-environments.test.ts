@@ -68,7 +68,7 @@ test.each([
     })
     await second.effects.park(pending?.id ?? '')
     expect((await second.health(effects)).checks[0]?.detail).toBe(
-      '1 parked, 0 with an unknown outcome: see effects.retry',
+      "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })",
     )
     await second.effects.retry(pending?.id ?? '')
     expect((await second.health(effects)).checks[0]?.detail).toContain(pending?.id)
