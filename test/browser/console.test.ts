@@ -94,7 +94,7 @@ test('the slider leads to a past moment, and the path of a consent is lit there'
   const [revoked] = await eventsOf(world, 'consent.revoked')
   await page.goto(`${origin}/stream/${revoked?.stream}`)
   expect(await page.getByRole('heading', { name: 'Linha do tempo' }).count()).toBe(1)
-  expect(await page.locator('li.active mark').allTextContents()).toHaveLength(5)
+  expect(await page.locator('li.active mark').allTextContents()).toHaveLength(6)
   const past = (revoked?.position ?? 0) - 1
   await page.locator('[data-known]').fill(String(past))
   expect(await page.locator('input[name=known]').first().inputValue()).toBe(String(past))
