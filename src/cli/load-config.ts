@@ -49,7 +49,8 @@ function loadError(cause: unknown, path: string): AverbaError {
   if (!(cause instanceof Error)) return make('it throws something that is not an Error', hint)
   if ('code' in cause && cause.code === 'ERR_MODULE_NOT_FOUND') {
     const reason = 'a package or file that it imports is missing'
-    return make(reason, 'Install averba, and what else it imports, in its folder: npm install averba')
+    const [, name = 'averba'] = /^Cannot find package '([^']+)'/.exec(cause.message) ?? []
+    return make(reason, `Install what it imports in its folder: npm install ${name}`)
   }
   const [, missing] = missingVariable.exec(cause.message) ?? []
   if (missing === undefined) {

@@ -533,7 +533,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'not charged': 'não cobrada',
   '{}: recorded as charged.': '{}: anotada como cobrada.',
   '{}: recorded as not charged.': '{}: anotada como não cobrada.',
-  'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
+  'its end is wanted since {} [{}, withdraw-end]': 'o fim é pedido desde {} [{}, withdraw-end]',
   'asked to become {}: {}': 'pedido para passar a {}: {}',
   'expires {}': 'expira em {}',
   'declined ({})': 'recusado ({})',

@@ -379,8 +379,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot load "{}": it exports no options by default': 'Não é possível carregar "{}": não exporta opções por padrão',
   'Cannot load "{}": {}': 'Não é possível carregar "{}": {}',
   'it throws something that is not an Error': 'lança algo que não é um Error',
-  'Install averba, and what else it imports, in its folder: npm install averba':
-    'Instale o averba, e o que mais o arquivo importa, na pasta dele: npm install averba',
+  'Install what it imports in its folder: npm install {}': 'Instale na pasta dele o que ele importa: npm install {}',
   'a package or file that it imports is missing': 'falta um pacote ou arquivo que ele importa',
   'it throws {}{}{}': 'lança {}{}{}',
   'Run it alone to see where and why: node "{}"': 'Execute-a sozinha para ver onde e por quê: node "{}"',
@@ -430,7 +429,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot act on consents: it is not said whose': 'Não é possível agir sobre consentimentos: não foi dito de quem',
   'Give their streams, or --controller, --subject or --ends, and with these --status':
     'Informe os fluxos, ou --controller, --subject ou --ends, e com estas --status',
-  'its end is wanted since {} [revoke, deny, withdraw-end]': 'o fim é pedido desde {} [revoke, deny, withdraw-end]',
+  'its end is wanted since {} [{}, withdraw-end]': 'o fim é pedido desde {} [{}, withdraw-end]',
   'Cannot operate: --actor is missing': 'Não é possível agir: falta --actor',
   'The log keeps who acts': 'O registro guarda quem age',
   'Cannot use --port: it is not a port': 'Não é possível usar --port: não é uma porta',

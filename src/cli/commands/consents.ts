@@ -153,9 +153,9 @@ function toJson(row: ConsentRow) {
 function* formatConsents(terminal: Terminal, rows: readonly ConsentRow[]): Iterable<string | Line> {
   const { say } = terminal
   if (rows.length === 0) return yield say`No consents.`
-  const describe = ({ end_wanted_at: endWantedAt, asked, knowledge, lapses_at: lapsesAt }: ConsentRow): string => {
+  const describe = ({ end_wanted_at: endWantedAt, status, asked, knowledge, lapses_at: lapsesAt }: ConsentRow) => {
     if (endWantedAt !== null)
-      return say`its end is wanted since ${formatInstant(endWantedAt)} [revoke, deny, withdraw-end]`
+      return say`its end is wanted since ${formatInstant(endWantedAt)} [${status === 'PENDENTE' ? 'deny' : 'revoke'}, withdraw-end]`
     if (asked !== null) return say`asked to become ${asked}: ${knowledge}`
     if (knowledge !== 'known') return knowledge
     return lapsesAt === null ? '' : say`expires ${formatInstant(lapsesAt)}`

@@ -112,7 +112,7 @@ function* formatValidations(
     if (state === 'inconclusive')
       return say`perhaps done and paid, with the trace id ${traceIdOf(validation)}: find out [resolve]`
     if (state === 'resolved') return charged === 1 ? say`charged` : say`not charged`
-    return `averba show ${validation}`
+    return state === 'requested' ? `averba show ${validation}` : ''
   }
   const table = rows.map((row): Row => {
     const cells = [row.id, row.state, formatInstant(row.requested_at), describe(row)]
