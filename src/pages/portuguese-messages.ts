@@ -1704,6 +1704,9 @@ export const composedMessages: Readonly<Record<string, string>> = {
   "see effects.list({ state: 'parked' }) and effects.list({ state: 'unknown' })":
     "veja effects.list({ state: 'parked' }) e effects.list({ state: 'unknown' })",
   'see effects.get': 'veja effects.get',
+  'asked again: a reading showed that it was not made': 'pedida de novo: uma leitura mostrou que não foi feita',
+  'backups from before the erasure need these keys until then':
+    'cópias de antes da eliminação precisam destas chaves até lá',
   'no data subject is read by a schedule': 'nenhum titular é lido por agendamento',
   'had no events then': 'não tinha eventos nesse momento',
   'has no events': 'não tem eventos',

@@ -55,6 +55,8 @@ export interface Effect<T extends string = string, D = unknown> extends Message<
   readonly opens?: Readonly<Record<string, PartAddress>>
   /** The earliest instant; immediately when absent. */
   readonly dueAt?: Instant
+  /** Why it waits until then, in words without personal data. */
+  readonly reason?: string
 }
 
 /** How an effect ended, as recorded by an event. */

@@ -201,7 +201,9 @@ function askAgain(held: ConsentView, { status, since, askedAt }: ShownStatus): r
   if (isEndWanted && status === 'ATIVO' && mayBeApprovedSince(held, wantedAt, since ?? undefined)) return []
   const again = isEndWanted ? endFrom(status) : 'ATIVO'
   const dueAt = toInstant(fromInstant(askedAt) + backoffMs(repeats, minuteMs, dayMs))
-  const effects = [{ ...changeStatus(held, again), dueAt }]
+  const effects = [
+    { ...changeStatus(held, again), dueAt, reason: 'asked again: a reading showed that it was not made' },
+  ]
   return [{ type: 'consent.changeRepeated', data: { status: again, askedAt: wantedAt }, effects }]
 }
 

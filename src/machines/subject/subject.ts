@@ -137,10 +137,14 @@ function cancelEffects(effects: readonly string[] = []): Pick<Event, 'cancels'> 
   return effects.length > 0 ? { cancels: effects } : {}
 }
 
+const backupsNeedThem = 'backups from before the erasure need these keys until then'
+
 /** The older epochs are destroyed when the backups made with them have expired. */
 function erasureCompleted(data: ErasureCompleted): SubjectEvent {
   const { previous: epochs, copiesOpenUntil: dueAt } = data
-  const next = epochs.length > 0 && { effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt }] }
+  const next = epochs.length > 0 && {
+    effects: [{ type: 'keys.destroyEpochs', data: { epochs }, dueAt, reason: backupsNeedThem }],
+  }
   const anomaly = data.found > 0 ? { anomaly: 'the file still holds pieces of what was destroyed' } : {}
   return { type: 'subject.erasureCompleted', data, ...next, ...anomaly }
 }

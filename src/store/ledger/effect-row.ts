@@ -34,9 +34,9 @@ export interface AttemptEnd {
  * when that came from a clock that was ahead: a backup may need the keys until then.
  */
 export function newRows({ position, effects = [] }: RecordedEvent, stream: number, now: Instant): EffectRow[] {
-  return effects.map(({ type, dueAt }, n) => ({
+  return effects.map(({ type, dueAt, reason = '' }, n) => ({
     ...{ position, n, stream, type, state: 'pending', is_open: 1, due_at: dueAt ?? now },
-    ...{ given_at: type.startsWith('keys.') ? null : now, attempts: 0, reason: '' },
+    ...{ given_at: type.startsWith('keys.') ? null : now, attempts: 0, reason },
     ...{ settled_at: null, lease_owner: null, lease_until: null },
   }))
 }
