@@ -146,8 +146,7 @@ export class Checkpointer {
     // A crash between a checkpoint and its mark leaves that of the one before.
     const before = await connection.read(() => readCheckpoint(number - 1))
     if (text !== undefined && kept >= (before?.size ?? 0)) return
-    const what = text === undefined ? 'is missing' : 'is older than the log'
-    const message = `the high-water mark ${what}: find out who changed it, since a rollback goes unnoticed`
+    const message = describeChangedMark(text === undefined ? 'is missing' : 'is older than the log')
     onTrouble(message, new AverbaError('ROLLED_BACK', message))
   }
 
@@ -234,4 +233,9 @@ function wrongStampError(): AverbaError {
   return new AverbaError('MISCONFIGURED', 'Cannot use the time stamp of a checkpoint: it is of other bytes', {
     hint: 'Stamp the exact bytes that `anchor` gets: the whole note, with its signatures',
   })
+}
+
+/** Says that a mark no longer shows what it was for. */
+export function describeChangedMark(what: string): string {
+  return `the high-water mark ${what}: find out who changed it, since a rollback goes unnoticed`
 }

@@ -10,6 +10,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { checkWhole } from '../checkpoints/check-tail.ts'
+import { describeChangedMark, readNewestCheckpoint } from '../checkpoints/checkpoints.ts'
 import { findMarkContradiction, findSignerFault, resolveMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
 import { keyringOf, type LogPlace, openReading } from '../database/log-place.ts'
@@ -110,7 +111,7 @@ export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
     ...opened.problems,
     ...((await reading.read(isMoved)) ? [`log: ${movedError().message}`] : []),
     ...(keyring ? await checkWithKeys(reading, mark, keyring) : []),
-    ...(await describeMark(reading, mark)),
+    ...(await describeMark(reading, mark, options.isOpening)),
     ...(lost === undefined ? [] : [`erasures: ${lost}`]),
   ]
   const { heldBytes, ...size } = await reading.readSize()
@@ -171,19 +172,28 @@ async function findQuickFaults(
 /** The mark of a store, if it has one, or why it cannot be read. */
 interface FoundMark {
   readonly text?: string | undefined
+  readonly isMissing?: boolean
   readonly fault?: string
 }
 
 async function findMark({ store: path, highWaterMark }: DiagnoseOptions): Promise<FoundMark> {
   try {
-    return { text: await resolveMark({ path, ...(highWaterMark && { highWaterMark }) })?.read() }
+    const mark = resolveMark({ path, ...(highWaterMark && { highWaterMark }) })
+    const text = await mark?.read()
+    return { text, isMissing: mark !== undefined && text === undefined }
   } catch (error) {
     return { fault: describeError(error) }
   }
 }
 
-/** Describes how a mark contradicts the log, if it does. */
-async function describeMark(reading: Reading, { text, fault }: FoundMark): Promise<string[]> {
+/** Describes how a mark contradicts the log, if it does, or that an engine's is not there. */
+async function describeMark(
+  reading: Reading,
+  { text, isMissing, fault }: FoundMark,
+  isOpening = false,
+): Promise<string[]> {
+  if (isOpening && isMissing && (await reading.read(readNewestCheckpoint)))
+    return [`mark: ${describeChangedMark('is missing')}`]
   const found =
     fault ?? (text === undefined ? undefined : await reading.read(() => findMarkContradiction(untaggedHeaders, text)))
   return found === undefined ? [] : [`mark: the log cannot be opened with it: ${found}`]

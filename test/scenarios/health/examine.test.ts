@@ -143,6 +143,11 @@ test('a store in use is checked, and parked calls and missing files are reported
   renameSync(`${options.store}.keys`, `${options.store}.away`)
   expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is missing: restore it/) })
   renameSync(`${options.store}.away`, `${options.store}.keys`)
+  renameSync(`${options.store}.mark`, `${options.store}.away`)
+  expect(Object.values(await troubles(options))).toContainEqual(
+    expect.stringContaining('the high-water mark is missing'),
+  )
+  renameSync(`${options.store}.away`, `${options.store}.mark`)
   renameSync(options.store, `${options.store}.away`)
   expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
 })
