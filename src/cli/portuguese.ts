@@ -752,6 +752,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{} events, {} notifications, {} token requests,\n{} deliveries of which {} failed, {} subscription\ndeleted by the portal, {} calls pending; views {}; {} s.':
     '{} eventos, {} notificações, {} pedidos de token,\n{} entregas, das quais {} falharam, {} inscrição\nexcluída pelo portal, {} chamadas pendentes; visões {}; {} s.',
   'The log is at {}': 'O registro está em {}',
+  'Nothing listens there: start your receiver at the address that averba dev got as --to':
+    'Nada escuta ali: inicie o seu receptor no endereço que averba dev recebeu em --to',
   'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret':
     'O receptor espera um segredo: dê ao averba dev a chaveSecreta da inscrição com --secret',
   "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }":

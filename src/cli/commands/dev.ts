@@ -153,6 +153,8 @@ export const triggerCommand = defineCommand({
 /** What to do when a receiver of averba refuses a delivery. */
 export const advices: Readonly<Record<string, string>> = {
   'HTTP 401': 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret',
+  'Falha de entrega: a conexão foi recusada (ECONNREFUSED)':
+    'Nothing listens there: start your receiver at the address that averba dev got as --to',
   'HTTP 403': "The receiver refuses this machine: configure it with receiver: { sources: ['127.0.0.0/8'] }",
 }
 

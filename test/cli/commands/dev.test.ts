@@ -106,6 +106,8 @@ test('a receiver of averba gets its secret, and a refused delivery is printed wi
   expect(await triggered()).toMatch(/^not delivered: HTTP 401\n.*--secret\n$/)
   receiver = away.receiver
   expect(await triggered('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
+  await start({ args: ['--to', 'localhost:1', '--evento', 'duex-historico'] })
+  expect((await trigger('duex-historico')).out).toMatch(/^not delivered: .*\n.*start your receiver.*\n$/)
 })
 
 test('an address of another machine is refused', async () => {
