@@ -70,12 +70,13 @@ export function parseIso(given: unknown): Instant | null {
 
 /**
  * Parses what a person entered: a day, which is its beginning in Brasilia, or an instant. Without a zone it is a time
- * there.
+ * there. As pages show it, as 31/01/2026 09:00, it is read too.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */
 export function readInstant(entered: string): Instant {
-  const text = entered.trim()
+  const isoDay = entered.trim().replace(/^(\d{2})\/(\d{2})\/(\d{4})/, '$3-$2-$1')
+  const text = isoDay.replace(/^(.{10}),? (?=\d{2}:)/, '$1T')
   const at = startOfDay(text) ?? parseIso(text)
   if (at !== null) return at
   throw new AverbaError('INVALID_INPUT', 'Cannot read the instant: it is neither a day nor an instant', {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { brasiliaDay, formatBrasilia, parseBrasilia, parseIso } from '../../src/vocabulary/brasilia.ts'
+import { brasiliaDay, formatBrasilia, parseBrasilia, parseIso, readInstant } from '../../src/vocabulary/brasilia.ts'
 
 test.each([
   ['20-11-2026 09:00:00', '2026-11-20T12:00:00.000Z', 'today, three hours behind'],
@@ -67,3 +67,16 @@ test('a day changes at midnight in Brasilia', () => {
   expect(brasiliaDay(Date.parse('2026-11-21T02:59:59Z'))).toBe('2026-11-20')
   expect(brasiliaDay(Date.parse('2026-11-21T03:00:00Z'))).toBe('2026-11-21')
 })
+
+test.each([
+  ['2026-01-31', '2026-01-31T03:00:00.000Z'],
+  ['31/01/2026', '2026-01-31T03:00:00.000Z'],
+  ['2026-01-31 09:00', '2026-01-31T12:00:00.000Z'],
+  ['31/01/2026 09:00:30', '2026-01-31T12:00:30.000Z'],
+  ['31/01/2026, 09:00', '2026-01-31T12:00:00.000Z'],
+  ['2026-01-31T09:00:00Z', '2026-01-31T09:00:00.000Z'],
+])('a person may enter %s', (entered, at) => expect(readInstant(entered)).toBe(at))
+
+test.each(['30/02/2026', '2026-01-31 9', '31-01-2026 09:00', 'now', ''])('%s is no instant', entered =>
+  expect(() => readInstant(entered)).toThrow('neither a day nor an instant'),
+)
