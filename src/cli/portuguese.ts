@@ -494,6 +494,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   due: 'vence',
   attempts: 'tentativas',
   stream: 'fluxo',
+  history: 'histórico',
   answer: 'resposta',
   received: 'recebida',
   handler: 'tratador',

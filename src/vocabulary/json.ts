@@ -19,6 +19,8 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
+const blank = /^[ \t\n\r]*$/
+
 /** A record of a list: it is ambiguous with two members of one name. `end` is its place in the text. */
 export interface ParsedRecord {
   readonly value: Json
@@ -33,17 +35,17 @@ export interface ParsedRecord {
  */
 export function* parseRecords(text: string): Generator<ParsedRecord, undefined> {
   let start = text.indexOf('[') + 1
-  if (start === 0 || text.slice(0, start - 1).trim() !== '') throw new SyntaxError()
+  if (start === 0 || !blank.test(text.slice(0, start - 1))) throw new SyntaxError()
   let last: string | undefined
   for (let isFirst = true; isFirst || last === ','; isFirst = false) {
     const scanned = scanValue(text, start)
     const value = text.slice(start, scanned.end)
     last = text[scanned.end]
     start = scanned.end + 1
-    const isEmpty = isFirst && last === ']' && value.trim() === ''
+    const isEmpty = isFirst && last === ']' && blank.test(value)
     if (!isEmpty) yield { ...parseValue(value, scanned), end: scanned.end }
   }
-  if (last !== ']' || text.slice(start).trim() !== '') throw new SyntaxError()
+  if (last !== ']' || !blank.test(text.slice(start))) throw new SyntaxError()
 }
 
 function parseValue(text: string, { written }: ScannedValue): Omit<ParsedRecord, 'end'> {

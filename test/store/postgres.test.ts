@@ -474,22 +474,27 @@ test('a reading that began before a rebuild put its table in place finds the row
   const { pool, schema, closePool } = await locatePostgres(address)
   const client = await pool.connect()
   const all = CompiledQuery.raw('select count(*) as rows from counted')
+  const name = `${schema}.counted`
+  // As a rebuild does: what it wrote with the swap is in no older snapshot.
+  const swap = `create table ${name}_next (like ${name} including all); insert into ${name}_next select * from ${name};
+    drop table ${name}; alter table ${name}_next rename to counted`
+  const waiting = `select count(*)::int as n from pg_locks where not granted and mode = 'AccessShareLock'`
   for (const [read, found] of [
     [() => store.viewReader.find('counted', 'bench-0', 'bench-0'), { n: 1 }],
     [async () => (await store.viewReader.readOnly(all))[0], { rows: 3 }],
   ] as const) {
-    const name = `${schema}.counted`
-    // As a rebuild does: what it wrote with the swap is in no older snapshot.
-    await client.query({
-      text: `begin; create table ${name}_next (like ${name} including all); insert into ${name}_next select * from ${name};
-        drop table ${name}; alter table ${name}_next rename to counted`,
-    })
+    await client.query({ text: `begin; ${swap}` })
     const reading = read()
-    const waiting = `select count(*)::int as n from pg_locks where not granted and mode = 'AccessShareLock'`
     await expect.poll(async () => (await client.query({ text: waiting })).rows).toEqual([{ n: 1 }])
     await client.query({ text: 'commit' })
     expect(await reading).toMatchObject(found)
   }
+  // The repetition finds the view stopped, and says so.
+  await client.query({ text: `begin; ${swap}; update ${schema}.head set views = ''` })
+  const repeated = store.viewReader.readOnly(all)
+  await expect.poll(async () => (await client.query({ text: waiting })).rows).toEqual([{ n: 1 }])
+  await client.query({ text: 'commit' })
+  await expect(repeated).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
   client.release(true)
   await Promise.all([closePool(), store.close()])
 })
@@ -637,6 +642,13 @@ test('followers and leases do not wait for the lock of the log, and a renewal do
   expect(follower && (await store.followers.move(follower, 1))).toBe(true)
   await store.followers.release('mail')
   expect(await store.secrets.leases.take('login')).toBe(true)
+  await store.secrets.leases.release('login')
+  // It waited meanwhile.
+  expect(await store.lastVersion('bench-a')).toBe(0)
+  await client.query({ text: 'commit' })
+  expect(await appending).toMatchObject({ status: 'appended' })
+
+  expect(await store.secrets.leases.take('login')).toBe(true)
   const readEnd = async () => (await client.query({ text: `select until from ${schema}.lease` })).rows[0]
   const before = await readEnd()
   requests.length = 0
@@ -648,11 +660,6 @@ test('followers and leases do not wait for the lock of the log, and a renewal do
   expect(requests.map(request => 'forEach' in request)).toEqual([false, true])
   end()
   await kept
-  await store.secrets.leases.release('login')
-  // It waited meanwhile.
-  expect(await store.lastVersion('bench-a')).toBe(0)
-  await client.query({ text: 'commit' })
-  expect(await appending).toMatchObject({ status: 'appended' })
   client.release(true)
   await Promise.all([closePool(), store.close()])
 })

@@ -204,7 +204,7 @@ function* formatCall(terminal: Terminal, call: CallDetail, answer: string | unde
   yield formatPair(say`attempts`, String(attempts))
   yield formatPair(say`stream`, `${stream} (averba show ${stream})`)
   const own = effectStream(call)
-  if (attempts > 0 || state === 'parked') yield formatPair(say`attempts`, `${own} (averba show ${own})`)
+  if (attempts > 0 || state === 'parked') yield formatPair(say`history`, `${own} (averba show ${own})`)
   if (!unread) return
   const { httpStatus, form, at } = unread
   yield formatPair(say`answer`, say`HTTP ${httpStatus} (${form}) at ${formatInstant(at)}, not understood`)

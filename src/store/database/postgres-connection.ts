@@ -3,6 +3,7 @@ import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { AverbaError, closedError } from '../../vocabulary/errors.ts'
 import {
   type CheckTables,
@@ -47,6 +48,8 @@ const statementMaxMs = 30_000
 /** For how long, and how often, the server is asked what became of a commit whose answer was lost. */
 const doubtMaxMs = 60_000
 const doubtPauseMs = 500
+/** How long a process that closes waits to remove its mark. */
+const forgetMaxMs = 2_000
 
 /**
  * A schema of a PostgreSQL database. Write transactions exclude each other by the row lock of the log's head. Nothing
@@ -77,6 +80,8 @@ export class PostgresConnection implements Connection {
   readonly #tell: () => void
   #stopWatching: (() => void) | undefined
   #marks = 0
+  /** The mark is being removed, or was: it says nothing of a commit any more. */
+  #isForgotten = false
   #isClosed = false
 
   /** @param schema an identifier that needs no quotes */
@@ -193,6 +198,7 @@ export class PostgresConnection implements Connection {
   async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
     const { sql, parameters } = query
     const session = await this.#open()
+    let found: readonly unknown[] | undefined
     try {
       const begun = session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
@@ -211,13 +217,14 @@ export class PostgresConnection implements Connection {
       const asked = ask(sql)
       const looked = session.send({ text: findReplaced, values: [tables] })
       const { rows } = await asked
-      const isOvertaken = (await looked).rows.length > 0
+      found = (await looked).rows.length > 0 ? undefined : rows
       endReading(session)
-      return isOvertaken ? await this.readOnly(query, check) : rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
     }
+    // A table was replaced meanwhile.
+    return found ?? this.readOnly(query, check)
   }
 
   /** PostgreSQL has no journal to empty: its own is for its replicas and archives. */
@@ -243,13 +250,18 @@ export class PostgresConnection implements Connection {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return
-    // No commit of this process is looked up any more. What fails here costs a row.
-    const forgotten = this.#marks === 0 ? undefined : this.#change(() => forgetMark(this.#writer))
-    await forgotten?.catch(() => undefined)
+    if (this.#isClosed || this.#isForgotten) return
+    if (this.#marks > 0) await this.#forgetMark()
     this.#isClosed = true
     this.#stopWatching?.()
     await this.#closePool()
+  }
+
+  /** Removes the row of this process. What fails here, or takes long, costs a row. */
+  async #forgetMark(): Promise<void> {
+    this.#isForgotten = true
+    const forget = () => this.#change(() => forgetMark(this.#writer))
+    await withinTime(systemClock, forgetMaxMs, forget).catch(() => undefined)
   }
 
   async #open(): Promise<PostgresSession> {
@@ -315,6 +327,7 @@ export class PostgresConnection implements Connection {
           const locked = session.send({ text: lockHead })
           const { rows } = await session.send({ text: readMark, values: [this.#writer] })
           const isThere = (rows[0] as { mark: string } | undefined)?.mark === mark // The selected column.
+          if (!isThere && this.#isForgotten) throw doubtError(this.#name, cause)
           if (!isThere) await session.send({ text: raiseFence })
           await Promise.all([begun, locked])
           await session.send({ text: 'commit' })

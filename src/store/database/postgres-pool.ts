@@ -5,7 +5,7 @@ export interface PostgresQuery {
   readonly types?: PostgresTypes
   /** The protocol that takes one statement only, also without values. */
   readonly queryMode?: 'extended'
-  /** After so many milliseconds without its answer the connection is closed; 0 for never. */
+  /** After so many milliseconds without its answer the connection is closed; 0 for the limit of the pool. */
   readonly query_timeout?: number
 }
 

@@ -4,8 +4,8 @@ import { isReading, mergeReadings } from './merged-reading.ts'
 import { insertFromArrays } from './postgres-inserts.ts'
 import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres-pool.ts'
 
-/** How long a server may take for an answer: longer than its own limit, so the connection is lost. */
-const silentMaxMs = 40_000
+/** How long a server may take for the answers to what is sent at once, each with its own limit: then it is lost. */
+const silentMaxMs = 120_000
 
 /** Rows per insert. */
 const rowsAtOnce = 256
@@ -27,7 +27,7 @@ export class PostgresSession {
   /** Statements whose answers nobody has awaited. */
   #unanswered: Promise<unknown>[] = []
 
-  /** @param waitMaxMs how long to wait for an answer; 0 for as long as it takes */
+  /** @param waitMaxMs how long to wait for an answer; 0 for as long as the pool allows */
   constructor(client: PostgresClient, waitMaxMs = silentMaxMs) {
     this.#client = client
     this.#waitMaxMs = waitMaxMs

@@ -55,7 +55,7 @@ export class LeaseKeeper {
     for (;;) {
       await this.#clock.sleep(this.#leasing.ms / 3, idle, 'the renewal of leases')
       if (idle.aborted) return
-      await this.#connection.transact(() => this.#extend(), 'rows').catch(() => undefined)
+      await this.#connection.transact(() => this.#extend()).catch(() => undefined)
     }
   }
 
