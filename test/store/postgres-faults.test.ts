@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
-import { first } from '../../src/store/database/connection.ts'
+import { first, rows } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
+import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { appendOf } from './append-of.ts'
@@ -113,4 +115,40 @@ test('a process that stands still while it holds the lock holds up the others fo
   expect((await lines.next()).value).toBe('STORE_BUSY')
   const head = { sql: 'select views from head', parameters: [] }
   expect(await store.reader.read(() => first(head))).toEqual({ views: '' })
+})
+
+test('a process that closes while a commit is looked up does not say that it was not made', async () => {
+  const schema = 'closing'
+  await (await new Place(async () => openPostgres(await locatePostgres(withSchema(server.url, schema)))).open()).close()
+  const { pool, closePool } = await locatePostgres(server.url)
+  const other = await pool.connect()
+  let isLost = false
+  /** The commit is made, its answer is lost, and another process takes the lock that the look-up waits for. */
+  const query = async (client: PostgresClient, asked: PostgresQuery) => {
+    const answer = await client.query(asked)
+    if (!isLost || asked.text !== 'commit') return answer
+    isLost = false
+    await other.query({ text: `begin; select 1 from ${schema}.head for update` })
+    throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
+  }
+  const losing = {
+    options: { pipeline: true },
+    connect: async () => {
+      const client = await pool.connect()
+      const bound = { on: client.on.bind(client), off: client.off.bind(client), release: client.release.bind(client) }
+      return { ...bound, query: (asked: PostgresQuery) => query(client, asked) }
+    },
+  }
+  const connection = new PostgresConnection(losing, schema, async () => undefined)
+  const write = () => rows({ sql: 'update head set fence = fence + 1 returning fence', parameters: [] })
+  // The first one reads afterwards whether there is a head.
+  for (let n = 0; n < 2; n++) await connection.transact(write)
+  isLost = true
+  const failed = connection.transact(write).catch(error => error)
+  await expect.poll(() => isLost).toBe(false)
+  await connection.close()
+  await other.query({ text: 'rollback' })
+  expect(await failed).toMatchObject({ code: 'STORE_UNSAFE', message: expect.stringContaining('was not answered') })
+  other.release(true)
+  await closePool()
 })
