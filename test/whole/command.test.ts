@@ -124,7 +124,7 @@ test.each([
   [
     'imports a missing package',
     "import 'no-such-package'",
-    /a package or file that it imports is missing\nInstall averba/,
+    /a package or file that it imports is missing\nInstall what .*: npm install no-such-package/,
   ],
 ])('a configuration that %s is reported, with exit code 1', async (_, text, error) => {
   const file = join(temporaryFolder(), 'averba.config.ts')
