@@ -9,17 +9,21 @@ export async function cpuMs(run: () => unknown): Promise<number> {
 }
 
 async function longestTurnMs(run: () => unknown): Promise<number> {
-  let longest = 0
+  let [longest, isOver] = [0, false]
   let began = process.threadCpuUsage()
   const note = () => {
     const { user, system } = process.threadCpuUsage(began)
     longest = Math.max(longest, (user + system) / 1_000)
     began = process.threadCpuUsage()
-    next = setImmediate(note)
+    // Otherwise it would keep the processor busy for ever.
+    if (!isOver) setImmediate(note)
   }
-  let next = setImmediate(note)
-  await run()
-  note()
-  clearImmediate(next)
+  setImmediate(note)
+  try {
+    await run()
+  } finally {
+    isOver = true
+    note()
+  }
   return longest
 }
