@@ -31,7 +31,7 @@ export interface ParsedRecord {
 /**
  * Parses a list in JSON record by record, so that a reader of many can pause.
  *
- * @throws {SyntaxError} when it is none, or a record is too large or nested too deeply
+ * @throws {SyntaxError} when it is no list, or a record is too large or nested too deeply
  */
 export function* parseRecords(text: string): Generator<ParsedRecord, undefined> {
   let start = text.indexOf('[') + 1

@@ -155,9 +155,7 @@ export function createConsents(context: ApiContext): Consents {
     const why = checkEvidence({ reason, evidence })
     if (verb === 'withdrawEnd') checkReason(reason)
     const { subject, stream } = await findConsent(selector)
-    if (stream === undefined) {
-      throw unknownConsent(verb)
-    }
+    if (stream === undefined) throw unknownConsent(verb)
     const parts = why && { why: { owner: streamOf('subject', subject), value: why } }
     return commands.send(
       { method: `consents.${verb}`, subject, id: selector.id, ...(why && { why }) },

@@ -11,7 +11,7 @@ import type { Terminal } from '../terminal.ts'
 const listCommand = defineCommand({
   usage: 'list',
   description: 'List the followers of the log and the handlers of notifications: where each is, and which are parked.',
-  options: { ...sourceOptions },
+  options: sourceOptions,
   example: 'averba followers list',
   notes: 'Exit codes: 0 listed, 1 not listed.',
   async run(terminal, source) {

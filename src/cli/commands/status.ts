@@ -9,7 +9,7 @@ import type { Terminal } from '../terminal.ts'
 export const statusCommand = defineCommand({
   usage: 'status',
   description: 'Show at a glance what is owed, failing, parked, expiring or about to be deleted, and what to do.',
-  options: { ...sourceOptions },
+  options: sourceOptions,
   example: 'averba status --store averba.sqlite',
   notes:
     'No service is contacted, and the log may be in use.\n' +

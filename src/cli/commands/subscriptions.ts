@@ -172,7 +172,7 @@ const recoverCommand = defineCommand({
   usage: 'recover [day]',
   description: 'Read the failure records of a day and the day before, and put missing notifications into the inbox.',
   arguments: ["one of the last thirty days (yyyy-MM-dd), in Brasilia; by default the portal's today"],
-  options: { ...configOption },
+  options: configOption,
   example: 'averba subscriptions recover 2026-11-20',
   notes: 'Exit codes: 0 both days are read, 2 not known yet: averba run continues it, 1 not read.',
   async run({ say, ...terminal }, { config }, day) {

@@ -3,7 +3,7 @@ import { defineMachine, record } from '../definition/define-machine.ts'
 import type { Recording } from '../definition/machine.ts'
 import { type ConsentChartState, chart, heldOf } from './chart.ts'
 import type { ConsentEvent, ConsentMessage, UseQuestion } from './events.ts'
-import type { ConsentView } from './moves.ts'
+import { type ConsentView, moveTypes } from './moves.ts'
 import {
   answered,
   changeStatus,
@@ -95,14 +95,7 @@ function isOldReading(event: ConsentEvent): boolean {
 }
 
 const requests = (status: string) => [{ event: 'consent.changeRequested', if: { status } }] as const
-const moves = [
-  'consent.approved',
-  'consent.denied',
-  'consent.revoked',
-  'consent.expired',
-  'consent.conflicted',
-  'consent.confirmed',
-] as const
+const moves = [...moveTypes, 'consent.confirmed'] as const
 const readsConsent = ['consentService.readConsent']
 
 /** A consent request of one data subject, as the consent service keeps it (document 1). */

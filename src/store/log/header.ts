@@ -56,7 +56,7 @@ export class HeaderReader {
     this.#tags = tags
   }
 
-  /** Parses a header without upcasting. Throws when its tag is wrong, or it is not a JSON object. */
+  /** Parses a header without upcasting. Throws a `DamagedEvent` when its tag is wrong, or it is no JSON object. */
   parse({ position, header, tag }: StoredHeader) {
     if (this.#tags && this.#tags.ofEvent(header) !== tag)
       throw new DamagedEvent('it was changed, or written without the keys of this log', { position })

@@ -55,7 +55,7 @@ export class Folding {
     for (let pages = 0; pages < max && !this.isAtEnd; pages++) yield* this.foldPage()
   }
 
-  /** Folds the next page, up to a position. Throws with its position. */
+  /** Folds the next page, up to a position. Throws a `DamagedEvent` with its position. */
   *foldPage(until = Number.POSITIVE_INFINITY): Steps<void> {
     const limit = Math.min(pageEvents, until - this.position)
     const page = yield* readHeaders({ after: this.position, limit })
