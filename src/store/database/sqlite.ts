@@ -73,10 +73,9 @@ export const requiredPragmas = {
 
 /** Refuses the database of another program before anything in it changes, even its journal mode. */
 function checkOwner(database: Database, path: string): void {
+  // Before the mark: another process that makes the log meanwhile marks the file first.
+  const tables = Number(database.prepare('select count(*) from sqlite_schema').pluck().get())
   const id = database.pragma('application_id', { simple: true })
-  const { tables } = database.prepare('select count(*) as tables from sqlite_schema').get() as {
-    tables: number
-  } // The one column of the query.
   if (id === applicationId || (id === 0 && tables === 0)) return
   throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
     hint: 'Name the file of a log, or a file that does not exist yet to create a log',
