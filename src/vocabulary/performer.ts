@@ -16,6 +16,16 @@ export type EffectClass = 'read' | 'idempotent' | 'probed' | 'once'
  */
 export type MaySend = () => Promise<(() => boolean) | undefined>
 
+/** Lets a request leave while a lease lasts. `extend` extends it: for how many milliseconds, counted from its call. */
+export function whileHeld(elapsedMs: () => number, extend: () => Promise<number | undefined>): MaySend {
+  return async () => {
+    // Counted from before it is extended: the process may stand still until it goes on here.
+    const from = elapsedMs()
+    const leftMs = await extend()
+    return leftMs === undefined ? undefined : () => elapsedMs() < from + leftMs
+  }
+}
+
 /** For calls that do no harm when they are made twice. */
 export const alwaysSend: MaySend = async () => () => true
 

@@ -1,8 +1,10 @@
+import { monotonicClock } from '../../runtime/clock.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
+import { whileHeld } from '../../vocabulary/performer.ts'
 import { readProblem } from '../http/answer-body.ts'
 import { declaredMeaning, meaningOf } from '../http/answer-meaning.ts'
 import {
@@ -19,8 +21,8 @@ import { type SharedText, shareInMemory } from './shared-text.ts'
 
 /** The logins of a profile, shared between the processes of a store, whoever logs in, with a lease for logging in. */
 export interface LoginShare extends SharedText {
-  /** Takes the lease to log in. False while another process has it. */
-  takeLease(): Promise<boolean>
+  /** Takes the lease to log in, or extends it: for how many milliseconds. `undefined` while another process has it. */
+  takeLease(): Promise<number | undefined>
   /** Extends the lease while the work goes on, and releases it. */
   underLease<T>(work: () => Promise<T>): Promise<T>
   /** A digest that distinguishes identities and from which an identity cannot be guessed. */
@@ -131,7 +133,7 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
       const found = await findSessionOrWait(rejected)
       if (found) return found
       // Another process may have just logged in.
-      if (await logins.takeLease())
+      if ((await logins.takeLease()) !== undefined)
         return logins.underLease(async () => (await findSessionOrWait(rejected)) ?? (await logIn()))
       await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
     }
@@ -168,7 +170,13 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
     const closed = await times.findClosed(loginOperation)
     if (closed) return closed
     const request = await writeLogin(login, baseUrl)
-    const result = await sendRequest(options, 'once', () => request.clone())
+    // Another process may have logged in while this one stood still.
+    const extend = async () => {
+      const leftMs = await logins.takeLease()
+      return (await findWait()) ? undefined : leftMs
+    }
+    const maySend = whileHeld(monotonicClock(clock), extend)
+    const result = await sendRequest(options, 'once', () => request.clone(), maySend)
     if (result.status === 'unsent') return { status: 'deferred', reason: result.reason }
     // The login may have succeeded, and its tokens are lost.
     if (result.status === 'lost') return endLogin(known, result.reason)

@@ -15,7 +15,7 @@ import type {
   Settlement,
 } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
-import { effectOwner, type Performer, type Performers } from '../../vocabulary/performer.ts'
+import { effectOwner, type Performer, type Performers, whileHeld } from '../../vocabulary/performer.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { AttemptReport } from '../diagnostics.ts'
 import type { DecisionRequest } from '../recording/decisions.ts'
@@ -163,12 +163,8 @@ export class EffectRunner {
       const opened = await this.#openParts(pending)
       if (isRepeatable(performer)) return await performer.perform(pending, opened)
       // A process that took the call over has recorded it as unknown, and it may have been paid for again.
-      return await performer.perform(pending, opened, async () => {
-        // The lease counts from before it is extended: the process may stand still until it goes on here.
-        const from = this.#elapsedMs()
-        const leftMs = await this.#parts.store.extendLease(pending)
-        return leftMs === undefined ? undefined : () => this.#elapsedMs() < from + leftMs
-      })
+      const extend = () => this.#parts.store.extendLease(pending)
+      return await performer.perform(pending, opened, whileHeld(this.#elapsedMs, extend))
     } catch (error) {
       if (!(error instanceof AverbaError)) throw error
       // Our own errors happen before anything is sent: a part, a certificate or a secret was not available.

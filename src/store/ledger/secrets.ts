@@ -17,9 +17,11 @@ export class Leases {
     this.#leasing = leasing
   }
 
-  /** Takes a lease, or extends it. False while another process holds it. */
-  take(name: string): Promise<boolean> {
-    return this.#connection.transact(() => takeLease(name, this.#leasing.begin()), 'rows')
+  /** Takes a lease, or extends it: for how many milliseconds. `undefined` while another process holds it. */
+  async take(name: string): Promise<number | undefined> {
+    const { ms, lagMs } = this.#leasing
+    const isTaken = await this.#connection.transact(() => takeLease(name, this.#leasing.begin()), 'rows')
+    return isTaken ? ms - lagMs : undefined
   }
 
   release(name: string): Promise<void> {

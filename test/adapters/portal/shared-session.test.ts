@@ -17,7 +17,7 @@ const perform = (performers: Performers, type: string) => performOnce(performers
 
 /** The only process of a store logs in. */
 function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
-  const lease = { takeLease: async () => true, underLease: <T>(work: () => Promise<T>) => work() }
+  const lease = { takeLease: async () => 60_000, underLease: <T>(work: () => Promise<T>) => work() }
   return { login, shareOf: () => share, logins: { ...shareInMemory(), ...lease, digestIdentity: String } }
 }
 

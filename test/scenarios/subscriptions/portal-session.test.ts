@@ -205,6 +205,29 @@ test.each([408, 429, 503])('a login answered %i is not CREDENTIALS_REFUSED', asy
   })
 })
 
+test('a process that stands still before it logs in finds the session of another one', async () => {
+  const store = temporaryStore()
+  let goOn = (): void => undefined
+  const resumed = new Promise<void>(resolve => {
+    goOn = resolve
+  })
+  const slow: PortalLogin = { ...login, write: baseUrl => resumed.then(() => login.write(baseUrl)) }
+  const world = await given({ averba: { store } }, slow)
+  const extending = standStill()
+  const stopped = world.averba.subscriptions.plan().catch(() => undefined)
+  await world.clock.advance(minuteMs)
+  const [other] = await processes(world, store, 1)
+  await world.clock.finish(Promise.resolve(other?.subscriptions.plan()))
+  goOn()
+  extending()
+  await stopped
+  await world.clock.finish(world.averba.settle())
+  expect(world.portal.session.logins).toBe(1)
+  expect(world.requests.filter(each => each.path.endsWith('/autenticar'))).toHaveLength(1)
+  await world.averba.subscriptions.plan()
+  await other?.close()
+})
+
 test('a login whose answer was lost is not repeated within a minute', async () => {
   const world = await given()
   await world.faults.add({ kind: 'lose', path: '/autenticar', service: 'portal', times: 1 })
