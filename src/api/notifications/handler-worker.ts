@@ -106,7 +106,7 @@ export function createHandlerWorker(
     if (!current) return followers.whenIdle(ownName, followedTypes)
     const { pending, cursor, damage } = current
     const retry = nextRetry(current)
-    if (isDue({ dueAt: retry.nextAt })) return undefined
+    if (pending.size > 0 && isDue({ dueAt: retry.nextAt })) return undefined
     const hasMore = damage ? pending.size === 0 : await followers.hasNewEvents(cursor, followedTypes)
     return hasMore ? undefined : retry
   }

@@ -24,12 +24,16 @@ export class Rates {
     return this.#connection.transact(() => takeTurns(service, { wanted, perSecond }, this.#leasing.begin()), 'rows')
   }
 
-  /** Keeps all processes from calling a service for some time, unless they wait longer already. */
+  /** Keeps all processes from calling a service for some time, unless they wait longer already, by a clock like ours. */
   async close(service: string, ms: number): Promise<void> {
-    const closed_until = toInstant(fromInstant(this.#leasing.begin().now) + ms)
+    const { now, latest } = this.#leasing.begin()
+    const closed_until = toInstant(fromInstant(now) + ms)
     const insert = db.insertInto('rate').values({ service, spent_until: 0, closed_until })
     const upsert = insert.onConflict(on =>
-      on.column('service').doUpdateSet({ closed_until }).where('rate.closed_until', '<', closed_until),
+      on
+        .column('service')
+        .doUpdateSet({ closed_until })
+        .where(eb => eb.or([eb('rate.closed_until', '<', closed_until), eb('rate.closed_until', '>', latest)])),
     )
     await this.#connection.transact(() => rows(upsert), 'rows')
   }

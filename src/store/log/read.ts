@@ -110,7 +110,7 @@ export function* readPage<R extends RecordedEvent>(headers: HeaderReader, filter
 /** Checks that no event of a stream is missing between others: its row may name another stream. */
 function checkGapless(page: readonly RecordedEvent[], { fromVersion, after, backward = false }: ReadFilter): void {
   const step = backward ? -1 : 1
-  let expected = (after === undefined && fromVersion) || page[0]?.version
+  let expected = (after === undefined && !backward && fromVersion) || page[0]?.version
   for (const { version, position, stream } of page) {
     if (version !== expected) throw new DamagedEvent(`the one before it in "${stream}" is missing`, { position })
     expected = version + step

@@ -446,11 +446,11 @@ test('waiting does not leak memory', async () => {
   await running
 })
 
-test('events of other types cost a follower no write each, and it stays close to the end', async () => {
+test('events of other types cost a follower and a handler no write each, and it stays close to the end', async () => {
   /** The number of transactions for some enrolments, and how far behind the follower is then. */
-  const costOf = async (count: number, types: readonly 'certificate.expiring'[]) => {
+  const costOf = async (count: number, register: (averba: Averba) => void = () => undefined) => {
     const { averba } = await given()
-    if (types.length > 0) averba.log.follow('crm', types, async () => undefined)
+    register(averba)
     await averba.settle()
     let transactions = 0
     averba.on('committed', () => {
@@ -465,12 +465,15 @@ test('events of other types cost a follower no write each, and it stays close to
     await averba.close()
     return { transactions, position, behind: position - (follower?.position ?? 0) }
   }
-  const without = await costOf(40, [])
-  const idle = await costOf(40, ['certificate.expiring'])
-  expect(idle).toMatchObject({ transactions: without.transactions })
-  const longer = await costOf(400, ['certificate.expiring'])
-  expect(longer.position).toBeGreaterThan(300)
-  expect(longer.behind).toBeLessThanOrEqual(100)
+  const follow = (averba: Averba) => averba.log.follow('crm', ['certificate.expiring'], async () => undefined)
+  const handle = (averba: Averba) => averba.notifications.handle('dimp-situacao-import', 'erp', async () => undefined)
+  const without = await costOf(40)
+  for (const register of [follow, handle]) {
+    expect(await costOf(40, register)).toMatchObject({ transactions: without.transactions })
+    const longer = await costOf(400, register)
+    expect(longer.position).toBeGreaterThan(300)
+    expect(longer.behind).toBeLessThanOrEqual(100)
+  }
 })
 
 test('a process paused for longer than its lease cannot move a follower that another one has had', async () => {

@@ -51,6 +51,7 @@ test('a stream is read forward or backward from a version, across pages', async 
   expect(await versions({ fromVersion: 1_050, backward: true })).toEqual(
     Array.from({ length: 1_050 }, (_, i) => 1_050 - i),
   )
+  expect(await versions({ fromVersion: 2_000, backward: true })).toHaveLength(1_100)
   for (const fromVersion of [0, -1, 1.5, Number.NaN])
     expect(() => averba.log.read({ stream: 'bench-3', fromVersion })).toThrow('Cannot use "fromVersion"')
   expect(() => averba.log.read({ fromVersion: 1 })).toThrow('there is no stream')

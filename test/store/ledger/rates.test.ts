@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { openStore } from '../../support/store.ts'
+import { appendOf } from '../append-of.ts'
 
 /** Takes turns for so many seconds, at most every `everyMs`, as a process with too much to do. Returns how many. */
 async function use(perSecond: number, seconds: number, everyMs: number): Promise<number> {
@@ -39,4 +41,20 @@ test('a clock that was ahead holds up no call once it is corrected', async () =>
   expect(await store.rates.take('portal', 5, 5)).toEqual({ turns: 1, waitMs: 200 })
   clock.jump(1_000)
   expect(await store.rates.take('portal', 5, 5)).toEqual({ turns: 4, waitMs: 0 })
+})
+
+test('a pause set by a clock that was ahead neither holds up calls once it is corrected, nor hides a later one', async () => {
+  const clock = new VirtualClock()
+  const store = closeAtEnd(await openStore({ clock }))
+  const effects = [{ type: 'portal.subscribe', data: {} }]
+  await store.append(appendOf('portal-main', 'none', [{ effects }], { at: toInstant(clock.now()) }))
+  clock.jump(86_400_000)
+  await store.rates.close('portal', 60_000)
+  clock.jump(-86_400_000)
+  expect(await store.dueEffects(clock.now())).toHaveLength(1)
+  await store.rates.close('portal', 60_000)
+  expect(await store.dueEffects(clock.now())).toEqual([])
+  await store.rates.close('portal', 1_000)
+  clock.jump(60_000)
+  expect(await store.dueEffects(clock.now())).toHaveLength(1)
 })
