@@ -1,3 +1,5 @@
+import type { ViewsHandle } from '../store/views/views-handle.ts'
+import type { Views } from '../views/views.ts'
 import type { ServiceName } from '../vocabulary/names.ts'
 import { describeForeign, type ForeignCount } from './foreign-answers.ts'
 
@@ -59,9 +61,29 @@ export function checkPending(pending: readonly ForeignCount[], left: readonly st
   return { ok: false, detail: `${summary}; ${waiting}: ${advice}` }
 }
 
+/** How many notifications a handler failed for. */
+export interface HandlerTroubles {
+  readonly failing: number
+  readonly parked: number
+}
+
 /** Summarizes the notifications for which a handler failed. */
-export function checkHandlers({ failing, parked }: { readonly failing: number; readonly parked: number }): CheckResult {
+export function checkHandlers({ failing, parked }: HandlerTroubles): CheckResult {
   const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }
   return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ failed: true })` }
+}
+
+/** Counts the notifications that handlers fail for, or that were parked. */
+export function selectTroubled(views: Pick<ViewsHandle<Pick<Views, 'notifications'>>, 'selectFrom'>) {
+  const counted = views.selectFrom('notifications').select(({ fn }) => ['trouble', fn.countAll<number>().as('count')])
+  return counted.where('trouble', 'is not', null).groupBy('trouble')
+}
+
+/** Reads the rows of `selectTroubled`. */
+export function toTroubles(
+  rows: readonly { readonly trouble: string | null; readonly count: number }[],
+): HandlerTroubles {
+  const of = (state: keyof HandlerTroubles) => rows.find(each => each.trouble === state)?.count ?? 0
+  return { failing: of('failing'), parked: of('parked') }
 }

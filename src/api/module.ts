@@ -8,7 +8,7 @@ import type { ServiceName } from '../vocabulary/names.ts'
 import type { EffectClass, PerformersOf } from '../vocabulary/performer.ts'
 import type { EffectTypes } from './effect-types.ts'
 import type { Events, Recorded } from './events.ts'
-import type { HealthChecks } from './health-check.ts'
+import type { HandlerTroubles, HealthChecks } from './health-check.ts'
 
 /** An area of the API: its methods, and what it adds to the loops that perform, run and check, which name no module. */
 export interface Module<Methods = unknown> {
@@ -97,12 +97,6 @@ export interface Figures {
     /** The oldest last reading, or enrolment before the first reading, of the subjects that are read on a schedule. */
     readonly oldestAt: Instant | null
   }
-}
-
-/** How many notifications a handler failed for. */
-export interface HandlerTroubles {
-  readonly failing: number
-  readonly parked: number
 }
 
 /** Calls of one service, class and state. */

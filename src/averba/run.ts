@@ -1,7 +1,7 @@
 import type { ApiContext } from '../api/api-context.ts'
 import type { Job, Module } from '../api/module.ts'
 import type { AttemptCounts } from '../engine/engine.ts'
-import { cancelReason, monotonicClock } from '../runtime/clock.ts'
+import { cancelReason, monotonicClock, waitAtMost } from '../runtime/clock.ts'
 import { runSequentially } from '../runtime/event-loop.ts'
 import { LogLimiter } from '../runtime/log-limiter.ts'
 import { errorName } from '../vocabulary/error-words.ts'
@@ -22,7 +22,7 @@ export async function settleAll(
 ): Promise<AttemptCounts> {
   const { engine, followers, store, clock } = context
   const counts = { settled: 0, deferred: 0, unknown: 0 }
-  const [over, done] = [new AbortController(), new AbortController()]
+  const over = new AbortController()
   // A failure of one, such as a damaged event, does not stop the others.
   const work = (closing: AbortSignal) =>
     runSequentially(
@@ -35,10 +35,8 @@ export async function settleAll(
   const settling = engine.admit(work)
   try {
     if (timeoutMs === undefined) await settling
-    else await Promise.race([settling, clock.sleep(timeoutMs, done.signal)])
+    else await waitAtMost(clock, timeoutMs, settling)
   } finally {
-    // A timer left running would keep a script from ending.
-    done.abort()
     over.abort()
     // Later failures are reported when the work is tried again.
     settling.catch(() => undefined)

@@ -5,7 +5,7 @@ import { type Labels, type Language, labelsOf } from '../pages/labels.ts'
 import { nameCommands } from '../pages/name-commands.ts'
 import { translateMessage } from '../pages/translate-message.ts'
 import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
-import { readInstant } from '../vocabulary/brasilia.ts'
+import { readMoment } from '../vocabulary/brasilia.ts'
 import { type Texts, textsOf } from './texts.ts'
 
 /** What every page of the console is made of. */
@@ -150,7 +150,7 @@ export function required(name: string, label: string): Html {
 export function readKnownAt(query: URLSearchParams, name = 'known'): number | string | undefined {
   const given = (query.get(name) ?? '').trim()
   if (given === '') return undefined
-  return /^\d+$/.test(given) ? Number(given) : readInstant(given)
+  return readMoment(given)
 }
 
 /** The form that shows a page as it was known at another moment: a slider over the log, and a field. */

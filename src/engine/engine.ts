@@ -318,10 +318,6 @@ export class Engine {
     return () => this.#emitter.off(name, guarded)
   }
 
-  now(): number {
-    return this.#parts.clock.now()
-  }
-
   /** Remembers the work in progress; the returned function keeps `close` from waiting for it again. */
   noteInFlight(): () => void {
     return this.#work.note()

@@ -113,7 +113,7 @@ interface PortalContext {
 }
 
 /** The days for which the portal keeps failures (document 3, section 4). */
-const keptDays = 30
+export const keptDays = 30
 const soonDaysMax = keptDays + 1 // With today.
 
 const initial: PortalContext = { address: '', recoveredUpTo: '', soon: [], refused: [] }
@@ -236,7 +236,7 @@ function decide(context: PortalContext, message: PortalMessage): Decision<Portal
       if (day <= context.recoveredUpTo && context.recoveredUpTo <= today) return record()
       // After a wrong clock, it is unknown which days were complete when they were read.
       const last = context.recoveredUpTo < day ? context.recoveredUpTo : ''
-      const regular = daysBetween(day, last || firstDayToRead(day, since))
+      const regular = keptDaysFrom(day, last || firstDayToRead(day, since))
       const again = context.refused.filter(each => each >= addDays(day, -keptDays) && !regular.includes(each))
       const days = [...again, ...regular]
       const readings = days.map(each => ({ type: 'portal.listFailures', data: { day: each, recover: true } }))
@@ -280,7 +280,7 @@ function firstDayToRead(day: string, since: string): string {
 }
 
 /** Returns the kept days from `from` to `day`, both included: the first was read before it was over. */
-function daysBetween(day: string, from: string): string[] {
+function keptDaysFrom(day: string, from: string): string[] {
   const kept = Array.from({ length: keptDays + 1 }, (_, i) => addDays(day, i - keptDays))
   return kept.filter(each => each >= from)
 }

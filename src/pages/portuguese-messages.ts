@@ -1070,9 +1070,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot append to "{}": it has no expectation': 'Não é possível acrescentar a "{}": falta a versão esperada',
   'Cannot seal the part "{}": its owner has no key': 'Não é possível lacrar a parte "{}": o seu dono não tem chave',
   'it was found out': 'foi apurado',
-  'Wait for earlier commands to finish before you send more':
-    'Espere que comandos anteriores terminem antes de enviar mais',
-  'Cannot record: {} appends are waiting already': 'Não é possível registrar: {} acréscimos já estão à espera',
   'Cannot record: the log lacks event {}, which it had':
     'Não é possível registrar: o registro não tem o evento {}, que já teve',
   'Its server was replaced by one that is behind, or put back. Stop all processes and find the newest copy: averba resume continues from another one':

@@ -9,6 +9,16 @@ export interface Clock {
 /** The reason for aborting a wait: without one, `abort()` creates an error with a stack trace. */
 export const cancelReason = 'called off'
 
+/** Waits for work, at most for some milliseconds. No timer is left. `what` names the wait for observers. */
+export async function waitAtMost(clock: Clock, ms: number, work: Promise<unknown>, what?: string): Promise<void> {
+  const done = new AbortController()
+  try {
+    await Promise.race([work, clock.sleep(ms, done.signal, what)])
+  } finally {
+    done.abort(cancelReason)
+  }
+}
+
 /** The longest delay of a timer: about 24 days. */
 const timerMaxMs = 2 ** 31 - 1
 

@@ -6,12 +6,12 @@ import { yieldToEventLoop } from './event-loop.ts'
  */
 export type AsyncList<T> = Promise<T[]> & AsyncIterable<T>
 
-/** Makes a list from a function that yields its pages. Reading begins when the list is used. */
+/** Makes a list from a function that yields its pages, and to the event loop. Reading begins when the list is used. */
 export function lazyList<T>(pages: () => AsyncIterable<readonly T[]>): AsyncList<T> {
   return new LazyList(pages)
 }
 
-/** Reads page by page, each after the last item of the one before. A page that is not full is the last. */
+/** Reads page by page, each after the last item of the one before; other work runs between. A short one is the last. */
 export async function* readPages<T>(
   rowsMax: number,
   read: (last: T | undefined) => Promise<readonly T[]>,
@@ -36,7 +36,7 @@ class LazyList<T> implements AsyncList<T> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<T, undefined> {
-    for await (const page of yieldBetweenPages(this.#pages())) yield* page
+    for await (const page of this.#pages()) yield* page
   }
 
   // biome-ignore lint/suspicious/noThenProperty: most hosts await it.
@@ -50,16 +50,8 @@ class LazyList<T> implements AsyncList<T> {
   }
 }
 
-/** Yields to the event loop between pages, so that a long list does not block other work. */
-async function* yieldBetweenPages<T>(pages: AsyncIterable<readonly T[]>): AsyncGenerator<readonly T[]> {
-  for await (const page of pages) {
-    yield page
-    await yieldToEventLoop()
-  }
-}
-
 async function collectAll<T>(pages: AsyncIterable<readonly T[]>): Promise<T[]> {
   const all: T[] = []
-  for await (const page of yieldBetweenPages(pages)) for (const each of page) all.push(each)
+  for await (const page of pages) for (const each of page) all.push(each)
   return all
 }

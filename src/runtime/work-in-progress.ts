@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { waitAtMost } from './clock.ts'
 
 /** The work that a process has begun, so that it can wait for it before it ends. */
 export class WorkInProgress {
@@ -23,12 +24,10 @@ export class WorkInProgress {
 
   /** Waits for all work, also for what begins meanwhile, up to a limit. */
   async waitForAll(clock: Clock, limitMs: number, what: string): Promise<void> {
-    const stop = new AbortController()
     const ended = async () => {
       const left = () => [...this.#running].filter(each => !this.#waitedFor.has(each))
       while (left().length > 0) await Promise.allSettled(left())
     }
-    await Promise.race([ended(), clock.sleep(limitMs, stop.signal, what)])
-    stop.abort()
+    await waitAtMost(clock, limitMs, ended(), what)
   }
 }

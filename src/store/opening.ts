@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
-import { createKeyring, createKeyringIn, type Keyring, openKeyring as openExisting } from '../vault/keyring.ts'
+import { createKeyring, createKeyringIn, type Keyring, openKeyring } from '../vault/keyring.ts'
 import { type Exclusively, KeyringFile } from '../vault/keyring-file.ts'
 import type { KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
@@ -72,14 +72,14 @@ export function keyringPlace(connection: Connection, options: StoreOptions): Key
 }
 
 /** Opens the keyring of a log, or creates it when the log is empty and has none. */
-export async function openKeyring(
+export async function openOrCreateKeyring(
   place: KeyringStore | undefined,
   options: StoreOptions,
   isEmpty: boolean,
 ): Promise<Keyring> {
   const { entropy, keys } = options
   if (!place) return createKeyring(entropy)
-  if (!isEmpty || (await place.read())) return openExisting(place, entropy, keys)
+  if (!isEmpty || (await place.read())) return openKeyring(place, entropy, keys)
   const keyring = await createKeyringIn(place, entropy, keys)
   options.onKeyringCreated?.(place.name)
   return keyring

@@ -55,7 +55,7 @@ import {
   checkKeyringId,
   keyringPlace,
   openFile,
-  openKeyring,
+  openOrCreateKeyring,
   outdatedKeyringError,
   prepareTables,
 } from './opening.ts'
@@ -166,7 +166,7 @@ export class Store<E extends EventMap = EventMap> {
       await connection.read(() => checkEnd(path))
       // It names the keyring, by which its own tag is checked later.
       const began = await connection.read(() => readAt(new HeaderReader(options.schemas ?? upcasters), 1))
-      const create = () => openKeyring(place, options, began === undefined)
+      const create = () => openOrCreateKeyring(place, options, began === undefined)
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
       if (began) checkKeyringId(path, began, keyring)
@@ -298,6 +298,11 @@ export class Store<E extends EventMap = EventMap> {
 
   digest(kind: string, text: string): Uint8Array {
     return this.vault.keyring.digest(kind, text)
+  }
+
+  /** The digest in hexadecimal. */
+  digestHex(kind: string, text: string): string {
+    return Buffer.from(this.digest(kind, text)).toString('hex')
   }
 
   receipt(commandId: string): Promise<Receipt | undefined> {

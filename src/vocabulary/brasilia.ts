@@ -123,3 +123,8 @@ function computeOffset(ms: number): number {
   const [, hours, minutes, seconds = 0] = /^GMT-(\d\d):(\d\d)(?::(\d\d))?$/.exec(name) ?? []
   return -((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000
 }
+
+/** Reads a moment of the log: a position, or an instant as `readInstant` does. */
+export function readMoment(entered: string): number | Instant {
+  return /^\d+$/.test(entered) ? Number(entered) : readInstant(entered)
+}

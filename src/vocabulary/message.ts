@@ -146,6 +146,9 @@ export const effectStates = [
   'cancelled',
 ] as const
 
+/** The states of a call that has not ended. */
+export const openStates: readonly EffectState[] = ['pending', 'started', 'deferred', 'parked', 'unknown']
+
 /** The states of a call that was not sent, or certainly did nothing. */
 export const unsentStates: readonly EffectState[] = ['pending', 'deferred', 'parked']
 

@@ -77,24 +77,6 @@ test('of two concurrent appends that settle the same effect, one conflicts', asy
   expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])
 })
 
-test('commands beyond the queue limit fail with STORE_BUSY, and facts are still accepted', async () => {
-  const store = await open(':memory:')
-  const command = (commandId: string) => {
-    const receipt = { commandId, digest: new Uint8Array([1]), code: 'accepted', detail: '' } as const
-    return store.append(appendOf('bench-a', 'any', [], { receipt }))
-  }
-  const commands = Array.from({ length: 10_002 }, (_, i) => command(`c${i}`))
-  const fact = store.append(appendOf('bench-a', 'any', []))
-  const made = await Promise.allSettled(commands)
-  const refused = made.flatMap((each, i) => (each.status === 'rejected' ? [{ i, code: each.reason.code }] : []))
-  expect(refused).toEqual([
-    { i: 10_000, code: 'STORE_BUSY' },
-    { i: 10_001, code: 'STORE_BUSY' },
-  ])
-  expect(await fact).toMatchObject({ status: 'appended' })
-  expect(await command('c10000')).toMatchObject({ status: 'appended' })
-})
-
 test('an append that cannot be written fails alone and does not change its neighbours', async () => {
   const store = await open(':memory:')
   const one = (stream: string, n: number) => store.append(appendOf(stream, 'none', [{ data: { n } }]))

@@ -1,4 +1,5 @@
 import { describeConnectionError, UnsentError } from '../../vocabulary/connection-errors.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Fetch } from '../../vocabulary/fetch.ts'
 import { foreignAdvice } from '../../vocabulary/foreign-answer.ts'
@@ -88,7 +89,7 @@ function describeFailure(
   error: unknown,
   { budgetMs, isConnected, hasCert }: { budgetMs: number; isConnected: boolean; hasCert: boolean },
 ): string {
-  if (error instanceof AverbaError) return [error.message, error.hint].filter(Boolean).join(': ')
+  if (error instanceof AverbaError) return describeError(error)
   if (error instanceof UnsentError) return `${error.message}${connectionAdvice(error.message)}`
   const words = describeConnectionError(error)
   if (error instanceof Error && error.name === 'TimeoutError') {

@@ -1,17 +1,16 @@
 import { foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
-import { type Fact, type Instant, type PendingEffect, withdrawnProblem } from '../../vocabulary/message.ts'
+import {
+  type Fact,
+  type Instant,
+  type PendingEffect,
+  type Problem,
+  withdrawnProblem,
+} from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { type EffectClass, makePerformers, type Performer, type PerformersOf } from '../../vocabulary/performer.ts'
 import { type Listing, readProblem } from '../http/answer-body.ts'
-import {
-  type AnswerReader,
-  type ExchangeOptions,
-  type HttpAnswer,
-  type ReadFact,
-  sendRequest,
-  toOutcome,
-} from '../http/exchange.ts'
+import { type AnswerReader, type ExchangeOptions, type ReadFact, sendRequest, toOutcome } from '../http/exchange.ts'
 import { keepHeaders, type PortalAuthentication, type PortalAuthenticator } from './authentication.ts'
 import { type ClosedTimes, createClosedTimes } from './closed-times.ts'
 import type { PortalLogin } from './login.ts'
@@ -187,7 +186,7 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
     ...(isFailureList && { isRoutine: true }),
     lostFact: lost,
     ...(effectClass !== 'read' && {
-      withdrawnFact: pending => givenUpFact(verb, pending, operation.undone?.(pending.data)),
+      withdrawnFact: pending => declinedFact(verb, withdrawnProblem, pending, operation.undone?.(pending.data)),
     }),
     async perform(pending, _, maySend) {
       const closed = await closedTimes.findClosed(verb)
@@ -207,7 +206,8 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
       const reader: AnswerReader<E['fact'] | Undone> = {
         service: 'portal',
         settled: text => operation.read(text, data, begunAt),
-        declined: answer => declinedFact(verb, answer, pending, operation.undone?.(data)),
+        declined: ({ status, redacted }) =>
+          declinedFact(verb, readProblem(status, redacted()), pending, operation.undone?.(data)),
         isSuccess: status => status >= 200 && status < 300,
         lost: () => lost(pending),
       }
@@ -224,15 +224,9 @@ function toPerformer<E extends { readonly data: unknown; readonly fact: Fact }>(
   }
 }
 
-function declinedFact(verb: string, answer: HttpAnswer, { stream }: PendingEffect, undone?: object): Undone {
-  const problem = readProblem(answer.status, answer.redacted())
-  const data = { operation: verb, httpStatus: answer.status, code: storableCode(problem), ...undone }
+function declinedFact(verb: string, problem: Problem, { stream }: PendingEffect, undone?: object): Undone {
+  const data = { operation: verb, httpStatus: problem.status, code: storableCode(problem), ...undone }
   return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...problem } } } }
-}
-
-function givenUpFact(verb: string, { stream }: PendingEffect, undone?: object): Undone {
-  const data = { operation: verb, httpStatus: 0, code: withdrawnProblem.code ?? null, ...undone }
-  return { ...portalFact('declined', data), parts: { problem: { owner: stream, value: { ...withdrawnProblem } } } }
 }
 
 function portalFact<T extends string, R extends object>(name: T, data: R): Fact<`portal.${T}`, R> {

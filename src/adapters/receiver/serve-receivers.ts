@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
+import { type Clock, systemClock, waitAtMost } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Certificate } from '../credentials/certificate.ts'
 import type { Source } from '../credentials/secret.ts'
@@ -135,10 +135,8 @@ class OpenAnswers {
 
 async function closeServer(server: Server, answers: OpenAnswers, clock: Clock): Promise<void> {
   answers.close()
-  const closed = new AbortController()
   const ending = new Promise<void>(resolve => server.close(() => resolve()))
-  await Promise.race([ending, clock.sleep(closeWaitMs, closed.signal)])
-  closed.abort()
+  await waitAtMost(clock, closeWaitMs, ending)
   server.closeAllConnections()
   await ending
 }

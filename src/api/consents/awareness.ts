@@ -49,9 +49,6 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       commands.send({ method: 'awareness.list', subject }, createRequest, {}, async () => undefined),
   )
 
-  const refresh = (subject: SubjectRef, ageMaxMs: number | undefined, cnpj?: string) =>
-    readings.refresh(subject, ageMaxMs, cnpj, Number.POSITIVE_INFINITY)
-
   async function findRow(subject: SubjectRef, id: string): Promise<AwarenessRow | undefined> {
     const awareness = await store.lookUp('awareness', recordKey(subject, id))
     if (awareness === undefined) return undefined
@@ -83,7 +80,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       checkAge(filter.ageMaxMs)
       const subject = await subjects.find(filter)
       const cnpj = filter.cnpj === undefined ? context.options.consentService?.cnpj : parseCnpj(filter.cnpj)
-      const readAt = await refresh(subject, filter.ageMaxMs, cnpj)
+      const readAt = await readings.refresh(subject, filter.ageMaxMs, cnpj)
       const query = views.selectFrom('awareness').selectAll().where('subject', '=', subject).orderBy('awareness')
       const all = await rows.select('awareness', query, { stream: streamOf('subject', subject) })
       const wanted = all.filter(row => {
@@ -96,7 +93,7 @@ export function createAwareness(context: ApiContext): AwarenessArea {
       const { id, ageMaxMs } = selector
       checkAge(ageMaxMs)
       const subject = await subjects.find(selector)
-      if (!(await findRow(subject, id))) await refresh(subject, ageMaxMs)
+      if (!(await findRow(subject, id))) await readings.refresh(subject, ageMaxMs)
       const row = await findRow(subject, id)
       if (!row) return undefined
       const hasVanished = row.vanished_at !== null

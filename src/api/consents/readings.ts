@@ -11,7 +11,10 @@ import { defaultWaitMs } from '../commands.ts'
 import { ofType } from '../events.ts'
 import type { SubjectRef, SubjectSelector } from '../subject-directory.ts'
 
-/** How fresh an answer must be: after an older reading, the service is read first. Without it, the view answers. */
+/**
+ * How fresh an answer must be, in ms: after an older reading, the service is read first. Without it, the view answers,
+ * except for the state of a login, which is always read.
+ */
 export interface FreshnessOptions {
   readonly ageMaxMs?: number
 }
@@ -201,7 +204,6 @@ export function createSubjectReadings<T>(
     subject: SubjectRef,
     ageMaxMs: number | undefined,
     cnpj: string | undefined = options.consentService?.cnpj,
-    sharedMaxMs = 0,
   ): Promise<ReadAt> {
     const find = async (): Promise<ReadAt> => {
       const row = await rows.find('subjects', subject, streamOf('subject', subject))
@@ -209,7 +211,7 @@ export function createSubjectReadings<T>(
     }
     const last = await find()
     if (isFresh(last(cnpj ?? null), ageMaxMs)) return last
-    valueOf(await readOnce(subject, ageMaxMs ?? sharedMaxMs, cnpj))
+    valueOf(await readOnce(subject, ageMaxMs ?? Number.POSITIVE_INFINITY, cnpj))
     return find()
   }
 

@@ -1,7 +1,7 @@
 import { type Certificate, loadCertificate } from '../../adapters/credentials/certificate.ts'
 import { type Source, valueFrom } from '../../adapters/credentials/secret.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import { errorName } from '../../vocabulary/error-words.ts'
+import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { streamOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
@@ -27,7 +27,7 @@ async function checkCertificate(
     return { ok: false, detail, daysLeft }
   } catch (error) {
     if (!(error instanceof AverbaError)) return { ok: false, detail: 'it cannot be checked' }
-    return { ok: false, detail: [error.message, error.hint].filter(Boolean).join(': ') }
+    return { ok: false, detail: describeError(error) }
   }
 }
 

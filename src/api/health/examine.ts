@@ -25,7 +25,14 @@ import type { PartAddress } from '../../vocabulary/message.ts'
 import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
 import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Recorded } from '../events.ts'
-import { type CheckResult, checkHandlers, checkPending, type HealthCheck } from '../health-check.ts'
+import {
+  type CheckResult,
+  checkHandlers,
+  checkPending,
+  type HealthCheck,
+  selectTroubled,
+  toTroubles,
+} from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
 import { checkOptionShape } from '../options.ts'
@@ -199,9 +206,8 @@ async function showUnreadAnswer(options: HostOptions): Promise<CheckResult | und
 
 async function checkNotifications(options: HostOptions): Promise<CheckResult> {
   await using reading = await openReading(placeIn(options))
-  const counted = await reading.read(() => rows(countTroubled()))
-  const of = (trouble: string) => counted.find(each => each.trouble === trouble)?.count ?? 0
-  return checkHandlers({ failing: of('failing'), parked: of('parked') })
+  const query = selectTroubled(db.$extendTables<Pick<Views, 'notifications'>>())
+  return checkHandlers(toTroubles(await reading.read(() => rows(query))))
 }
 
 /** Says when the portal last delivered to each active subscription, as it was last listed. */
@@ -218,12 +224,6 @@ async function showDeliveries(options: HostOptions): Promise<CheckResult> {
 async function checkPortal(options: HostOptions): Promise<undefined> {
   await using reading = await openReading(placeIn(options))
   await checkPortalAddress({ read: filter => reading.read(() => readPage(untaggedHeaders, filter)) }, options.portal)
-}
-
-function countTroubled() {
-  const notifications = db.$extendTables<Pick<Views, 'notifications'>>().selectFrom('notifications')
-  const query = notifications.select(({ fn }) => ['trouble', fn.countAll<number>().as('count')])
-  return query.where('trouble', 'is not', null).groupBy('trouble')
 }
 
 /** SQLite creates files next to the store, so the folder must be writable too. */

@@ -7,6 +7,7 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import {
   type EffectState,
   effectStates,
+  openStates,
   type PendingEffect,
   unsentStates,
   type Waiting,
@@ -82,13 +83,11 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
 }
 const probedReason = 'it may have been done: a pending reading will show it'
 
-const openStates = ['pending', 'started', 'deferred', 'parked', 'unknown'] as const
-
 /** Released, it would be made at once: before the backups that need these keys are gone. */
 const isOfKeys = (type: string) => type.startsWith('keys.')
 
 /** Creates the `effects` area. */
-export function createEffects({ engine, store, commands }: ApiContext): Effects {
+export function createEffects({ clock, engine, store, commands }: ApiContext): Effects {
   /** Describes what calls wait for. Looks once which due calls are left to other processes. */
   function describeWaiting(): (pending: PendingEffect) => Promise<Call> {
     let left: Promise<readonly string[]> | undefined
@@ -109,12 +108,12 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
     isLeft: (pending: PendingEffect) => Promise<boolean>,
   ): Promise<Waiting['for'] | undefined> {
     const { state, type, dueAt, isDamaged } = pending
-    if (state === 'settled' || state === 'declined' || state === 'cancelled') return undefined
+    if (!openStates.includes(state)) return undefined
     if (isDamaged) return 'repair'
     if (state === 'started') return 'answer'
     if (state === 'parked') return 'release'
     if (state === 'unknown' && type === paidCall) return 'person'
-    if (dueAt !== undefined && fromInstant(dueAt) > engine.now()) return 'time'
+    if (dueAt !== undefined && fromInstant(dueAt) > clock.now()) return 'time'
     if (await isLeft(pending)) return 'otherProcess'
     return state === 'unknown' ? 'reading' : 'process'
   }
@@ -173,7 +172,7 @@ export function createEffects({ engine, store, commands }: ApiContext): Effects 
           to: isParking ? 'parked' : 'pending',
           from,
           attempts,
-          ...(!isParking && { dueAt: toInstant(engine.now()) }),
+          ...(!isParking && { dueAt: toInstant(clock.now()) }),
           reason: isParking ? heldByOperator : '',
         },
       }

@@ -1,7 +1,7 @@
 import { undefinedIfStopped } from '../../store/views/view-reader.ts'
 import type { ApiContext } from '../api-context.ts'
-import { checkHandlers } from '../health-check.ts'
-import type { HandlerTroubles, Module } from '../module.ts'
+import { checkHandlers, type HandlerTroubles, selectTroubled, toTroubles } from '../health-check.ts'
+import type { Module } from '../module.ts'
 import { createNotifications, type Notifications } from './notifications.ts'
 
 export type { Notifications } from './notifications.ts'
@@ -16,12 +16,5 @@ export function createNotificationModule(context: ApiContext): Module<{ notifica
 }
 
 async function countTroubled(views: ApiContext['views']): Promise<HandlerTroubles> {
-  const rows = await views
-    .selectFrom('notifications')
-    .select(eb => ['trouble', eb.fn.countAll<number>().as('count')])
-    .where('trouble', 'is not', null)
-    .groupBy('trouble')
-    .execute()
-  const of = (state: keyof HandlerTroubles) => Number(rows.find(each => each.trouble === state)?.count ?? 0)
-  return { failing: of('failing'), parked: of('parked') }
+  return toTroubles(await selectTroubled(views).execute())
 }

@@ -61,7 +61,7 @@ async function sealingOwner(
   }
   if (kind === 'CNPJ' && isCnpj(id)) return { owner: `organisation-${id}`, targets: [] }
   if (kind === 'ORGAO' && id !== '') {
-    const digest = Buffer.from(context.store.digest('orgao', id)).toString('hex', 0, 10)
+    const digest = context.store.digestHex('orgao', id).slice(0, 20)
     return { owner: `organisation-${digest}`, targets: [] }
   }
   return { owner: (await findStream(context.store, 'subscription', evento)) ?? stream, targets: [] }

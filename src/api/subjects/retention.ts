@@ -10,6 +10,7 @@ import { parseIso } from '../../vocabulary/brasilia.ts'
 import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
+import { openStates } from '../../vocabulary/message.ts'
 import { effectStream, isStreamOf, portalStream, streamOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type PartKind, partKinds } from '../../vocabulary/part-kinds.ts'
@@ -27,7 +28,6 @@ const temporaryFailures: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STOR
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
 /** The states of calls that have not ended. */
-const openStates = ['pending', 'started', 'deferred', 'unknown', 'parked'] as const
 /** For rules that do not depend on age. */
 const endOfTime: Instant = '9999-12-31T23:59:59.999Z'
 

@@ -116,7 +116,7 @@ function createPortalPerformers(
 
 /** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */
 function sharedName({ store }: ApiContext, kind: string, baseUrl: string, whose: string): string {
-  return `${kind}-${Buffer.from(store.digest(kind, `${baseUrl}\0${whose}`)).toString('hex')}`
+  return `${kind}-${store.digestHex(kind, `${baseUrl}\0${whose}`)}`
 }
 
 function shareLogin(context: ApiContext, baseUrl: string, login: PortalLogin): SharedLogin {

@@ -14,7 +14,7 @@ import type { SubscriptionSecrets } from './secrets/subscription-secrets.ts'
 
 /** A keyed digest of a pair of secrets: comparable, and useless without the keyring. */
 export function secretsDigest(context: ApiContext, { chaveSecreta = '', chaveAutenticacao = '' }: Secrets): string {
-  return Buffer.from(context.store.digest('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)).toString('hex')
+  return context.store.digestHex('secrets', `${chaveSecreta}\0${chaveAutenticacao}`)
 }
 
 /** Routes the portal's list to our streams. Returns the events with our current secrets, which go no further. */

@@ -88,7 +88,7 @@ async function useOnce(
   const consent = { subject, id, ...(ageMaxMs !== undefined && { ageMaxMs }) }
   for (let after = 0; ; ) {
     const name = { validation, subject, id, age: String(ageMaxMs ?? ''), purpose, legalBasis, after }
-    const commandId = `use-${toLetters(store.digest('use', canonicalJson(name)))}`
+    const commandId = `use-${toLetters(store.digestHex('use', canonicalJson(name)))}`
     const before = await store.receipt(commandId)
     const position =
       before?.position ??
@@ -151,8 +151,6 @@ const notResentTitle =
   'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated'
 
 /** Encodes a digest in letters only: a command id must not contain eleven digits in a row, which could be a CPF. */
-function toLetters(digest: Uint8Array): string {
-  return Buffer.from(digest)
-    .toString('hex')
-    .replace(/\d/g, digit => 'ghijklmnop'.charAt(Number(digit)))
+function toLetters(digest: string): string {
+  return digest.replace(/\d/g, digit => 'ghijklmnop'.charAt(Number(digit)))
 }

@@ -240,7 +240,7 @@ function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOpt
   // Normalized: different spellings of the address are one gateway.
   const gateway = new URL(url).href
   const digestOf = (what: string, ...texts: string[]) =>
-    Buffer.from(store.digest(what, [gateway, ...texts].join('\0'))).toString('hex', 0, 16)
+    store.digestHex(what, [gateway, ...texts].join('\0')).slice(0, 32)
   return {
     stream,
     find: () => store.secrets.find(stream),

@@ -1,4 +1,5 @@
 import { AverbaError, type Diagnosis, diagnoseStore, type Examination, examine } from '../../index.ts'
+import { describeError } from '../../vocabulary/error-words.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
 import { defaultConfig, loadConfig } from '../load-config.ts'
@@ -60,8 +61,7 @@ function* formatExamination(say: Say, { ok, checks }: Examination): Iterable<str
 /** Reports a configuration that cannot be loaded as a failed check. */
 function toFailedExamination(error: unknown): Examination {
   if (!(error instanceof AverbaError)) throw error
-  const detail = [error.message, error.hint].filter(Boolean).join(': ')
-  return { ok: false, checks: [{ name: 'configuration', ok: false, detail }] }
+  return { ok: false, checks: [{ name: 'configuration', ok: false, detail: describeError(error) }] }
 }
 
 function* formatDiagnosis(say: Say, found: Diagnosis): Iterable<string> {

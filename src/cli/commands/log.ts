@@ -9,7 +9,7 @@ import {
 } from '../../index.ts'
 import { describeEvent } from '../../pages/describe.ts'
 import { getLanguageWords } from '../../pages/words.ts'
-import { readInstant } from '../../vocabulary/brasilia.ts'
+import { readMoment } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { limitOption, readLimit, rejectOptions } from '../options.ts'
@@ -133,7 +133,9 @@ export const showCommand = defineCommand({
   example: 'averba show subscription-01m7wd7tg0 --known-at 2026-11-20T12:00:00Z',
   notes: 'averba charts --format mermaid draws the machine.\nExit codes: 0 shown, 1 no such stream.',
   async run(terminal, { knownAt, limit, ...source }, stream) {
-    const shown = await withLog(terminal, source, averba => readShown(averba, stream, readKnownAt(knownAt), limit))
+    const shown = await withLog(terminal, source, averba =>
+      readShown(averba, stream, knownAt === undefined ? undefined : readMoment(knownAt), limit),
+    )
     return { result: shown, lines: formatShown(terminal, stream, shown) }
   },
 })
@@ -151,12 +153,6 @@ async function readShown(
   if (knownAt === undefined)
     for await (const call of effects.list({ state: 'open' })) if (call.stream === stream) calls.push(call)
   return { state, calls, events: events.reverse() }
-}
-
-/** A position or an instant. */
-function readKnownAt(text: string | undefined): string | number | undefined {
-  if (text === undefined) return undefined
-  return /^\d+$/.test(text) ? Number(text) : readInstant(text)
 }
 
 function* formatShown(terminal: Terminal, stream: string, { state, calls, events }: Shown): Iterable<string | Line> {

@@ -1,4 +1,5 @@
 import { type ReplayResult, replayLog } from '../../index.ts'
+import { readMoment } from '../../vocabulary/brasilia.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import type { Say } from '../language.ts'
 import { createProgress } from '../progress.ts'
@@ -24,7 +25,7 @@ export const replayCommand = defineCommand({
     const progress = createProgress(terminal)
     const result = await replayLog({
       store,
-      ...(until !== undefined && { until: /^\d+$/.test(until) ? Number(until) : until }),
+      ...(until !== undefined && { until: readMoment(until) }),
       ...(against !== undefined && { against }),
       onProgress: (position, end) => progress('replay', position, end),
     })

@@ -5,7 +5,7 @@ import {
   type SubjectPageOptions,
   type SubjectSelector,
 } from '../../index.ts'
-import { readInstant } from '../../vocabulary/brasilia.ts'
+import { readInstant, readMoment } from '../../vocabulary/brasilia.ts'
 import { printableText } from '../../vocabulary/printable.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { configOption, withConfigured } from '../load-config.ts'
@@ -70,9 +70,7 @@ async function reportOn(
 ): Promise<string> {
   if (id === undefined) return averba.subjects.report(selector, page)
   const question = { consent: { ...selector, id }, at: required('--at', at) }
-  if (knownAt === undefined) return averba.audit.prove(question, page)
-  const known = /^\d+$/.test(knownAt) ? Number(knownAt) : readInstant(knownAt)
-  return averba.audit.prove({ ...question, knownAt: known }, page)
+  return averba.audit.prove({ ...question, ...(knownAt !== undefined && { knownAt: readMoment(knownAt) }) }, page)
 }
 
 function required(option: string, text: string | undefined): string {

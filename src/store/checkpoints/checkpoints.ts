@@ -2,6 +2,7 @@ import { parseCheckpoint, type Signer, signCheckpoint } from '../../proof/note.t
 import { beganType, logStream, resumedType } from '../../proof/recorded-header.ts'
 import { anchorBytesMax, anchorTooLong, isStampOf, readTimeStamp } from '../../proof/verify-checkpoints.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { waitAtMost } from '../../runtime/clock.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { isWithin } from '../../vocabulary/instant.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
@@ -126,13 +127,13 @@ export class Checkpointer {
 
   /** Reads the newest checkpoint and writes its mark, which a crash may have prevented. `isNeeded` makes a new one. */
   async start(isNeeded: boolean): Promise<void> {
-    const { connection, mark } = this.#parts
+    const { connection } = this.#parts
     const newest = await connection.read(readNewestCheckpoint)
     this.#size = newest?.size ?? 0
     if (isNeeded) await this.make()
     else if (newest) {
       await this.#tellOfMark(newest)
-      await this.#writeMark(mark, newest.note)
+      await this.#writeMark(newest.note)
       this.#requestAnchor(newest)
     }
   }
@@ -150,11 +151,11 @@ export class Checkpointer {
     onTrouble(message, new AverbaError('ROLLED_BACK', message))
   }
 
-  /** Makes a checkpoint after a commit, if one is due. Returns the position. */
-  onCommit(position: number): number {
+  /** Makes a checkpoint after a commit, if one is due. */
+  onCommit(position: number): void {
     this.#position = position
     const isDue = position - this.#size >= eventsMax || !isWithin(everyMs, this.#at, this.#parts.clock.now())
-    if (!isDue || this.#isDue) return position
+    if (!isDue || this.#isDue) return
     this.#isDue = true
     this.make()
       .catch(error => this.#parts.onTrouble('a checkpoint could not be made', error))
@@ -162,7 +163,6 @@ export class Checkpointer {
       .finally(() => {
         this.#isDue = false
       })
-    return position
   }
 
   /** Signs a checkpoint over the whole log and writes the mark. One at a time. */
@@ -173,18 +173,18 @@ export class Checkpointer {
   }
 
   async #make(): Promise<StoredCheckpoint> {
-    const { connection, mark, clock } = this.#parts
+    const { connection, clock } = this.#parts
     const made = await connection.transact(() => makeCheckpoint(this.#parts))
     this.#at = clock.now()
     this.#size = made.size
-    await this.#writeMark(mark, made.note)
+    await this.#writeMark(made.note)
     this.#requestAnchor(made)
     return made
   }
 
-  async #writeMark(mark: HighWaterMark | undefined, note: string): Promise<void> {
+  async #writeMark(note: string): Promise<void> {
     try {
-      await mark?.write(note)
+      await this.#parts.mark?.write(note)
     } catch (error) {
       // The log itself is complete; only rollback detection is weaker.
       this.#parts.onTrouble('the high-water mark could not be written', error)
@@ -222,10 +222,7 @@ export class Checkpointer {
   /** Waits for the pending anchors, for some seconds. */
   async waitForAnchors(): Promise<void> {
     if (this.#anchoring.size === 0) return
-    const stop = new AbortController()
-    const given = Promise.allSettled(this.#anchoring.values())
-    await Promise.race([given, this.#parts.clock.sleep(anchorWaitMs, stop.signal)])
-    stop.abort()
+    await waitAtMost(this.#parts.clock, anchorWaitMs, Promise.allSettled(this.#anchoring.values()))
   }
 }
 

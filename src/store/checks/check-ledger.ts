@@ -1,14 +1,14 @@
 import type { InferResult } from 'kysely'
 import type { Faults } from '../../proof/faults.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
+import { openStates } from '../../vocabulary/message.ts'
 import { readPages, rows, type Statement, together } from '../database/connection.ts'
 import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
 import { parseHeader } from '../log/header.ts'
 
-/** The states a call may have in the ledger while the log says it is open. */
-const openStates = ['pending', 'started', 'deferred']
-const endedStates = ['settled', 'declined', 'cancelled']
+/** The states of which the ledger may have another one than the log says. */
+const timedStates = ['pending', 'started', 'deferred']
 const callsPerPage = 1_000
 
 /** Replays the events about calls and compares the ledger with them. Only a page of the calls is held in memory. */
@@ -117,9 +117,9 @@ type ComparedEffect = InferResult<ReturnType<typeof comparedEffects>>[number]
 
 function isSameCall({ expectedType, expectedStream, expectedState, expectedEnd, ...row }: ComparedEffect): boolean {
   if (expectedState === null) return false
-  const isOpen = !endedStates.includes(expectedState)
-  const isTimed = openStates.includes(expectedState)
-  const isState = isTimed ? openStates.includes(row.state) : row.state === expectedState
+  const isOpen = openStates.some(each => each === expectedState)
+  const isTimed = timedStates.includes(expectedState)
+  const isState = isTimed ? timedStates.includes(row.state) : row.state === expectedState
   const isEnd = row.settled_at === expectedEnd && row.is_open === (isOpen ? 1 : 0)
   const isDue = (row.due_at !== null) === isTimed
   return row.type === expectedType && row.name === expectedStream && isState && isEnd && isDue

@@ -6,7 +6,7 @@ import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { RememberedErasures } from '../../vault/stored-keys.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { checkWhole } from '../checkpoints/check-tail.ts'
@@ -143,7 +143,7 @@ async function openIfPossible(
   } catch (error) {
     if (!(error instanceof AverbaError)) throw error
     const what = isDeep ? "tags, index and owners' keys are not checked: " : ''
-    return { problems: [`keys: ${what}${[error.message, error.hint].filter(Boolean).join(': ')}`] }
+    return { problems: [`keys: ${what}${describeError(error)}`] }
   }
 }
 
@@ -216,7 +216,7 @@ async function findTailFault(reading: Reading, keyring: Keyring): Promise<string
     await reading.read(() => checkWhole(new Tags(keyring), keyring.signer))
     return undefined
   } catch (error) {
-    if (error instanceof AverbaError && error.code === 'CORRUPT') return error.message
+    if (isCorrupt(error)) return error.message
     throw error
   }
 }

@@ -302,7 +302,7 @@ export class PostgresConnection implements Connection {
     } catch (cause) {
       session.end(true)
       if (await this.#hasCommitted(mark, cause)) return
-      throw rolledBackError(this.#name, cause)
+      throw lostTransactionError(this.#name, cause)
     }
     session.end(false)
     if (command === 'COMMIT') return
@@ -396,7 +396,7 @@ function unreachableError(name: string, cause: unknown): AverbaError {
   return new AverbaError('STORE_BUSY', `Cannot use ${name}: the server gave no connection`, { cause, hint })
 }
 
-function rolledBackError(name: string, cause: unknown): AverbaError {
+function lostTransactionError(name: string, cause: unknown): AverbaError {
   return new AverbaError('STORE_BUSY', `Cannot use ${name}: the transaction was rolled back`, {
     cause,
     hint: 'The connection was lost before the commit: nothing was recorded. Try again',

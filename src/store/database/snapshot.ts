@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { BackupMetadata, Database } from 'better-sqlite3'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
@@ -92,7 +92,7 @@ export class Snapshot implements Reading {
 
   /** Adds the file name to an error about a damaged event, which lacks it. */
   #addFileName(error: unknown): unknown {
-    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') return error
+    if (!isCorrupt(error)) return error
     const name = `"${this.name}"`
     if (error.message.includes(name)) return error
     const { hint, message } = error

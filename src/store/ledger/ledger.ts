@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { isCorrupt } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
+import { openStates } from '../../vocabulary/message.ts'
 import { effectStream, parseEffectId, serviceOf } from '../../vocabulary/names.ts'
 import { each, first, oneOf, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
@@ -276,7 +277,7 @@ export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps
   }
   if (states) query = query.where('effect.state', 'in', states)
   // With a literal instead of a parameter, so that the small index of open effects is used.
-  if (states?.every(state => !endedStates.has(state))) query = query.where('effect.is_open', '=', eb => eb.lit(1))
+  if (states?.every(state => openStates.includes(state))) query = query.where('effect.is_open', '=', eb => eb.lit(1))
   if (limit !== undefined) query = query.limit(limit)
   if (after) {
     const [, , n] = parseEffectId(after.id)
@@ -288,8 +289,6 @@ export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps
   const found = yield* rows(query.orderBy('effect.position').orderBy('effect.n'))
   return found.map(row => (withDamaged ? toPendingOrDamaged(row, headers) : toPendingEffect(row, headers)))
 }
-
-const endedStates: ReadonlySet<EffectState> = new Set(['settled', 'declined', 'cancelled'])
 
 /** The number of open effects of one type and state, and why the last answer was not the service's own. */
 export interface PendingCount {
@@ -341,7 +340,7 @@ function toPendingOrDamaged(row: StoredEffect, headers: HeaderReader): PendingEf
   try {
     return toPendingEffect(row, headers)
   } catch (error) {
-    if (!(error instanceof AverbaError) || error.code !== 'CORRUPT') throw error
+    if (!isCorrupt(error)) throw error
     return { ...ledgerFields(row), data: {}, isDamaged: true }
   }
 }

@@ -24,7 +24,7 @@ export class Rates {
     return this.#connection.transact(() => takeTurns(service, { wanted, perSecond }, this.#leasing.begin()), 'rows')
   }
 
-  /** Keeps all processes from calling a service for some time, unless they wait longer already, by a clock like ours. */
+  /** Keeps all processes from calling a service for some time, unless they wait longer already by a clock like ours. */
   async close(service: string, ms: number): Promise<void> {
     const { now, latest } = this.#leasing.begin()
     const closed_until = toInstant(fromInstant(now) + ms)

@@ -63,7 +63,7 @@ export function headMarkOf({ tag, fence, views, epoch, schema }: Head): object {
 }
 
 /** Reports whether nothing that writers keep in memory has changed between two heads, besides events. */
-export function differsByEvents(one: Head, other: Head): boolean {
+export function agreesBesidesEvents(one: Head, other: Head): boolean {
   return one.fence === other.fence && one.views === other.views && one.epoch === other.epoch
 }
 

@@ -97,7 +97,7 @@ export class Projector {
     }
     const foldings = this.#projected
       .filter(({ view }) => running.has(viewVersionName(view)))
-      .map(({ view, table }) => new Folding(view, table, events, rowsOf(known, view)))
+      .map(({ view, table }) => new AppendFolding(view, table, events, rowsOf(known, view)))
     yield* together(foldings.map(folding => folding.readRows()))
     for (const folding of foldings) {
       const { view } = folding
@@ -121,7 +121,7 @@ function rowsOf({ viewRows }: WriterCache, { name }: View): Map<string, ViewRow 
 }
 
 /** The folding of new events into one view. */
-class Folding {
+class AppendFolding {
   readonly view: View
   readonly #table: ViewTable
   readonly #events: readonly RecordedEvent[]

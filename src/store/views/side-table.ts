@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
@@ -147,11 +147,10 @@ export async function sweepDiscardedTables(
     await connection
       .transact(() => removeRows(connection, table))
       .catch((error: unknown) => {
-        const isDamaged = error instanceof AverbaError && error.code === 'CORRUPT'
         // Somebody still reads it: the next sweep removes it.
-        if (!isDamaged && !(error instanceof TableInUseError)) throw error
+        if (!isCorrupt(error) && !(error instanceof TableInUseError)) throw error
         left.add(table)
-        if (isDamaged) onTrouble('discarded tables could not be removed', error)
+        if (isCorrupt(error)) onTrouble('discarded tables could not be removed', error)
       })
     await yieldToEventLoop()
   }

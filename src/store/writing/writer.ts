@@ -5,7 +5,7 @@ import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
 import { type Connection, first, HeadMovedError, type Steps, together } from '../database/connection.ts'
-import { differsByEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
+import { agreesBesidesEvents, type Head, headMarkOf, readHead, requireHead, selectHeadMark } from '../log/head.ts'
 import type { HeaderReader } from '../log/header.ts'
 import type { Tags } from '../log/tags.ts'
 import { type ForeignEvent, movedError, readForeign, readLeaf } from '../log/tail.ts'
@@ -46,8 +46,6 @@ const turnsMax = 16
 const commitsPerTurnMax = 16
 /** Where processes write in turns, a commit on trust in the head would often be made twice. */
 const commitsInTurns = 32
-/** How many appends may wait. Beyond that commands are refused, but facts from outside are still accepted. */
-const waitingMax = 10_000
 
 /**
  * Group commit: appends of the same turn of the event loop, or of directly following turns, share one transaction, and
@@ -80,15 +78,9 @@ export class Writer {
   /**
    * Appends to one or more streams with parts, receipt and index entries: all of it or nothing.
    *
-   * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds, or too many appends wait
+   * @throws {AverbaError} `STORE_BUSY` when another process holds the file for seconds
    */
   append(input: Append): Promise<Appended> {
-    if (input.receipt && this.#waiting.length >= waitingMax) {
-      const hint = 'Wait for earlier commands to finish before you send more'
-      return Promise.reject(
-        new AverbaError('STORE_BUSY', `Cannot record: ${waitingMax} appends are waiting already`, { hint }),
-      )
-    }
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject })
       this.#schedule()
@@ -260,7 +252,7 @@ export class Writer {
       into(readForeign(before.position), found => (tail = found)),
     ])
     if (!head) throw new TypeError('A head was read')
-    const isAll = isContinued(before, tail, head) && differsByEvents(before, head)
+    const isAll = isContinued(before, tail, head) && agreesBesidesEvents(before, head)
     if (!isAll) yield* this.#checkForeign(head)
     else if (tail.at(-1)?.type === movedType) throw movedError()
     this.#remember(head)

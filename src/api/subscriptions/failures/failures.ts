@@ -1,7 +1,8 @@
 import type { Falha } from '../../../adapters/portal/wire.ts'
 import type { AddressedMessage } from '../../../engine/recording/decisions.ts'
-import { type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
+import { keptDays, type RecoveryReason, recoveryDueAt } from '../../../machines/portal.ts'
 import { randomUpTo } from '../../../runtime/entropy.ts'
+import { yieldToEventLoop } from '../../../runtime/event-loop.ts'
 import { type AsyncList, lazyList, readPages } from '../../../runtime/lazy-list.ts'
 import type { FailureRow } from '../../../views/failures.ts'
 import { addDays, brasiliaDay, parseIso } from '../../../vocabulary/brasilia.ts'
@@ -63,7 +64,6 @@ export interface Failures {
   recoverSoon(reason: RecoveryReason, since?: Instant): Promise<void>
 }
 
-const keptDays = 30
 const failuresPerPage = 100
 
 /** Creates the part of `subscriptions` about failed deliveries. */
@@ -121,6 +121,7 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       const rows = await views.selectFrom('failures').selectAll().where('failure', 'in', ours).execute()
       const inOrder = ours.flatMap(id => rows.find(row => row.failure === id) ?? [])
       yield await Promise.all(inOrder.map(toFailure))
+      await yieldToEventLoop()
     }
   }
 

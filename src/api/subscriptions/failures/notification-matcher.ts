@@ -219,7 +219,7 @@ export class NotificationMatcher {
   }
 
   #contentName(evento: string, bytes: string): string {
-    return `${evento}\0${Buffer.from(this.#context.store.digest('content', bytes)).toString('hex')}`
+    return `${evento}\0${this.#context.store.digestHex('content', bytes)}`
   }
 }
 

@@ -125,7 +125,7 @@ export function createSecretHistory(
   }
 
   function digest(secrets: readonly (string | undefined)[]): string {
-    return Buffer.from(store.digest('delivery-secrets', JSON.stringify(secrets))).toString('hex')
+    return store.digestHex('delivery-secrets', JSON.stringify(secrets))
   }
 
   async function readCached(evento: string): Promise<KeptSecrets | undefined> {
