@@ -5,6 +5,7 @@ import type { PortalAuthentication } from '../adapters/portal/authentication.ts'
 import { parseRanges } from '../adapters/receiver/sender.ts'
 import type { ServeReceiversOptions } from '../adapters/receiver/serve-receivers.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { PostgresPool } from '../store/database/postgres-pool.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
@@ -462,11 +463,11 @@ export const optionsSchema = group(HostOptions)
  * Checks the options before anything is opened: missing, misspelt and unusable ones. Throws `MISCONFIGURED`, and as
  * `checkActor` and `checkBasis` do.
  */
-export async function checkOptions(options: HostOptions, clock: Clock): Promise<void> {
+export async function checkOptions(options: HostOptions): Promise<void> {
   checkOptionShape(options)
   // With the host's own fetch, the host presents the certificate.
   const certificate = options.fetch ? undefined : options.consentService?.certificate
-  if (typeof certificate === 'object') await loadCertificate(certificate, clock.now())
+  if (typeof certificate === 'object') await loadCertificate(certificate, (options.clock ?? systemClock).now())
 }
 
 /** The same without reading certificates. Throws as `checkOptions`. */

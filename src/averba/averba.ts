@@ -161,8 +161,8 @@ export async function openOn(
   options: AverbaOptions,
   { machines, views }: Definitions = currentDefinitions,
 ): Promise<Averba> {
+  await checkOptions(options)
   const { clock = systemClock } = options
-  await checkOptions(options, clock)
   const context = await openContext(medium, options, { machines, views })
   const { store, engine } = context
   const { methods, modules } = createModules(context, machines)

@@ -146,8 +146,10 @@ export async function withStore<T>(
 ): Promise<T> {
   // A log on a server whose keyring exists is not created either: a missing one is refused.
   const file = isOnPostgres(store) ? keyring : store
-  if (file !== undefined && !existsSync(file))
-    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing`)
+  if (file !== undefined && !existsSync(file)) {
+    const hint = 'Name the file of a log, or a backup of one'
+    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing`, { hint })
+  }
   const given = { ...(keyring && { keyring }), ...(rootKey && { keys: rootKey }) }
   return withOpen({ store, schedules: false, ...given, ...more }, work)
 }

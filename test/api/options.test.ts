@@ -103,6 +103,15 @@ test.each([
   expect(error.hint).toEqual(hint && expect.stringMatching(hint))
 })
 
+test.each([undefined, null, 5, 'averba.db'])('%s in place of options is refused with a code', async options => {
+  // @ts-expect-error: as a host without types may call it.
+  const opening = openAverba(options)
+  await expect(opening).rejects.toMatchObject({
+    code: 'MISCONFIGURED',
+    message: expect.stringContaining('not an object'),
+  })
+})
+
 test('undefined is like an option that is left out', async () => {
   const options = { store: ':memory:', keys: undefined, clock: undefined, portal: undefined, schedules: undefined }
   const averba = await openAverba(options as unknown as AverbaOptions)
