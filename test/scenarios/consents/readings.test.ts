@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { eventsOf } from '../../support/events-of.ts'
 import { givenStory, tell } from './story.ts'
 
 /** Read in a list and in full, with a copy of that. */
@@ -216,6 +217,11 @@ describe('what the contract does not foresee is recorded as an anomaly', () => {
   ])
 })
 
+/** Of a withdrawal when no end is wanted. */
+function ignoreRefusal(error: { readonly code: string }): void {
+  expect(error.code).toBe('REFUSED')
+}
+
 const reasons: Record<string, string> = { ATIVO: 'active', REVOGADO: 'revoked', EXPIRADO: 'expired' }
 
 /** Anything that may happen to readings of a consent. None of them waits for an answer that is held. */
@@ -250,9 +256,12 @@ test('whatever readings show in any order, an end that one showed counts until a
       await play('all now')
       await end()
       await play('2 min, sync, 1 h, sync, 1 h, sync')
+      // An end that the service declined, and does not show, blocks until a person decides.
+      const [declined] = await eventsOf(world, 'consent.changeDeclined')
+      if (declined) await averba.consents.withdrawEnd(which, { reason: 'a pessoa desistiu' }).catch(ignoreRefusal)
       const truth = consentService.statusOf(samples.cpf, which.id) ?? ''
       await play(`is ${reasons[truth]}, shown ${truth} known`)
     }),
-    { numRuns: 25 },
+    { numRuns: 25, examples: [[['2 s, person REVOGADO', 'details 503', 'begin revoke', '2 s, person ATIVO']]] },
   )
 })
