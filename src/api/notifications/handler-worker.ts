@@ -223,18 +223,24 @@ export function createHandlerWorker(
   async function recordResult(stream: string, result: CallResult): Promise<boolean> {
     unrecorded.set(stream, result)
     const { message, failure } = result
-    const data = { ...message.data, handler: name, handlers }
-    const recording = context.engine
-      .record(async () => ({ targets: [{ stream, message: { type: message.type, data } }] }))
-      .then(() => void unrecorded.delete(stream))
+    let isReplayed = false
+    const createRequest = async () => {
+      const newest = failure?.isParked ? await readClearNotification(store, stream, registered) : result
+      isReplayed = newest.version !== result.version
+      const data = { ...message.data, ...(isReplayed && { retryAt: toInstant(clock.now()) }), handler: name, handlers }
+      return { targets: [{ stream, message: { type: message.type, data } }] }
+    }
+    const recording = context.engine.record(createRequest).then(() => void unrecorded.delete(stream))
     if (message.type === 'host.handled') {
       recording.catch(() => undefined) // awaitRecordings throws it.
       recordings.push(recording)
       return true
     }
     await recording
-    if (failure) logFailure(stream, failure)
-    return failure?.isParked ?? true
+    // A replay during the call asks for another call, so this one does not park it.
+    const isParked = failure?.isParked === true && !isReplayed
+    if (failure) logFailure(stream, { ...failure, isParked })
+    return failure === undefined || isParked
   }
 
   function logFailure(stream: string, failure: HandlerFailure): void {

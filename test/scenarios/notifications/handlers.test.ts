@@ -255,6 +255,21 @@ test('a replay ends the wait of a failing handler, also from another process, an
   expect((await inboxOf(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
 })
 
+test('a replay during the last call is not lost when that call fails', async () => {
+  const { averba, clock } = await given()
+  let calls = 0
+  averba.notifications.handle(evento, 'crm', async () => {
+    calls += 1
+    // The operator replays before the twelfth call, which would park it, has failed.
+    if (calls === 12) expect(await averba.notifications.replay({ failed: true })).toBe(1)
+    if (calls <= 12) throw new RangeError('no')
+  })
+  await notify(averba, { n: 1 })
+  await untilParked(averba, clock)
+  expect(calls).toBe(13)
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled' }])
+})
+
 test('a replay that an engine reads again does not end a later wait', async () => {
   const { averba, clock } = await given()
   let calls = 0
