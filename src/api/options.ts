@@ -5,7 +5,6 @@ import type { PortalAuthentication } from '../adapters/portal/authentication.ts'
 import { parseRanges } from '../adapters/receiver/sender.ts'
 import type { ServeReceiversOptions } from '../adapters/receiver/serve-receivers.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { systemClock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
 import type { PostgresPool } from '../store/database/postgres-pool.ts'
 import type { Anchor, HighWaterMark } from '../store/store-options.ts'
@@ -459,19 +458,17 @@ export const optionsSchema = group(HostOptions)
   })
   .superRefine(refuseBy(checkDeclarations))
 
+/** Checks the certificate in the options before anything is opened. With the host's own fetch, the host presents it. */
+export async function checkCertificate({ fetch, consentService }: HostOptions, clock: Clock): Promise<void> {
+  const certificate = fetch ? undefined : consentService?.certificate
+  if (typeof certificate === 'object') await loadCertificate(certificate, clock.now())
+}
+
 /**
  * Checks the options before anything is opened: missing, misspelt and unusable ones. Throws `MISCONFIGURED`, and as
  * `checkActor` and `checkBasis` do.
  */
-export async function checkOptions(options: HostOptions): Promise<void> {
-  checkOptionShape(options)
-  // With the host's own fetch, the host presents the certificate.
-  const certificate = options.fetch ? undefined : options.consentService?.certificate
-  if (typeof certificate === 'object') await loadCertificate(certificate, (options.clock ?? systemClock).now())
-}
-
-/** The same without reading certificates. Throws as `checkOptions`. */
-export function checkOptionShape(options: HostOptions): void {
+export function checkOptions(options: HostOptions): void {
   const issues = optionsSchema.safeParse(options).error?.issues ?? []
   // A misspelt name explains why the right one is missing.
   for (const issue of issues) if (issue.code === 'unrecognized_keys') refuseNames(issue)

@@ -12,7 +12,7 @@ import { createLogModule, type Effects, type Log } from '../api/log/module.ts'
 import type { DueItem, Figures, Module } from '../api/module.ts'
 import { createNotificationModule, type Notifications } from '../api/notifications/module.ts'
 import type { HostOptions, ServingOptions } from '../api/options.ts'
-import { checkOptions } from '../api/options.ts'
+import { checkCertificate, checkOptions } from '../api/options.ts'
 import { createReceiverModule, type Receiver } from '../api/receiver/module.ts'
 import { createSubjectDirectory } from '../api/subject-directory.ts'
 import { createSubjectModule, type DataSubjects } from '../api/subjects/module.ts'
@@ -161,8 +161,9 @@ export async function openOn(
   options: AverbaOptions,
   { machines, views }: Definitions = currentDefinitions,
 ): Promise<Averba> {
-  await checkOptions(options)
+  checkOptions(options)
   const { clock = systemClock } = options
+  await checkCertificate(options, clock)
   const context = await openContext(medium, options, { machines, views })
   const { store, engine } = context
   const { methods, modules } = createModules(context, machines)

@@ -35,7 +35,7 @@ import {
 } from '../health-check.ts'
 import { connectionOf } from '../http-clients.ts'
 import type { HostOptions } from '../options.ts'
-import { checkOptionShape } from '../options.ts'
+import { checkOptions } from '../options.ts'
 import { createSecrets, DeclaredSubscriptions } from '../subscriptions/declared-subscriptions.ts'
 import { checkPortalAddress } from '../subscriptions/portal-address.ts'
 import { lastSuccesses } from '../subscriptions/subscriptions.ts'
@@ -66,7 +66,7 @@ export async function examine(
   const { clock = systemClock, store, keys } = options
   const configuration = await runCheck('configuration', async () => {
     requireNode()
-    checkOptionShape(options)
+    checkOptions(options)
     await readSecrets(options)
     return { ok: true, detail: 'the options are valid, and the secrets can be read' }
   })

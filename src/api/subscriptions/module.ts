@@ -15,6 +15,7 @@ import { createAlerts } from './alerts.ts'
 import { DeclaredSubscriptions } from './declared-subscriptions.ts'
 import { createRecoveryJob } from './failures/failures.ts'
 import { recordFailures } from './failures/recovery.ts'
+import { guardCalls } from './guarded-calls.ts'
 import { checkPortalAddress, guardByPortalAddress } from './portal-address.ts'
 import { routeSubscriptions } from './routes.ts'
 import { createSubscriptionSecrets, type SubscriptionSecrets } from './secrets/subscription-secrets.ts'
@@ -43,7 +44,7 @@ export function createSubscriptionModule(context: ApiContext): SubscriptionModul
     methods: { subscriptions: createSubscriptions(context, declarations, secrets) },
     checkLog: () => checkPortalAddress(store, portal),
     ...(portal && {
-      performers: createPortalPerformers(context, secrets, portal),
+      performers: createPortalPerformers(context, secrets, portal, declarations),
       limits: { portal },
       jobs: [recovery],
     }),
@@ -98,6 +99,7 @@ function createPortalPerformers(
   context: ApiContext,
   secrets: SubscriptionSecrets,
   portal: NonNullable<HostOptions['portal']>,
+  declarations: DeclaredSubscriptions,
 ): PerformersOf<PortalEffects> {
   const { baseUrl, authenticate, failuresBytesMax, answerBytesMax, answers } = portal
   const client = createPortalClient({
@@ -111,7 +113,7 @@ function createPortalPerformers(
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),
   })
-  return guardByPortalAddress(context.store, portal, client)
+  return guardByPortalAddress(context.store, portal, guardCalls(context, declarations, client))
 }
 
 /** The name of a text shared by the processes of the store, per portal and login or profile: sealed and disposable. */

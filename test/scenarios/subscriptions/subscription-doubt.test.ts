@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
+import { describe, expect, test } from 'vitest'
+import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -98,7 +98,6 @@ test('the answer to a deferred deletion does not end a later registration', asyn
   answers((request, forward) => (request.method === 'DELETE' ? Promise.resolve(blocked()) : forward()))
   const second = await open([])
   expect(await second.apply()).toMatchObject([{ status: 'deferred' }])
-  await second.averba.close()
   // It is deleted by hand meanwhile, and registered again.
   await changeAtPortal(world, 'DELETE', { id: gone?.id })
   const { averba, apply } = await open(declared)
@@ -112,9 +111,89 @@ test('the answer to a deferred deletion does not end a later registration', asyn
     late += 1
     return Promise.resolve(new Response(null, { status: 204 }))
   })
-  await passTime({ averba, clock }, 3 * hourMs)
+  // By a process that does not declare it yet.
+  await passTime({ averba: second.averba, clock }, 3 * hourMs)
   expect(late).toBe(1)
   expect(await averba.subscriptions.list()).toEqual([ours])
   const deletions = (await averba.effects.list()).filter(({ type }) => type === 'portal.deleteSubscription')
   expect(deletions).toMatchObject([{ state: 'settled' }])
+})
+
+test('a deletion that waits is not sent once its event is declared again', async () => {
+  const { open, answers, clock } = await given()
+  const first = await open(declared)
+  for (const made of await first.apply()) valueOf(made)
+  const without = await open([])
+  let deletions = 0
+  const blocked = async () => new Response('{"code":"PUCX-ER1001"}', { status: 422 })
+  answers((request, forward) => (request.method === 'DELETE' ? blocked() : forward()))
+  expect(await without.apply()).toMatchObject([{ status: 'deferred' }])
+  await without.averba.close()
+  answers((request, forward) => {
+    if (request.method === 'DELETE') deletions += 1
+    return forward()
+  })
+  await passTime({ averba: first.averba, clock }, 3 * hourMs)
+  expect(deletions).toBe(0)
+  expect(await first.averba.subscriptions.list()).toMatchObject([{ state: 'active' }])
+  const ended = (await first.averba.effects.list()).filter(({ type }) => type === 'portal.deleteSubscription')
+  expect(ended).toMatchObject([{ state: 'declined', reason: 'its event is declared again' }])
+})
+
+describe('at a portal that accepts a second registration of an event, a deferred one is made once', () => {
+  /** A log with a registration to make, and the ways of its requests. */
+  const registering = async (answer: Answer) => {
+    const { portal, reach, clock } = await openWorld({ policies: { portal: { duplicateEvent: 'accept' } } })
+    let posts = 0
+    const fetch = (request: Request) => {
+      if (request.method === 'POST') posts += 1
+      return answer(request, () => reach.portal(request))
+    }
+    const { averba } = await openWorld({ averba: { clock, subscriptions: declared, fetch } })
+    const { hash } = await averba.subscriptions.plan()
+    expect(await averba.subscriptions.apply({ hash })).toMatchObject([{ status: 'deferred' }])
+    return { averba, clock, portal, sent: () => posts }
+  }
+  const busy = () => new Response('<html>busy</html>', { status: 503, headers: { 'retry-after': '30' } })
+  const shown = (averba: Averba) => averba.subscriptions.list({ inactive: true })
+
+  test('when a gateway answers for a portal that has made it', async () => {
+    const { averba, clock, sent } = await registering(async (request, forward) => {
+      const answer = await forward()
+      return request.method === 'POST' ? busy() : answer
+    })
+    await passTime({ averba, clock }, 3 * hourMs)
+    expect(sent()).toBe(1)
+    expect(await shown(averba)).toMatchObject([{ state: 'active' }])
+    expect(await averba.effects.list({ state: 'open' })).toEqual([])
+  })
+
+  test('when a list has shown it meanwhile', async () => {
+    const { averba, clock, portal, sent } = await registering(async (request, forward) =>
+      request.method === 'POST' ? busy() : forward(),
+    )
+    const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
+    const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'chave-um' })
+    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+    expect((await portal.fetch(new Request(url, { method: 'POST', headers, body }))).status).toBe(200)
+    await averba.subscriptions.plan()
+    expect(await shown(averba)).toMatchObject([{ state: 'active' }])
+    await passTime({ averba, clock }, 3 * hourMs)
+    expect(sent()).toBe(1)
+    expect(await averba.effects.list({ state: 'open' })).toEqual([])
+  })
+
+  test('and made at last when the list shows none, or cannot be read before', async () => {
+    let [isDown, wasAsked] = [true, false]
+    const { averba, clock, sent } = await registering(async (request, forward) => {
+      wasAsked ||= request.method === 'POST'
+      return isDown && wasAsked ? busy() : forward()
+    })
+    await passTime({ averba, clock }, hourMs)
+    expect(sent()).toBe(1)
+    isDown = false
+    await passTime({ averba, clock }, 3 * hourMs)
+    expect(sent()).toBe(2)
+    expect(await shown(averba)).toMatchObject([{ state: 'active' }])
+  })
 })
