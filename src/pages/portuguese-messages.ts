@@ -299,6 +299,10 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the portal has deleted a declared subscription': 'o portal excluiu uma inscrição declarada',
   'a declared subscription is not at the portal': 'uma inscrição declarada não está no portal',
   'a subscription at the portal differs from its declaration': 'uma inscrição no portal difere da sua declaração',
+  'the failure records of a day cannot be read: what failed then is not recovered':
+    'os registros de falhas de um dia não podem ser lidos: o que falhou nele não é recuperado',
+  'the failure records of {} cannot be read, and the portal keeps them for thirty days: look at them there, and see effects.list() for why':
+    'os registros de falhas de {} não podem ser lidos, e o portal os guarda por trinta dias: examine-os lá, e veja o motivo em effects.list()',
   'the portal was not read for over two days: the state of the subscriptions is unknown':
     'o portal não foi lido há mais de dois dias: a situação das inscrições é desconhecida',
   "the portal's {} were not read for {} days: see effects.list() for why":

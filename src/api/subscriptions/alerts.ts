@@ -1,9 +1,12 @@
+import { keptDays } from '../../machines/portal.ts'
 import { findThreat } from '../../machines/subscription/health.ts'
 import type { SubscriptionRow } from '../../views/subscriptions.ts'
+import { brasiliaDay } from '../../vocabulary/brasilia.ts'
 import { dayMs, fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import { isEffect } from '../effect-types.ts'
 import type { Recorded } from '../events.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
@@ -21,15 +24,15 @@ interface SubscriptionAlert {
 
 /** The portal is read every day; one reading may be late. */
 const readingAgeMaxMs = 2 * dayMs
-/** How many readings of failures are checked: a month, with each day read twice. */
-const readingsMax = 62
+/** How many answers to readings of failures are checked: a month, also when something fails each hour. */
+const answersMax = 1_000
 
 /** Finds what is wrong with our subscriptions, by the log alone. */
 export function createAlerts(context: ApiContext, declarations: DeclaredSubscriptions, secrets: SubscriptionSecrets) {
   const { clock, log, options, store } = context
   const isConcerned = options.portal !== undefined || options.receiver !== undefined
   let loggedKeys: ReadonlySet<string> = new Set()
-  let lastRead: PortalReadings = { version: 0, first: undefined, readings: [] }
+  let lastRead: PortalReadings = { version: 0, first: undefined, answers: [] }
 
   /** Checks the subscriptions, for `health()`; `undefined` when neither portal nor receiver is configured. */
   async function check(): Promise<CheckResult | undefined> {
@@ -76,11 +79,16 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     listed: Recorded<'portal.listed'> | undefined,
     now: number,
   ): Promise<SubscriptionAlert[]> {
-    const { first, readings } = await readPortal()
+    const { first, answers } = await readPortal()
     if (!first) return []
+    const readings = answers.filter(answer => answer.type === 'portal.failuresListed')
+    const late = await store.effects({ stream: portalStream, states: ['deferred', 'parked'] })
+    const waiting = late.flatMap(call => (isEffect(call, 'portal.listFailures') ? (call.data.day ?? []) : []))
+    const stale = stalenessAlerts('failure records', readings[0] ?? first, now)
     return [
       ...stalenessAlerts('subscriptions', listed ?? first, now),
-      ...stalenessAlerts('failure records', readings[0] ?? first, now),
+      // In an outage all days are unread.
+      ...(stale.length > 0 ? stale : unreadDayAlerts([...waiting, ...declinedDays(answers)], now)),
       ...unreadableRecordAlerts(readings),
     ]
   }
@@ -90,8 +98,12 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     const version = await store.lastVersion(portalStream)
     if (lastRead.version === version) return lastRead
     const [first] = await store.read({ stream: portalStream, limit: 1 })
-    const newest = { types: ['portal.failuresListed'], backward: true, limit: readingsMax } as const
-    lastRead = { version, first, readings: await store.read({ stream: portalStream, ...newest }) }
+    const newest = {
+      types: ['portal.failuresListed', 'portal.readDeclined'],
+      backward: true,
+      limit: answersMax,
+    } as const
+    lastRead = { version, first, answers: await store.read({ stream: portalStream, ...newest }) }
     return lastRead
   }
 
@@ -102,7 +114,26 @@ interface PortalReadings {
   /** The last version of the stream when it was read. */
   readonly version: number
   readonly first: Recorded | undefined
-  readonly readings: readonly Recorded<'portal.failuresListed'>[]
+  /** Answers to readings of failures, the newest first. */
+  readonly answers: readonly Recorded<'portal.failuresListed' | 'portal.readDeclined'>[]
+}
+
+/** The days whose newest answer was a refusal. */
+function declinedDays(answers: PortalReadings['answers']): string[] {
+  const newest = new Map(answers.toReversed().map(({ type, data }) => [data.day, type]))
+  return [...newest].flatMap(([day, type]) => (type === 'portal.readDeclined' ? (day ?? []) : []))
+}
+
+/** The days that were over for two days and are not read: once the portal forgets them, they are lost. */
+function unreadDayAlerts(days: readonly string[], now: number): SubscriptionAlert[] {
+  const [first, last] = [brasiliaDay(now - keptDays * dayMs), brasiliaDay(now - readingAgeMaxMs - dayMs)]
+  return [...new Set(days)]
+    .filter(day => first <= day && day < last)
+    .map(day => {
+      const message = 'the failure records of a day cannot be read: what failed then is not recovered'
+      const detail = `the failure records of ${day} cannot be read, and the portal keeps them for thirty days: look at them there, and see effects.list() for why`
+      return { key: `unread ${day}`, line: { level: 'error', message, detail: day }, detail }
+    })
 }
 
 function isAtPortal(row: SubscriptionRow): boolean {

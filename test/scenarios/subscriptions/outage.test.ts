@@ -64,12 +64,13 @@ test.each([
   expect(await world.averba.effects.list({ state: 'parked' })).toEqual([])
 })
 
-test('an unreadable day is requested hourly until the portal drops it, then it is logged', async () => {
+test('an unreadable day is told of, requested hourly until the portal drops it, and then parked', async () => {
   const { world, lines, asked, settleFor } = await givenHost('24112026')
   await settleFor(30 * 24)
   expect(asked.count).toBeGreaterThan(10 * 24)
   expect(asked.count).toBeLessThan(1.5 * 26 * 24)
-  expect(lines).toEqual([])
+  const unread = 'the failure records of a day cannot be read: what failed then is not recovered'
+  expect(lines.splice(0)).toEqual([{ level: 'error', message: unread, detail: '2026-11-24' }])
   await settleFor(6 * 24)
   const parked = await world.averba.effects.list({ state: 'parked' })
   // It was requested on the day itself and once after it ended.

@@ -167,6 +167,28 @@ test('a portal that could never be read is logged after two days', async () => {
   expect(await health()).toMatchObject({ ok: false })
 })
 
+test.each([
+  ['declined', () => Response.json({ code: 'PLAT-ER0500' }, { status: 422 })],
+  ['in no known form', () => new Response('{"a":')],
+])('a day whose failure records are %s is told of, although all others are read', async (_, answer) => {
+  let isHidden = true
+  const { world, health, days } = await given(
+    {},
+    {
+      intercept: async (request, forward) =>
+        isHidden && request.url.includes('data=20112026') ? answer() : forward(request),
+    },
+  )
+  await apply(world)
+  expect(await days(3)).toEqual([])
+  const message = 'the failure records of a day cannot be read: what failed then is not recovered'
+  expect(await days(3)).toEqual([{ level: 'error', message, detail: '2026-11-20' }])
+  expect(await health()).toMatchObject({ ok: false, detail: expect.stringContaining('2026-11-20 cannot be read') })
+  isHidden = false
+  await days(3)
+  expect(await health()).toEqual({ name: 'subscriptions', ok: true, detail: 'no problem is known' })
+})
+
 test('a running process logs an alert within a minute', async () => {
   const { world, lines } = await given()
   await apply(world)
