@@ -152,6 +152,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   '{} is missing: restore it, because the log cannot be opened without it':
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
+  'an erasure is not complete for over a day: {}: see effects.get("{}")':
+    'uma eliminação está incompleta há mais de um dia: {}: veja effects.get("{}")',
   'it is in memory and ends with the process': 'está em memória e termina com o processo',
   'the server is reached, and has no log in this schema yet: opening it creates it':
     'o servidor responde, e ainda não tem registro neste esquema: a abertura o cria',

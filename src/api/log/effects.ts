@@ -16,6 +16,7 @@ import { effectStream } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
+import { isOfKeys } from '../effect-types.ts'
 import { openAs } from '../events.ts'
 import { findUnreadAnswer, misunderstood, type UnreadAnswer } from '../unread-answer.ts'
 
@@ -82,9 +83,6 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
   deferred: 'it will be sent automatically',
 }
 const probedReason = 'it may have been done: a pending reading will show it'
-
-/** Released, it would be made at once: before the backups that need these keys are gone. */
-const isOfKeys = (type: string) => type.startsWith('keys.')
 
 /** Creates the `effects` area. */
 export function createEffects({ clock, engine, store, commands }: ApiContext): Effects {
@@ -163,6 +161,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       if (!from.includes(pending.state)) throw refuseState(pending)
       const { type, attempts } = pending
       const isParking = verb === 'park'
+      // Released, it would be made at once: before the backups that need these keys are gone.
       if (isParking && isOfKeys(type)) throw refusalError('it destroys keys at its time, and is part of an erasure')
       const data = { effect: id, type, ...(isParking && { attempts, reason: pending.reason || heldByOperator }) }
       return {

@@ -3,9 +3,10 @@ import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
-import { clockSkewMaxMs, fromInstant, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
-import { serviceNames, serviceOf } from '../../vocabulary/names.ts'
+import { clockSkewMaxMs, dayMs, fromInstant, isWithin, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
+import { parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
+import { isOfKeys } from '../effect-types.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
 import type { Figures, Module, PendingFigure } from '../module.ts'
@@ -72,7 +73,17 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
     async erasures() {
       const { erased } = store.vault.keyring
       const lost = describeLostErasures(await store.reader.read(() => findLostErasures(store.headers, erased)))
-      return { ok: lost === undefined, detail: lost ?? 'no erasure was lost' }
+      if (lost !== undefined) return { ok: false, detail: lost }
+      const counted = await store.countPending()
+      const areLate = counted.some(({ type, state }) => isOfKeys(type) && state === 'deferred')
+      for (const { id, type, position, reason } of areLate ? await store.effects({ states: ['deferred'] }) : []) {
+        if (!isOfKeys(type)) continue
+        const event = await store.readAt(position)
+        const dueAt = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
+        if (dueAt === undefined || isWithin(dayMs, fromInstant(dueAt), clock.now())) continue
+        return { ok: false, detail: `an erasure is not complete for over a day: ${reason}: see effects.get("${id}")` }
+      }
+      return { ok: true, detail: 'no erasure was lost' }
     },
     async views() {
       const stopped = (await store.viewProgress()).filter(each => !each.isRunning)

@@ -8,6 +8,7 @@ import { openKeyring } from '../../../src/vault/keyring.ts'
 import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
 import { readConsent } from '../../support/given-consent.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -50,6 +51,27 @@ test('a person is erased in one transaction, and a deep check explains every mis
   expect(problems).toEqual([])
   expect((await verifyLog({ store })).faults).toEqual([])
   expect(checked?.erasedParts).toBe(receipt.destroyed.parts.length)
+})
+
+test('an erasure that is not complete after a day is told of, with the reason', async () => {
+  const store = temporaryStore()
+  const { averba, clock, samples } = await openWorld({ averba: { store } })
+  await averba.consents.enrol({ cpf: samples.cpf })
+  const reader = new Database(store, { readonly: true })
+  reader.exec('begin')
+  reader.prepare('select count(*) from event').get()
+  const { subject, completed } = await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  expect(completed).toBeNull()
+  const check = async () => (await averba.health({ only: ['erasures'] })).checks[0]
+  await passTime({ averba, clock }, 6 * hourMs, 3)
+  expect(await check()).toMatchObject({ ok: true })
+  await passTime({ averba, clock }, 6 * hourMs, 2)
+  const detail = expect.stringMatching(/over a day: a reader still uses the journal of the file: see effects\.get/)
+  expect(await check()).toMatchObject({ ok: false, detail })
+  reader.close()
+  await passTime({ averba, clock }, 6 * hourMs)
+  expect(await check()).toMatchObject({ ok: true })
+  expect((await averba.subjects.receipt(subject))?.completed).not.toBeNull()
 })
 
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
