@@ -86,8 +86,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Lista as chamadas que não terminaram: por que cada uma espera, até quando e o que se pode fazer.',
   'Show one call: what it is, why it waits, how often it was attempted, and what was answered.':
     'Mostra uma chamada: o que é, por que espera, quantas vezes foi tentada e o que foi respondido.',
-  'Release parked or deferred calls: they are due at once.':
-    'Libera chamadas suspensas ou adiadas: vencem imediatamente.',
+  'Release parked or deferred calls: they are due at once.': 'Libera chamadas suspensas ou adiadas: vencem já.',
   'Hold calls back until somebody releases them.': 'Segura chamadas até que alguém as libere.',
   'Give up calls that were not done: approvals, validations, changes of subscriptions. They are never sent.':
     'Desiste de chamadas não feitas: aprovações, validações, alterações de inscrições. Nunca são enviadas.',
@@ -183,7 +182,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'mostra um objeto JSON, com o conteúdo enviado, que pode ter dados pessoais',
   'print the receipt as one JSON object': 'mostra o recibo como um objeto JSON',
   'print their addresses as one JSON object on the first line':
-    'mostra os endereços como um objeto JSON na primeira linha',
+    'mostra os endereços como objeto JSON na primeira linha',
   'accepted as by every command; the output is always JSON lines':
     'aceito como em todo comando; a saída é sempre em linhas JSON',
   'accepted as by every command; the output is always the script':
@@ -213,11 +212,10 @@ export const portuguese: Readonly<Record<string, string>> = {
   'who requested it, such as the number of a request: kept in clear':
     'a pedido de quem, como o número de um pedido: guardado em claro',
   'the purpose, such as the number of a request: kept in clear':
-    'a finalidade, como o número de um pedido: guardada em claro',
+    'a finalidade, como o número de um pedido: fica em claro',
   'the purpose, such as the number of an audit: kept in clear':
     'a finalidade, como o número de uma auditoria: guardada em claro',
-  'the legal basis, such as "LGPD art. 18, VI": kept in clear':
-    'a base legal, como "LGPD art. 18, VI": guardada em claro',
+  'the legal basis, such as "LGPD art. 18, VI": kept in clear': 'a base legal, como "LGPD art. 18, VI": fica em claro',
   'show the personal data itself, with --actor and --purpose: the log keeps who saw it':
     'mostra os próprios dados pessoais, com --actor e --purpose: o registro guarda quem viu',
   'why: kept sealed, as data of the person': 'por quê: guardado lacrado, como dado da pessoa',
@@ -227,7 +225,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'only calls in this state; by default deferred': 'só chamadas neste estado; por padrão, deferred',
   'only calls to this service': 'só chamadas a este serviço',
   'only calls of this type, such as consentService.changeStatus':
-    'só chamadas deste tipo, como consentService.changeStatus',
+    'só chamadas do tipo, como consentService.changeStatus',
   'only calls of this stream, such as consent-…': 'só chamadas deste fluxo, como consent-…',
   'only list the calls': 'só lista as chamadas',
   'only list the consents': 'só lista os consentimentos',
@@ -261,8 +259,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   "one of the last thirty days, in Brasilia; by default the portal's today":
     'um dos últimos trinta dias, em Brasília; por padrão, o hoje do portal',
   'go on with new events until stopped': 'continua com os eventos novos até ser parado',
-  'the events after this position, in place of the last ones':
-    'todos os eventos depois desta posição, em vez dos últimos',
+  'the events after this position, in place of the last ones': 'os eventos depois desta posição, em vez dos últimos',
   'only these types, such as consent.revoked': 'só estes tipos, como consent.revoked',
   'only this kind of streams, such as consent': 'só esta espécie de fluxos, como consent',
   'only this stream': 'só este fluxo',
@@ -311,8 +308,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'report whether this consent was valid, with the proof: its id at the service, with --at':
     'relata se este consentimento valia, com a prova: o seu identificador no serviço, com --at',
   'the database': 'o banco de dados',
-  'store the notifications that are not in the inbox yet':
-    'guarda as notificações que ainda não estão na caixa de entrada',
+  'store the notifications that are not in the inbox yet': 'guarda as notificações que faltam na caixa de entrada',
   'take over subscriptions of others to declared events': 'assume inscrições de outros nos eventos declarados',
   'the address in 127.0.0.0/8 that notifications come from': 'o endereço em 127.0.0.0/8 de onde vêm as notificações',
   'the address of its schema, or its file; close every engine on it first':
@@ -323,7 +319,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the beginning of the period, included': 'o começo do período, incluído',
   'the behaviour that the contracts leave open': 'o comportamento que os contratos deixam em aberto',
   'the data subject; without it the CPF is read from standard input':
-    'o titular; sem ele, o CPF é lido da entrada padrão',
+    'o titular; sem ele, lê-se o CPF da entrada padrão',
   'the end of the period, not included': 'o fim do período, não incluído',
   'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
   'the events to subscribe to': 'os eventos em que se inscrever',
@@ -346,7 +342,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the instant in question': 'o instante em questão',
   'the machines; by default all': 'as máquinas; por padrão, todas',
   'the name in addresses and certificates; by default localhost':
-    'o nome em endereços e certificados; por padrão, localhost',
+    'o nome em endereços e certificados; padrão: localhost',
   'the new place of the keyring: for PostgreSQL, a file that every machine reaches':
     'o novo lugar do chaveiro: para o PostgreSQL, um arquivo que todas as máquinas alcançam',
   "the path of your receiver's address": 'o caminho no endereço do seu receptor',
@@ -360,8 +356,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'a linha da chave de outro que assina checkpoints, ou um arquivo com linhas; pode ser repetida',
   'the verifier key line that it has to be signed with, or a file with the line; may be repeated':
     'a linha da chave com que tem de estar assinado, ou um arquivo com a linha; pode ser repetida',
-  'use only what was known then; by default the same as --at':
-    'usa só o que se sabia então; por padrão, o mesmo que --at',
+  'use only what was known then; by default the same as --at': 'usa só o que se sabia então; padrão: o mesmo que --at',
   'write one HTML page that needs no other file': 'escreve uma página HTML que não precisa de outro arquivo',
   'write to a new file that only you can read; by default standard output':
     'escreve em um arquivo novo que só você pode ler; por padrão, a saída padrão',
@@ -372,8 +367,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 printed, 1 the shell is unknown.': 'Códigos de saída: 0 mostrado, 1 o shell é desconhecido.',
   'Exit codes: 0 printed, or stopped by a signal, 1 not printed.':
     'Códigos de saída: 0 mostrado, ou parado por um sinal, 1 não mostrado.',
-  'Exit codes: 0 shown, 1 no call has this id.':
-    'Códigos de saída: 0 mostrada, 1 nenhuma chamada tem este identificador.',
+  'Exit codes: 0 shown, 1 no call has this id.': 'Códigos de saída: 0 mostrada, 1 nenhuma tem este identificador.',
   'Exit codes: 0 shown, 1 no notification has this id.':
     'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
   'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
@@ -586,8 +580,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   different: 'diferentes',
   'NOT equal': 'DIFERENTES',
   'plan {}': 'plano {}',
-  '{}. To apply exactly this plan: averba apply --hash {}':
-    '{}. Para aplicar exatamente este plano: averba apply --hash {}',
+  '{}. To apply exactly this plan: averba apply --hash {}': '{}. Para aplicar este mesmo plano: averba apply --hash {}',
   'unreadable {} (look at its row in the portal)': 'ilegível {} (veja a linha no portal)',
   'without an id': 'sem identificador',
   ' (retried at {}: {})': ' (tentado de novo em {}: {})',
@@ -651,8 +644,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   '{}: the disclosure of {}': '{}: a revelação de {}',
   '{}: the proof of {}': '{}: a prova de {}',
   '{} decisions up to {} were repeated.': '{} decisões até {} foram repetidas.',
-  '{} were not, since their machine version is not available.':
-    '{} não foram, pois a versão da máquina não está disponível.',
+  '{} were not, since their machine version is not available.': '{} não, pois a versão da máquina não está disponível.',
   'All results are equal to the recorded ones.': 'Todos os resultados são iguais aos registrados.',
   'At {}, in {}, {} has a different result:': 'Em {}, em {}, {} tem outro resultado:',
   'recorded  {}': 'registrado  {}',
@@ -701,8 +693,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'ambiente            {}, para a configuração de averba init',
   'samples             CPF {}, CNPJ {}: made up, and known to all services':
     'exemplos            CPF {}, CNPJ {}: inventados, e conhecidos por todos os serviços',
-  'Stop with Ctrl-C. --json prints all of this for programs.':
-    'Pare com Ctrl-C. --json mostra tudo isto para programas.',
+  'Stop with Ctrl-C. --json prints all of this for programs.': 'Pare com Ctrl-C. --json dá tudo isto a programas.',
   'The last run here was killed: what came after it had started is lost.':
     'A última execução aqui foi interrompida à força: o que veio depois do seu início se perdeu.',
   'The simulated portal notifies {} of {}.': 'O portal simulado notifica {} de {}.',
@@ -744,8 +735,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'One delivery failed while the receiver was down, and its content was read from the portal: {}':
     'Uma entrega falhou com o receptor parado, e o seu conteúdo foi lido do portal: {}',
   'Thirty days later the portal had deleted {}: "{}"': 'Trinta dias depois o portal havia excluído {}: "{}"',
-  'All {} views were rebuilt from the log, and are {}.':
-    'Todas as {} visões foram refeitas a partir do registro, e são {}.',
+  'All {} views were rebuilt from the log, and are {}.': 'As {} visões foram refeitas a partir do registro, e são {}.',
   'The events of the log (times in UTC, of the virtual clock):':
     'Os eventos do registro (horários em UTC, do relógio virtual):',
   'Wrote a page: {}': 'Página escrita: {}',

@@ -88,9 +88,9 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe o caminho de um arquivo SQLite, :memory:, ou um endereço que comece com postgres:',
   'it is an address of something else': 'é o endereço de outra coisa',
   'it is not a path, or an object with name, read and replace':
-    'não é um caminho, nem um objeto com name, read e replace',
+    'não é um caminho nem um objeto com name, read, replace',
   'Give { cpf }, or the ref of consents.enrol as { subject }':
-    'Informe { cpf }, ou a ref de consents.enrol como { subject }',
+    'Dê { cpf }, ou a ref de consents.enrol como { subject }',
   'Cannot find the data subject: CPF and ref are missing': 'Não é possível encontrar o titular: faltam o CPF e a ref',
   'Cannot find the data subject: both CPF and ref are given':
     'Não é possível encontrar o titular: foram informados o CPF e a ref',
@@ -98,8 +98,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot find the data subject: this {} is not enrolled':
     'Não é possível encontrar o titular: nenhum cadastro tem este valor de {}',
   'Call consents.enrol first{}': 'Chame antes consents.enrol{}',
-  'Cannot find the data subject: they were erased':
-    'Não é possível encontrar o titular: os seus dados foram eliminados',
+  'Cannot find the data subject: they were erased': 'Não é possível encontrar o titular: seus dados foram eliminados',
   'See subjects.receipt and subjects.report for what was destroyed and what is left':
     'Veja em subjects.receipt e subjects.report o que foi destruído e o que resta',
   'Cannot do this with a log in memory: it has no file':
@@ -107,8 +106,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'they are longer than {} bytes': 'são mais longos que {} bytes',
   'they are not JSON': 'não são JSON',
   'Cannot record reason and evidence: {}': 'Não é possível registrar motivo e evidência: {}',
-  'Cannot {} the consent: no reading has shown it':
-    'Não é possível aplicar {} ao consentimento: nenhuma leitura o mostrou',
+  'Cannot {} the consent: no reading has shown it': 'Não é possível aplicar {} ao consentimento: nunca foi lido',
   'Call consents.sync first': 'Execute antes consents.sync',
   'Cannot withdraw the end: the reason is missing': 'Não é possível desistir do fim: falta o motivo',
   'Give { reason }': 'Informe { reason }',
@@ -188,8 +186,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'it may have been done: a pending reading will show it': 'talvez tenha sido feita: uma leitura pendente o mostrará',
   'Give an id of effects.list, or the effect of an outcome':
     'Informe um identificador de effects.list, ou o effect de um desfecho',
-  'Cannot {} the call: no call has this id':
-    'Não é possível aplicar {} à chamada: nenhuma chamada tem este identificador',
+  'Cannot {} the call: no call has this id': 'Não é possível aplicar {} à chamada: nenhuma tem este identificador',
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
   'Cannot {} "{}": no parked follower has this name':
     'Não é possível aplicar {} a "{}": nenhum seguidor suspenso tem este nome',
@@ -198,15 +195,13 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível marcar um item como feito: o registro está em um arquivo',
   'Keep the ids of events that you have handled in a table of your own, in the same transaction':
     'Guarde os identificadores dos eventos já tratados em uma tabela sua, na mesma transação',
-  'Cannot use "types": it is not a list of event types':
-    'Não é possível usar "types": não é uma lista de tipos de eventos',
+  'Cannot use "types": it is not a list of event types': 'Não é possível usar "types": não é lista de tipos de eventos',
   "Give it as ['consent.revoked']": "Informe-a como ['consent.revoked']",
   'Cannot use "fromVersion": it is not a whole number from 1, or there is no stream':
     'Não é possível usar "fromVersion": não é um número inteiro a partir de 1, ou falta o fluxo',
   "Give it with its stream: log.read({ stream: 'consent-…', fromVersion: 3 })":
     "Informe-a com o seu fluxo: log.read({ stream: 'consent-…', fromVersion: 3 })",
-  'Cannot read events: the kind of streams is unknown':
-    'Não é possível ler eventos: a espécie de fluxos é desconhecida',
+  'Cannot read events: the kind of streams is unknown': 'Não é possível ler eventos: espécie de fluxos desconhecida',
   'Cannot read events: a type is unknown': 'Não é possível ler eventos: um tipo é desconhecido',
   'averba log prints the types that there are, such as consent.revoked. The type Events has all':
     'averba log mostra os tipos que há, como consent.revoked. O tipo Events tem todos',
@@ -267,14 +262,13 @@ const saidMessages: Readonly<Record<string, string>> = {
   'no declared event was refused since the last accepted notification':
     'nenhum evento declarado foi recusado desde a última notificação aceita',
   'refused since the last accepted notification: {}: {}': 'recusas desde a última notificação aceita: {}: {}',
-  'Cannot prove the consent: no reading has shown it':
-    'Não é possível provar o consentimento: nenhuma leitura o mostrou',
+  'Cannot prove the consent: no reading has shown it': 'Não é possível provar o consentimento: nunca foi lido',
   'Cannot write the report: the period has more than {} operations':
     'Não é possível escrever o relatório: o período tem mais de {} operações',
   'End the period at {}, or use audit.processing, which has no limit':
     'Termine o período em {}, ou use audit.processing, que não tem limite',
   'Cannot read the period: it ends when it begins, or before':
-    'Não é possível ler o período: termina quando começa, ou antes',
+    'Não é possível ler o período: termina ao começar, ou antes',
   'Its end is not included: a day ends when the next one begins':
     'O fim não é incluído: um dia termina quando começa o seguinte',
   'Cannot find the data subject: no one is enrolled under this ref':
@@ -288,10 +282,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Keep all, some or none of what it kept: {}': 'Conserve tudo, parte ou nada do que ela conservou: {}',
   'remove schedules: false here or in another process on this log':
     'retire schedules: false aqui ou em outro processo deste registro',
-  'Cannot reveal: nothing is sealed, or the actor is missing':
-    'Não é possível revelar: nada está lacrado, ou falta o actor',
-  'plan and apply; until then the former secret is accepted':
-    'faça o plano e aplique-o; até lá o segredo anterior é aceito',
+  'Cannot reveal: nothing is sealed, or the actor is missing': 'Não é possível revelar: nada lacrado, ou falta o actor',
+  'plan and apply; until then the former secret is accepted': 'faça e aplique o plano; até lá o segredo anterior vale',
   'the secrets of {} have changed at their source: {}': 'os segredos de {} mudaram na origem: {}',
   'no problem is known': 'nenhum problema conhecido',
   'form: its row cannot be read': 'forma: a sua linha não pode ser lida',
@@ -348,8 +340,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot use the consent: it belongs to another person': 'Não é possível usar o consentimento: é de outra pessoa',
   'Cannot validate: this id was used without this consent':
     'Não é possível validar: este identificador foi usado sem este consentimento',
-  'Use a new id for a validation under this consent':
-    'Use um identificador novo para uma validação com este consentimento',
+  'Use a new id for a validation under this consent': 'Use um identificador novo para validar com este consentimento',
   'not locked': 'sem bloqueio',
   'Cannot read the validation: its result was destroyed': 'Não é possível ler a validação: o resultado foi destruído',
   'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money':
@@ -481,8 +472,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'To overwrite it: averba init --force': 'Para sobrescrever: averba init --force',
   'Cannot write "{}": it exists already': 'Não é possível escrever "{}": já existe',
   'Cannot use --after: it is not a position of the log': 'Não é possível usar --after: não é uma posição do registro',
-  'Cannot show the notification: none has this id':
-    'Não é possível mostrar a notificação: nenhuma tem este identificador',
+  'Cannot show the notification: none has this id': 'Não é possível mostrar a notificação: nenhuma tem este id',
   'it arrived {} times': 'chegou {} vezes',
   'Cannot use {} in this report': 'Não é possível usar {} neste relatório',
   'Give a day or an instant, such as {} 2026-01-31': 'Informe um dia ou um instante, como {} 2026-01-31',
@@ -540,8 +530,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot follow: types or handler are missing': 'Não é possível seguir: faltam os tipos ou o tratador',
   "Give a name, the types of events and a function: follow('mine', ['consent.revoked'], async event => ...)":
     "Informe um nome, os tipos de eventos e uma função: follow('mine', ['consent.revoked'], async event => ...)",
-  'Cannot follow as "{}": another handler has this name':
-    'Não é possível seguir como "{}": outro tratador tem este nome',
+  'Cannot follow as "{}": another handler has this name': 'Não é possível seguir como "{}": outro tratador o usa',
   'Give each handler a name of its own, and register it once per process':
     'Dê a cada tratador o seu próprio nome, e registre-o uma vez por processo',
   'Cannot set the time of a handler: timeoutMs is out of range':
@@ -577,8 +566,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'its end was asked for and is still wanted: consents.withdrawEnd gives it up':
     'o pedido do seu fim ainda vale: consents.withdrawEnd desiste dele',
   'it had vanished': 'tinha deixado de constar',
-  'its history shows a status that the contract does not have':
-    'o seu histórico mostra um status que o contrato não tem',
+  'its history shows a status that the contract does not have': 'seu histórico mostra um status que o contrato não tem',
   'its data subject was not erased': 'os dados do seu titular não foram eliminados',
   'it is registered or being registered': 'já existe no portal ou está em criação',
   'it is registered already': 'já existe no portal',
@@ -592,20 +580,18 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Give a line like the one in the file "key" of an exported bundle':
     'Dê uma linha como a do arquivo "key" de um pacote exportado',
   'Cannot continue this log': 'Não é possível continuar este registro',
-  'Cannot move the log: its copy has a fault: {}':
-    'Não é possível mudar o registro de lugar: a cópia tem um defeito: {}',
+  'Cannot move the log: its copy has a fault: {}': 'Não é possível mudar o registro de lugar: cópia com defeito: {}',
   'Verify the log at its former place': 'Verifique o registro no lugar anterior',
   'Cannot replay against "{}": this version does not exist here':
     'Não é possível reexecutar com "{}": esta versão não existe aqui',
   // proof
   'Cannot write {}: only safe integers are allowed': 'Não é possível escrever {}: só são permitidos inteiros seguros',
   'Cannot write {}: only plain JSON values are allowed':
-    'Não é possível escrever {}: só são permitidos valores JSON simples',
+    'Não é possível escrever {}: só se permitem valores JSON simples',
   'Cannot write {}: the text has a lone surrogate': 'Não é possível escrever {}: o texto tem um surrogate isolado',
   'A tree of {} leaves has no leaf {}': 'Uma árvore de {} folhas não tem a folha {}',
   'A tree of {} leaves is not the beginning of one of {}': 'Uma árvore de {} folhas não é o começo de uma de {}',
-  'the log has no table for version {} of the machine "{}"':
-    'o registro não tem tabela para a versão {} da máquina "{}"',
+  'the log has no table for version {} of the machine "{}"': 'falta no registro a tabela da versão {} da máquina "{}"',
   'the machine "{}" decided about "{}"': 'a máquina "{}" decidiu sobre "{}"',
   'a table of a machine cannot be read': 'uma tabela de uma máquina não pode ser lida',
   'the machine "{}" has two tables of one version': 'a máquina "{}" tem duas tabelas da mesma versão',
@@ -649,7 +635,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'at {}, "{}" should have version {}': 'na posição {}, "{}" devia ter a versão {}',
   'a part at {} is there twice': 'uma parte na posição {} aparece duas vezes',
   'the part "{}" at {} is not the one that its header names':
-    'a parte "{}" na posição {} não é a que o seu cabeçalho indica',
+    'a parte "{}" na posição {} não é a que o cabeçalho indica',
   'there is a part at {} that its header does not name': 'há uma parte na posição {} que o seu cabeçalho não indica',
   'the log begins at 1, and says so at {}': 'o registro começa na posição 1, e diz que começa na posição {}',
   'at {}, the log continues another log than the one before':
@@ -660,7 +646,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the checkpoint over {} events is over other events': 'o checkpoint sobre {} eventos abrange outros eventos',
   'the checkpoint over {} events is of another log': 'o checkpoint sobre {} eventos é de outro registro',
   'the part "{}" at {} is missing, and no event says why':
-    'falta a parte "{}" na posição {}, e nenhum evento diz por quê',
+    'falta a parte "{}" da posição {}, e nenhum evento a explica',
   'it does not have the form of a proof': 'não tem a forma de uma prova',
   'it does not hold its event, and none was given': 'não contém o seu evento, e nenhum foi dado',
   'its checkpoint is of another log': 'o seu checkpoint é de outro registro',
@@ -718,7 +704,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'is longer than 64 kB': 'tem mais de 64 kB',
   'checkpoint {} {}': 'o checkpoint {} {}',
   'checkpoint {} is not over more events than the one before':
-    'o checkpoint {} não abrange mais eventos do que o anterior',
+    'o checkpoint {} não abrange mais eventos que o anterior',
   'the answer of the anchor for checkpoint {} {}': 'a resposta da âncora para o checkpoint {} {}',
   'the time stamp of checkpoint {} is not over the whole signed note':
     'o carimbo do tempo do checkpoint {} não é da nota assinada inteira',
@@ -735,8 +721,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot open "{}": the keyring belongs to another log': 'Não é possível abrir "{}": o chaveiro é de outro registro',
   'Put back the keyring file that was created with this log':
     'Ponha de volta o arquivo do chaveiro que foi criado com este registro',
-  'Cannot open "{}": its keyring is an outdated copy':
-    'Não é possível abrir "{}": o seu chaveiro é uma cópia desatualizada',
+  'Cannot open "{}": its keyring is an outdated copy': 'Não é possível abrir "{}": o seu chaveiro é uma cópia antiga',
   'Put the newest keyring back: an erasure after this copy created keys that it lacks':
     'Ponha de volta o chaveiro mais novo: uma eliminação posterior a esta cópia criou chaves que ela não tem',
   'Cannot open the log: its first event is not log.began':
@@ -763,16 +748,14 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot prove the event at {}: no checkpoint covers it':
     'Não é possível provar o evento na posição {}: nenhum checkpoint o abrange',
   'Close the log or request a checkpoint: both sign one': 'Feche o registro ou peça um checkpoint: ambos assinam um',
-  'Cannot prove consistency: the text is not a checkpoint':
-    'Não é possível provar a coerência: o texto não é um checkpoint',
+  'Cannot prove consistency: the text is not a checkpoint': 'Não é possível provar a coerência: isto não é checkpoint',
   'Cannot prove consistency: the checkpoint is not of this log':
     'Não é possível provar a coerência: o checkpoint não é deste registro',
   'Cannot write a proof: the log has no checkpoint yet':
     'Não é possível escrever uma prova: o registro ainda não tem checkpoint',
   'Cannot prove the event: no event has this position or id':
     'Não é possível provar o evento: nenhum evento tem esta posição ou este identificador',
-  'Give its position, or its id as <stream>/<version>':
-    'Dê a sua posição, ou o seu identificador como <stream>/<version>',
+  'Give its position, or its id as <stream>/<version>': 'Dê a posição, ou o identificador como <stream>/<version>',
   'Cannot disclose "{}": it has no key of its own': 'Não é possível revelar "{}": não tem uma chave própria',
   'Set the option recordKeys: later events get their own keys':
     'Use a opção recordKeys: eventos posteriores ganham as suas próprias chaves',
@@ -784,10 +767,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the last subtree on level {} does not match the tree of its {} events':
     'a última subárvore do nível {} não corresponde à árvore dos seus {} eventos',
   'the tree of its {} events has one level too many': 'a árvore dos seus {} eventos tem um nível a mais',
-  'a digest of the kind "{}" leads to "{}", which does not exist':
-    'um resumo da espécie "{}" leva a "{}", que não existe',
-  'a digest of the kind "{}" leads to "{}", which was erased':
-    'um resumo da espécie "{}" leva a "{}", que foi eliminado',
+  'a digest of the kind "{}" leads to "{}", which does not exist': 'um resumo da espécie "{}" leva a "{}", inexistente',
+  'a digest of the kind "{}" leads to "{}", which was erased': 'um resumo da espécie "{}" leva a "{}", já eliminado',
   'a digest of the kind "{}" leads to "{}", without a tag that binds them':
     'um resumo da espécie "{}" leva a "{}", sem um autenticador que os vincule',
   '"{}" has no digest of the kind "{}"': '"{}" não tem resumo da espécie "{}"',
@@ -812,8 +793,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   '"{}" ends at {}, and its row says {}': '"{}" termina em {}, e a sua linha diz {}',
   'the end of "{}" was changed, or written without the keys of the log':
     'o fim de "{}" foi alterado, ou escrito sem as chaves do registro',
-  'the key of "{}" is destroyed, and no event explains it':
-    'a chave de "{}" está destruída, e nenhum evento explica isso',
+  'the key of "{}" is destroyed, and no event explains it': 'a chave de "{}" está destruída, e nenhum evento o explica',
   '"{}" was erased, but is still marked as live': '"{}" foi eliminado, mas ainda está marcado como vivo',
   '"{}" was erased, but the key still exists': '"{}" foi eliminado, mas a chave ainda existe',
   'parts of "{}" were kept, but the key is destroyed': 'partes de "{}" foram conservadas, mas a chave está destruída',
@@ -905,10 +885,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Confira o usuário, a senha, o banco de dados e os direitos sobre o esquema: a causa diz mais',
   'Cannot open {}: it has no log': 'Não é possível abrir {}: não tem um registro',
   'Look at the address and its parameter schema': 'Confira o endereço e o seu parâmetro schema',
-  'It has the form postgres://user@host/database?schema=averba':
-    'Tem a forma postgres://user@host/database?schema=averba',
-  'Cannot open the log: its address cannot be read':
-    'Não é possível abrir o registro: o seu endereço não pode ser lido',
+  'It has the form postgres://user@host/database?schema=averba': 'Tem a forma postgres://user@host/banco?schema=averba',
+  'Cannot open the log: its address cannot be read': 'Não é possível abrir o registro: seu endereço não pode ser lido',
   'Cannot use this pool: {}': 'Não é possível usar este pool: {}',
   'its connections take one request at a time': 'as suas conexões aceitam um pedido de cada vez',
   'its values are bytes (binary)': 'os seus valores são bytes (binary)',
@@ -939,7 +917,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot use this schema for a log: its name is not allowed':
     'Não é possível usar este esquema para um registro: o nome não é permitido',
   'Use small letters, digits and _, and begin with a letter':
-    'Use letras minúsculas, algarismos e _, e comece com uma letra',
+    'Use letras minúsculas, algarismos e _, a partir de uma letra',
   'Cannot open "{}": it is not a log of averba': 'Não é possível abrir "{}": não é um registro do averba',
   'Name the file of a log, or a backup of one': 'Indique o arquivo de um registro, ou uma cópia de segurança',
   'Cannot open "{}": the file holds no log': 'Não é possível abrir "{}": o arquivo não contém um registro',
@@ -991,8 +969,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot open "{}": {} is {} instead of {}': 'Não é possível abrir "{}": {} é {} em vez de {}',
   'The store would lose acknowledged events on power loss. Put the file on a local disk':
     'O armazenamento perderia eventos confirmados em uma queda de energia. Ponha o arquivo em um disco local',
-  'Cannot use {}: another session reads or changes a table':
-    'Não é possível usar {}: outra sessão lê ou muda uma tabela',
+  'Cannot use {}: another session reads or changes a table': 'Não é possível usar {}: outra sessão lê ou muda tabela',
   'Wait for the end of a long report, and try again': 'Espere o fim de um relatório longo, e tente de novo',
   'Query them with selectFrom or with. Only events of the log change their rows':
     'Consulte-as com selectFrom ou with. Só eventos do registro mudam as suas linhas',
@@ -1001,8 +978,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível mudar de lugar nem retomar o registro: um processo trabalha com ele',
   'Close every engine on it first. After one that died, wait for a minute':
     'Feche antes tudo o que o usa. Se um processo morreu, espere um minuto',
-  'Cannot move the log: its keyring "{}" is missing':
-    'Não é possível mudar o registro de lugar: falta o seu chaveiro "{}"',
+  'Cannot move the log: its keyring "{}" is missing': 'Não é possível mudar o registro de lugar: falta o chaveiro "{}"',
   'Cannot move the log: "{}" is another keyring': 'Não é possível mudar o registro de lugar: "{}" é outro chaveiro',
   'Name a place without a keyring': 'Indique um lugar sem chaveiro',
   'Cannot move the log: it has no head': 'Não é possível mudar o registro de lugar: não tem cabeça',
@@ -1027,8 +1003,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Check the disk for free space and errors, then restore again':
     'Confira o espaço livre e os erros do disco, e restaure de novo',
   'Cannot restore "{}": there is no keyring at "{}"': 'Não é possível restaurar "{}": não há chaveiro em "{}"',
-  'Put the log\'s keyring at "{}", or name it with --keys':
-    'Ponha o chaveiro do registro em "{}", ou indique-o com --keys',
+  'Put the log\'s keyring at "{}", or name it with --keys': 'Ponha o chaveiro do registro em "{}", ou use --keys',
   'Cannot mark an item as done: this is no transaction beside the log':
     'Não é possível marcar um item como feito: esta não é uma transação junto do registro',
   'Cannot follow as "{}": it would skip earlier events of the added types: {}':
@@ -1055,10 +1030,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível usar este registro: mudou de lugar, e continua em outro',
   'Use its new place. This one can still be verified and read by tools':
     'Use o novo lugar. Este ainda pode ser verificado e lido por ferramentas',
-  'it has {} events, and had {} when its keyring was written':
-    'tem {} eventos, e tinha {} quando o seu chaveiro foi escrito',
-  'Cannot destroy the epoch {}: keys are wrapped under it':
-    'Não é possível destruir a época {}: há chaves protegidas por ela',
+  'it has {} events, and had {} when its keyring was written': 'tem {} eventos; tinha {} quando o chaveiro foi escrito',
+  'Cannot destroy the epoch {}: keys are wrapped under it': 'Não é possível destruir a época {}: ela protege chaves',
   'Cannot rebuild "{}"': 'Não é possível refazer "{}"',
   'Cannot rebuild "{}": {}': 'Não é possível refazer "{}": {}',
   'Cannot run this statement: it reads something other than views':
@@ -1081,8 +1054,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Its server was replaced by one that is behind, or put back. Stop all processes and find the newest copy: averba resume continues from another one':
     'O seu servidor foi substituído por um que está atrás, ou voltou a um estado anterior. Pare todos os processos e procure a cópia mais nova: averba resume continua a partir de outra',
   // vault
-  'Cannot decrypt: a nonce and a tag are longer':
-    'Não é possível decifrar: há menos bytes do que um nonce e uma tag ocupam',
+  'Cannot decrypt: a nonce and a tag are longer': 'Não é possível decifrar: há menos bytes que um nonce e uma tag',
   'Cannot write the keyring "{}"': 'Não é possível gravar o chaveiro "{}"',
   'It is a copy of the keyring. Remove it and open the log again':
     'É uma cópia do chaveiro. Remova-a e abra o registro de novo',
@@ -1135,7 +1107,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Use the tools of the server for its backups, and the functions of averba for everything else':
     'Use as ferramentas do servidor para as cópias de segurança, e as funções do averba para todo o resto',
   'Cannot read the instant: it is neither a day nor an instant':
-    'Não é possível ler o instante: não é um dia nem um instante',
+    'Não é possível ler o instante: não é dia nem instante',
   'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z':
     'Informe-o como 2026-01-31, 2026-01-31T09:00 (ambos no horário de Brasília) ou 2026-01-31T12:00:00Z',
   'Cannot take the value: the outcome is {}': 'Não é possível obter o valor: o desfecho é {}',
@@ -1265,8 +1237,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'The log has {} events, and its head names {}': 'O registro tem {} eventos, e a sua linha head indica {}',
   'The log of {} events was changed, or written to without its keys':
     'O registro de {} eventos foi alterado, ou gravado sem as suas chaves',
-  'failure records cannot be read or have no content: {}':
-    'registros de falha não podem ser lidos ou não têm conteúdo: {}',
+  'failure records cannot be read or have no content: {}': 'registros de falha ilegíveis ou sem conteúdo: {}',
   'fix the handler, then call notifications.replay({ failed: true })':
     'corrija o tratador, e depois chame notifications.replay({ failed: true })',
   'it expired on {}': 'expirou em {}',
@@ -1305,8 +1276,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Give portal.authenticate: staticHeaders, portalAccessKeys, portalSession, or a function':
     'Informe portal.authenticate: staticHeaders, portalAccessKeys, portalSession, ou uma função',
   'record kinds': 'espécies de eventos',
-  'Give the option tokenService, or validationService.bearer':
-    'Informe a opção tokenService, ou validationService.bearer',
+  'Give the option tokenService, or validationService.bearer': 'Dê a opção tokenService, ou validationService.bearer',
   'the option receiver is missing': 'falta a opção receiver',
   'Give the option receiver: it is served at the path of its publicUrl':
     'Informe a opção receiver: o receptor é oferecido no caminho do seu publicUrl',
@@ -1393,7 +1363,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the answer cannot be read': 'a resposta não pode ser lida',
   'the {} answered {}': 'o {} respondeu {}',
   'the address of the {} answered {}, and the answer is not its own':
-    'o endereço do {} respondeu {}, e a resposta não é dele',
+    'o endereço do {} respondeu {}: não é resposta dele',
   'the address of the proxy is not one of http or https': 'o endereço do proxy não é http nem https',
   'the outbound proxy cannot be reached ({})': 'o proxy de saída não pode ser alcançado ({})',
   'PROXY_REFUSED: the outbound proxy answered {}': 'PROXY_REFUSED: o proxy de saída respondeu {}',
@@ -1405,8 +1375,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'ask the service': 'pergunte ao responsável pelo serviço',
   'correct the option proxy, or HTTPS_PROXY, such as http://proxy.example:3128':
     'corrija a opção proxy, ou HTTPS_PROXY, como http://proxy.example:3128',
-  "correct its address, or this machine's resolver":
-    'corrija o seu endereço, ou o resolvedor de nomes (DNS) desta máquina',
+  "correct its address, or this machine's resolver": 'corrija o endereço, ou o resolvedor (DNS) desta máquina',
   'nothing listens at its address and port, or a firewall refuses':
     'nada escuta no seu endereço e porta, ou um firewall recusa',
   'check for a firewall in between': 'confira se há um firewall no caminho',
@@ -1469,8 +1438,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'other processes keep requesting tokens': 'outros processos continuam a pedir tokens',
   'the gateway returned the rejected token again': 'o gateway devolveu de novo o token rejeitado',
   'TOKEN_REJECTED: {} tokens in a row were answered 401': 'TOKEN_REJECTED: {} tokens seguidos tiveram a resposta 401',
-  'the token request is parked: release it with effects.retry':
-    'o pedido de token está suspenso: libere-o com effects.retry',
+  'the token request is parked: release it with effects.retry': 'pedido de token suspenso: libere-o com effects.retry',
   'another process is requesting a token': 'outro processo está pedindo um token',
   'another contract uses the same credential name: give each its own tokenService.credential':
     'outro contrato usa o mesmo nome de credencial: dê a cada um o seu próprio tokenService.credential',
@@ -1497,8 +1465,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the validation': 'a validação',
   'input: again and reuseWithinMs exclude each other': 'input: again e reuseWithinMs excluem-se',
   'input: reuseWithinMs must be 0 or more': 'input: reuseWithinMs tem de ser 0 ou mais',
-  'claims: all are blank, and the call may cost money':
-    'claims: todos estão em branco, e a chamada pode custar dinheiro',
+  'claims: all are blank, and the call may cost money': 'claims: todos em branco, e a chamada pode custar dinheiro',
   '<an unknown field>': '<um campo desconhecido>',
   'the attempt never reported back': 'a tentativa nunca relatou um desfecho',
   'its event is declared again': 'o seu evento está declarado de novo',
@@ -1567,8 +1534,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Use a transaction in the database in which the log is': 'Use uma transação no banco de dados em que está o registro',
   "the clock of this machine is {} s {} that of the log's server":
     'o relógio desta máquina está {} s {} outro, o do servidor do registro',
-  'a call of its own is {} in the ledger, and {} in the log':
-    'uma chamada sua está {} no livro de efeitos, e {} no registro',
+  'a call of its own is {} in the ledger, and {} in the log': 'uma chamada sua está {} no livro, e {} no registro',
   'a call in the ledger names it, and is not one of its own':
     'uma chamada no livro de efeitos o indica, e não é uma das suas',
   'the event at position {}': 'o evento na posição {}',
@@ -1577,8 +1543,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   '{} erasures are': 'faltam {} eliminações',
   '{} missing in this log, since {}: the data is as before': '{} neste registro, desde {}: os dados estão como antes',
   '{}. Erase each again, with {}: {}{}': '{}. Elimine cada titular de novo, com {}: {}{}',
-  'the keyring is older than the log: a newer one exists':
-    'o chaveiro é mais antigo do que o registro: existe um mais novo',
+  'the keyring is older than the log: a newer one exists': 'o chaveiro é mais antigo que o registro: há um mais novo',
   'the key of "{}" does not open with the keyring': 'a chave de "{}" não abre com o chaveiro',
   'the owner of its part "{}" was changed': 'o dono da sua parte "{}" foi alterado',
   'not built yet: rebuild it': 'ainda não foi formada: refaça-a com rebuild',
@@ -1698,8 +1663,7 @@ export const composedMessages: Readonly<Record<string, string>> = {
   'Unknown member "{}"': 'Membro desconhecido "{}"',
   'Unknown member "{}" of {}': 'Membro desconhecido "{}" de {}',
   'Unknown member of {}': 'Membro desconhecido de {}',
-  'Cannot retry "{}": no parked follower has this name':
-    'Não é possível liberar "{}": nenhum seguidor suspenso tem este nome',
+  'Cannot retry "{}": no parked follower has this name': 'Não é possível liberar "{}": não é seguidor suspenso',
   'Cannot skip for "{}": no parked follower has this name':
     'Não é possível pular o evento de "{}": nenhum seguidor suspenso tem este nome',
   'Cannot retry the call': 'Não é possível liberar a chamada',
@@ -1711,8 +1675,7 @@ export const composedMessages: Readonly<Record<string, string>> = {
     "veja effects.list({ state: 'parked' }) e effects.list({ state: 'unknown' })",
   'see effects.get': 'veja effects.get',
   'asked again: a reading showed that it was not made': 'pedida de novo: uma leitura mostrou que não foi feita',
-  'backups from before the erasure need these keys until then':
-    'cópias de antes da eliminação precisam destas chaves até lá',
+  'backups from before the erasure need these keys until then': 'cópias anteriores à eliminação as usam até lá',
   'no data subject is read by a schedule': 'nenhum titular é lido por agendamento',
   'had no events then': 'não tinha eventos nesse momento',
   'has no events': 'não tem eventos',

@@ -81,23 +81,22 @@ export async function examine(
         }).catch((error: unknown) => (isMissing(error) ? undefined : describeError(error)))
       : undefined
   const services = await reachServices(options, clock)
-  const otherPortal = typeof diagnosis === 'object' ? await runCheck('portal', () => checkPortal(options)) : undefined
+  const isReadable = typeof diagnosis === 'object'
+  const checkLog = (...check: Parameters<typeof runCheck>) => (isReadable ? runCheck(...check) : undefined)
+  const otherPortal = await checkLog('portal', () => checkPortal(options))
   const checks = [
     configuration,
     ...storeChecks(store, diagnosis),
-    typeof diagnosis === 'object' ? await runCheck('answers', () => showUnreadAnswer(options)) : undefined,
-    typeof diagnosis === 'object' ? await runCheck('notifications', () => checkNotifications(options)) : undefined,
-    typeof diagnosis === 'object' && options.portal
-      ? await runCheck('subscriptions', () => showDeliveries(options))
-      : undefined,
+    await checkLog('answers', () => showUnreadAnswer(options)),
+    await checkLog('notifications', () => checkNotifications(options)),
+    options.portal && (await checkLog('subscriptions', () => showDeliveries(options))),
     isOnPostgres(store) ? undefined : await runCheck('writing', async () => checkAccess(store)),
     await runCheck('ports', () => checkPorts(options)),
     ...(await checkCertificates(options, clock)),
     ...services.map(each => (otherPortal && each.name === 'portal' ? otherPortal : each)),
     token ? await runCheck('token', () => tryToken(options, clock)) : undefined,
   ].filter(each => each !== undefined)
-  const found = typeof diagnosis === 'object' && { store: diagnosis }
-  return { ok: checks.every(each => each.ok), checks, ...found }
+  return { ok: checks.every(each => each.ok), checks, ...(isReadable && { store: diagnosis }) }
 }
 
 function placeIn({ store, pool, keyring }: HostOptions): LogPlace {
