@@ -83,12 +83,16 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
   refusePersonalId(text, what)
 }
 
-/** Checks that a value is a well-formed text of 1 to `max` characters, none of them NUL. Throws `INVALID_INPUT`. */
+/** Checks that a value is a well-formed text of 1 to `max` characters, not blank, without NUL. Throws `INVALID_INPUT`. */
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
-  if (typeof text === 'string' && text !== '' && text.length <= max && isStorable(text)) return
-  throw new AverbaError('INVALID_INPUT', `Cannot use the ${what}: it must be a text of 1 to ${max} characters`, {
-    hint: 'Without the character NUL and halves of surrogate pairs, which no server stores',
-  })
+  if (typeof text === 'string' && text.trim() !== '' && text.length <= max && isStorable(text)) return
+  throw new AverbaError(
+    'INVALID_INPUT',
+    `Cannot use the ${what}: it must be a text of 1 to ${max} characters, not blank`,
+    {
+      hint: 'Without the character NUL and halves of surrogate pairs, which no server stores',
+    },
+  )
 }
 
 function isStorable(text: string): boolean {

@@ -446,7 +446,7 @@ export const optionsSchema = group(HostOptions)
     path: ['keyring'],
     ...withHint(
       'a store on PostgreSQL needs it, and a file has its own',
-      'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only',
+      'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. Of a backup, restore both',
     ),
   })
   .refine(({ store, pool }) => isOnPostgres(store) || pool === undefined, {

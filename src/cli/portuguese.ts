@@ -610,8 +610,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Its parts open with the keyring {}, epochs {}.': 'As partes abrem com o chaveiro {}, épocas {}.',
   'The keyring is NOT in it: back up {}.keys too, in another place.':
     'O chaveiro NÃO está nela: copie também {}.keys, em outro lugar.',
-  'These calls are pending in the backup: a restored log would make them again.':
-    'Estas chamadas estão pendentes na cópia: um registro restaurado as faria de novo.',
+  'These calls are open in the backup. A restored log makes them again, but for parked and unknown ones:':
+    'Estas chamadas estão abertas na cópia. Um registro restaurado as faz de novo, menos as suspensas e desconhecidas:',
+  'It was erased already, on the request of {}:': 'Já tinha sido eliminado, a pedido de {}:',
   'The log of {} up to {} continues as {}, and has recorded that.':
     'O registro de {} até {} continua como {}, e guardou isso.',
   'Lost, according to the high-water mark: at least {}.': 'Perdido, segundo a marca: ao menos {}.',

@@ -21,8 +21,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot find the {}: the event is not about a {}': 'Não é possível encontrar {}: o evento não é sobre {}',
   'Pass an event of log.follow, log.read or on whose stream begins with "{}-"':
     'Passe um evento de log.follow, log.read ou on cujo fluxo comece com "{}-"',
-  'Cannot use the {}: it must be a text of 1 to {} characters':
-    'Não é possível usar {}: tem de ser um texto de 1 a {} caracteres',
+  'Cannot use the {}: it must be a text of 1 to {} characters, not blank':
+    'Não é possível usar {}: tem de ser um texto de 1 a {} caracteres, não em branco',
   'Cannot read consents that often: syncEveryMs is under a minute':
     'Não é possível ler consentimentos com tanta frequência: syncEveryMs é menor que um minuto',
   'Give a whole number of milliseconds, 60000 or more': 'Informe um número inteiro de milissegundos, 60000 ou mais',
@@ -1282,8 +1282,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe a opção receiver: o receptor é oferecido no caminho do seu publicUrl',
   'a store on PostgreSQL needs it, and a file has its own':
     'um registro no PostgreSQL precisa dele, e um arquivo tem o seu próprio',
-  'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only':
-    'Informe o caminho de um arquivo, ou um objeto sobre o seu cofre de segredos, só para um registro no PostgreSQL',
+  'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. Of a backup, restore both':
+    'Informe o caminho de um arquivo, ou um objeto sobre o seu cofre de segredos, só para um registro no PostgreSQL. De uma cópia, restaure ambos',
   'the store is a file': 'o registro é um arquivo',
   'Give the store an address such as postgres:?schema=averba, or leave out the pool':
     'Dê ao registro um endereço como postgres:?schema=averba, ou omita o pool',
@@ -1407,7 +1407,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'correct the consumer key and secret': 'corrija a chave e o segredo do consumidor',
   'the call was answered 401: {}': 'a resposta à chamada foi 401: {}',
   'The attempt reported late that it was not done': 'A tentativa relatou com atraso que não foi feita',
-  'the reason is not a text': 'o motivo não é um texto',
   'the service no longer lists the consent': 'o serviço já não lista o consentimento',
   'the consent is now {}{}': 'o consentimento agora está {}{}',
   'The service no longer lists the consent: a denial or revocation is sent once it is listed again':

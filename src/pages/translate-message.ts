@@ -97,8 +97,9 @@ function valuesBetween(parts: readonly string[], text: string): string[] | undef
     const end = isLast ? text.length - part.length : text.indexOf(part, at)
     if (end < at || !text.startsWith(part, end)) return undefined
     const value = text.slice(at, end)
-    // None reaches over a joint: what is said after it is another text.
-    if (!isQuoted(parts, place) && /[:;] /.test(value)) return undefined
+    // None reaches over a joint: what is said after it is another text. The reason at the end may be of several.
+    const isReason = isLast && part === '' && first !== '' && parts[place]?.endsWith(': ')
+    if (!isQuoted(parts, place) && !isReason && /[:;] /.test(value)) return undefined
     values.push(value)
     at = end + part.length
   }

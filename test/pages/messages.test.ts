@@ -94,6 +94,8 @@ test('joined texts are translated one by one, however many there are', () => {
   const many = Array.from({ length: 90 }, () => fault)
   expect(translateMessage(many.join('; '), 'pt-BR')).toBe(many.map(() => translated).join('; '))
   expect(translateMessage(`Cannot read "a: b; c": ${fault}: Set both by NTP`, 'pt-BR')).toContain(translated)
+  const refused = 'Cannot do this now: it may have been done and is not repeated automatically: a person has to decide'
+  expect(translateMessage(refused, 'pt-BR')).toMatch(/^Não é possível .* uma pessoa tem de decidir$/)
 })
 
 test('no text of five thousand characters holds up a page', async () => {

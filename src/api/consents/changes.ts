@@ -8,6 +8,7 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Json, withdrawnProblem } from '../../vocabulary/message.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
 import type { ApiContext } from '../api-context.ts'
+import { checkText } from '../arguments.ts'
 import type { EffectTypes, PendingOf, WithheldChange } from '../effect-types.ts'
 import { isOfType } from '../events.ts'
 import { readConsentEvents } from './consent-events.ts'
@@ -27,8 +28,7 @@ export function checkEvidence({
   evidence,
 }: { [K in keyof DecisionEvidence]?: DecisionEvidence[K] | undefined }): Json | undefined {
   if (reason === undefined && evidence === undefined) return undefined
-  if (reason !== undefined && (typeof reason !== 'string' || !reason.isWellFormed()))
-    throw invalidEvidence('the reason is not a text')
+  if (reason !== undefined) checkText(reason, 'reason', evidenceBytesMax)
   const text = stringifyEvidence({ reason, evidence })
   if (Buffer.byteLength(text) > evidenceBytesMax)
     throw invalidEvidence(`they are longer than ${evidenceBytesMax} bytes`)

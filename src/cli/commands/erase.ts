@@ -63,7 +63,7 @@ export const eraseCommand = defineCommand({
     const result = await withStore(log, ({ subjects }) => subjects.erase(selector, request), retention)
     return {
       result,
-      lines: formatReceipt(terminal.say, result),
+      lines: formatReceipt(terminal.say, result, requester),
       code: result.completed ? exitCodes.done : exitCodes.error,
     }
   },
@@ -77,10 +77,11 @@ function readDays(text: string): number {
   throw new AverbaError('INVALID_INPUT', 'Cannot use --backups-kept: give a number of up to five digits')
 }
 
-function* formatReceipt(say: Say, receipt: ErasureReceipt): Iterable<string> {
+function* formatReceipt(say: Say, receipt: ErasureReceipt, requester: string): Iterable<string> {
   const { subject, erasedAt, keeps, destroyed, completed, epochsDestroyedAt } = receipt
   const { parts, keys, indexRows, calls } = destroyed
   const extent = [say.count(parts.length, 'part'), say.count(keys, 'key'), say.count(indexRows, 'index row')]
+  if (receipt.requester !== requester) yield say`It was erased already, on the request of ${receipt.requester}:`
   yield say`Erased ${subject} at ${erasedAt}: ${extent.join(', ')}.`
   if (keeps.length > 0) yield say`Kept, with the key: ${keeps.join(', ')}.`
   const { endsGivenUp } = receipt

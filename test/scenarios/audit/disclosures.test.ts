@@ -149,7 +149,7 @@ test('a disclosure without actor, purpose, record or record key is refused and n
     [averba.audit.disclose(enrolled?.id ?? '', asking), 'INVALID_INPUT'],
     [averba.audit.disclose(1, asking), 'INVALID_INPUT'],
     [averba.audit.disclose(99_999, asking), 'NOT_FOUND'],
-    [averba.audit.disclose(one, { ...asking, purpose: '' }), 'INVALID_INPUT'],
+    [averba.audit.disclose(one, { ...asking, purpose: ' ' }), 'INVALID_INPUT'],
     [averba.audit.disclose(one, { ...asking, actor: undefined as never }), 'INVALID_INPUT'],
     [averba.audit.disclose(one, { ...asking, purpose: `para ${samples.cpf}` }), 'PERSONAL_ID'],
   ]

@@ -81,7 +81,7 @@ test('reason and evidence of a decision are sealed under the subject with the re
   await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
   const loop: { self?: object } = {}
   loop.self = loop
-  for (const wrong of [{ evidence: loop }, { evidence: 'x'.repeat(70_000) }, { reason: 7 as never }]) {
+  for (const wrong of [{ evidence: loop }, { evidence: 'x'.repeat(70_000) }, { reason: 7 as never }, { reason: ' ' }]) {
     await expect(averba.consents.revoke(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
 })

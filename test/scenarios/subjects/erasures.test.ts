@@ -98,7 +98,7 @@ test('a reveal is recorded before anything is opened, and returns no destroyed d
 
   const refused = [
     averba.subjects.reveal(row, { ...asking, actor: undefined as never }),
-    averba.subjects.reveal(row, { ...asking, purpose: '' }),
+    averba.subjects.reveal(row, { ...asking, purpose: ' ' }),
     averba.subjects.reveal({ a: 'not-sealed/1/cpf' }, asking),
   ]
   for (const each of await Promise.allSettled(refused))
