@@ -173,7 +173,7 @@ export interface Waiting {
   /**
    * - `process`: it is due, and a process that runs performs it.
    * - `otherProcess`: only a process that is configured for its service and address can continue it.
-   * - `time`: it is due later.
+   * - `time`: it is due later, or its service asked for a pause until then.
    * - `answer`: an attempt is under way.
    * - `release`: it is parked.
    * - `reading`: it may have been done, and a reading will show it.

@@ -7,12 +7,13 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import {
   type EffectState,
   effectStates,
+  type Instant,
   openStates,
   type PendingEffect,
   unsentStates,
   type Waiting,
 } from '../../vocabulary/message.ts'
-import { effectStream } from '../../vocabulary/names.ts'
+import { effectStream, serviceOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
@@ -93,11 +94,18 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       left ??= engine.listLeftToOthers()
       return engine.classOf(type) === undefined || (await left).includes(id)
     }
+    const pauses = new Map<string, Promise<Instant | undefined>>()
+    const findPause = (service: string) => {
+      const found = pauses.get(service) ?? store.rates.closedUntil(service)
+      pauses.set(service, found)
+      return found
+    }
     return async pending => {
       const reason = await findReason(pending, isLeft)
       if (reason === undefined) return pending
-      const until = reason === 'time' ? (pending.dueAt ?? null) : null
-      return { ...pending, waiting: { for: reason, until, actions: actionsFor(pending) } }
+      const pausedUntil = reason === 'process' ? await findPause(serviceOf(pending.type)) : undefined
+      const until = pausedUntil ?? (reason === 'time' ? (pending.dueAt ?? null) : null)
+      return { ...pending, waiting: { for: pausedUntil ? 'time' : reason, until, actions: actionsFor(pending) } }
     }
   }
 

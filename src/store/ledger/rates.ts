@@ -1,7 +1,8 @@
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
+import type { Instant } from '../../vocabulary/message.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
-import type { Lease, Leasing } from './lease.ts'
+import { hostTimeOf, type Lease, type Leasing } from './lease.ts'
 
 /** Turns of a rate. They may be used once the wait is over. */
 export interface Granted {
@@ -36,6 +37,15 @@ export class Rates {
         .where(eb => eb.or([eb('rate.closed_until', '<', closed_until), eb('rate.closed_until', '>', latest)])),
     )
     await this.#connection.transact(() => rows(upsert), 'rows')
+  }
+
+  /** Until when a service wants no calls, by the host's clock; `undefined` when it wants them. */
+  async closedUntil(service: string): Promise<Instant | undefined> {
+    const lease = this.#leasing.begin()
+    const rate = db.selectFrom('rate').select('closed_until').where('service', '=', service)
+    const asked = rate.where('closed_until', '>', lease.now).where('closed_until', '<=', lease.latest)
+    const found = await this.#connection.read(() => first(asked))
+    return found && toInstant(hostTimeOf(found.closed_until, lease))
   }
 }
 

@@ -248,3 +248,16 @@ test('a service that asks one process for a pause gets no due calls from any, fo
   await clock.runUntil(() => sent.length === 3)
   expect(sent.slice(1).every(at => at >= 119_000 && at < 121_000)).toBe(true)
 })
+
+test('a call that is due says until when its service asked for a pause', async () => {
+  const { averba, clock, samples } = await openWorld({
+    intercept: async () => Response.json({}, { status: 429, headers: { 'retry-after': '45' } }),
+  })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const [outcome] = await Promise.all([averba.consents.sync({ subject }), clock.advance(0)])
+  await averba.effects.retry(outcome.effect)
+  const waiting = async () => (await averba.effects.get(outcome.effect))?.waiting
+  expect(await waiting()).toMatchObject({ for: 'time', until: '2026-11-20T12:00:45.000Z' })
+  clock.jump(45_000)
+  expect(await waiting()).toMatchObject({ for: 'process', until: null })
+})
