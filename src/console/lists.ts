@@ -100,10 +100,14 @@ export function showConsents(page: Page): Promise<Html> {
 export function showValidations(page: Page): Promise<Html> {
   const { texts, labels, words } = page
   const resolve = ({ id, state, charged }: Views['validations']): Html => {
-    if (charged !== null) return html`${charged === 1 ? texts.isCharged : texts.isNotCharged}`
-    if (state !== 'inconclusive') return html``
+    if (charged === null && state !== 'inconclusive') return html``
     const note = [html`<label>${texts.note} <input name="note"></label>`]
-    return html`${actForm(page, 'validations/charged', texts.isCharged, { id }, note)}${actForm(page, 'validations/not-charged', texts.isNotCharged, { id }, note)}`
+    const answers = [
+      ['validations/charged', texts.isCharged, 1],
+      ['validations/not-charged', texts.isNotCharged, 0],
+    ] as const
+    // A wrong one can be corrected.
+    return html`${answers.map(([act, label, is]) => (charged === is ? label : actForm(page, act, label, { id }, note)))}`
   }
   return showRows(page, texts.validations, {
     ...{ view: 'validations', key: 'validation', equal: ['state'] },
@@ -179,7 +183,7 @@ export async function showEffects(page: Page): Promise<Html> {
     if (calls.length >= rowsPerPage) break
   }
   return html`${filterForm(page, [
-    choice(page, 'state', texts.state, words.effectStates),
+    choice(page, 'state', texts.state, words.effectStates, texts.open),
     choice(page, 'service', texts.service, words.services),
   ])}
 ${showTable(texts.effects, calls, labels, [
@@ -209,10 +213,12 @@ export function actsOn(page: Page, { id, waiting }: Call): Html {
 
 /** The followers of the log and the handlers of notifications. */
 export async function showFollowers(page: Page): Promise<Html> {
-  const { texts, labels, averba } = page
+  const { texts, labels, averba, words } = page
   const state = ({ isParked, attempts, reason, dueAt }: Follower): Html => {
     if (isParked) return html`<strong class="bad">${texts.parkedFollower}</strong> <div class="soft">${reason}</div>`
-    return attempts > 0 ? html`${showInstant(dueAt, labels)} <div class="soft">${reason}</div>` : html`${texts.good}`
+    if (attempts === 0) return html`${texts.good}`
+    const until = html`${words.waitings.time} ${showInstant(dueAt, labels)}`
+    return html`${words.handlerStates.failing}, ${until} <div class="soft">${reason}</div>`
   }
   const acts = ({ isParked, name }: Follower): Html => {
     if (!isParked) return html``

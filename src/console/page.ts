@@ -96,13 +96,14 @@ export function choice(
   name: string,
   label: string,
   values: Readonly<Record<string, string>> | readonly string[],
+  all = page.texts.any,
 ): Html {
   const chosen = page.query.get(name) ?? ''
   const named = Array.isArray(values) ? values.map(each => [each, each]) : Object.entries(values)
   const options = named.map(
     ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
   )
-  return html`<label>${label} <select name="${name}"><option value="">${page.texts.any}</option>${options}</select></label>`
+  return html`<label>${label} <select name="${name}"><option value="">${all}</option>${options}</select></label>`
 }
 
 /** A field for text in a form, with its present value. */
@@ -125,13 +126,14 @@ const finalActs: ReadonlySet<string> = new Set([
 
 /** A form that acts, shown only to an operator. Its fields are sent with the ids. */
 export function actForm(
-  { actor, texts }: Page,
+  { actor, query, texts }: Page,
   act: string,
   label: string,
   ids: Readonly<Record<string, string>>,
   fields: readonly Html[] = [],
 ): Html {
-  if (actor === undefined) return html``
+  // What is done is done now, not at the moment shown.
+  if (actor === undefined || query.get('known')) return html``
   const isFinal = finalActs.has(act)
   // A form that is sent twice is one act.
   const hidden = Object.entries({ ...ids, command: newCommandId() }).map(

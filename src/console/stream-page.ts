@@ -100,7 +100,7 @@ function showQuestion({ texts }: Page, stream: string): Html {
   return html`<h2>${texts.standing}</h2><p class="soft">${texts.standingNote}</p>
 <form class="filter" method="get" action="/prove"><input type="hidden" name="stream" value="${stream}">
 <label>${texts.validAt} <input name="at" required></label>
-<label>${texts.knownAt} <input name="known"></label><button>${texts.show}</button></form>`
+<label>${texts.knownAt} <input name="known"></label><button>${texts.download}</button></form>`
 }
 
 function toEntry({ words }: Page, event: Recorded) {

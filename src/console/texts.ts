@@ -75,6 +75,8 @@ const texts = {
   knownAt: ['Como se sabia na posição ou no instante', 'As known at the position or instant'],
   now: ['agora', 'now'],
   show: ['Mostrar', 'Show'],
+  download: ['Baixar', 'Download'],
+  open: ['em aberto', 'open'],
   pastNote: ['Situação passada, refeita a partir do registro.', 'A past state, rebuilt from the log.'],
   chart: ['Máquina de estados', 'State machine'],
   chartNote: [
