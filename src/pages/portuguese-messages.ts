@@ -150,6 +150,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   '{} is missing: restore it, because the log cannot be opened without it':
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
+  'Cannot use the keys: their service failed ({})': 'Não é possível usar as chaves: o serviço delas falhou ({})',
   'an erasure is not complete for over a day: {}: see effects.get("{}")':
     'uma eliminação está incompleta há mais de um dia: {}: veja effects.get("{}")',
   'it is in memory and ends with the process': 'está em memória e termina com o processo',

@@ -1,6 +1,7 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Entropy } from '../runtime/entropy.ts'
+import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
 import { KeyringInMemory, type KeyringStore } from './keyring-store.ts'
@@ -169,7 +170,7 @@ export class Keyring {
     const { stored } = this.#opened
     const epoch = this.epoch + 1
     const key = this.#entropy.bytes(32)
-    const wrapped = await this.#holder().wrap(key, epochName(epoch))
+    const wrapped = await askHost(() => this.#holder().wrap(key, epochName(epoch)))
     return { epoch, key: createSecretKey(key), wrapped: encodeKey(wrapped), for: stored }
   }
 
@@ -220,7 +221,7 @@ export class Keyring {
   }
 
   async announceDestroyed(epoch: number): Promise<void> {
-    await this.#keys?.destroyEpoch(epoch)
+    await askHost(async () => this.#keys?.destroyEpoch(epoch))
   }
 
   /**
@@ -390,6 +391,16 @@ function newKeys(entropy: Entropy): { stored: StoredKeys; epoch: Uint8Array; sec
     epochs: { 1: wrap(epoch, epochName(1)) },
   } as const
   return { stored: authenticate(stored, macKey(secret)), epoch, secret }
+}
+
+/** What the host's keys are asked for while the log is open: a failure of their service is none of ours. */
+async function askHost<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (cause) {
+    if (cause instanceof AverbaError) throw cause
+    throw new AverbaError('MISCONFIGURED', `Cannot use the keys: their service failed (${errorName(cause)})`, { cause })
+  }
 }
 
 /** The same keys under an external root key, which names the keyring. */

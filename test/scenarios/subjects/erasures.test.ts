@@ -74,6 +74,26 @@ test('an erasure that is not complete after a day is told of, with the reason', 
   expect((await averba.subjects.receipt(subject))?.completed).not.toBeNull()
 })
 
+test('while the key service refuses to destroy an epoch, settling goes on, and the erasure is told of', async () => {
+  const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+  let isDown = true
+  const destroyEpoch = async () => {
+    if (isDown) throw new RangeError('the service is down')
+  }
+  const keys = { id: 'kms-1', wrap: turn, unwrap: turn, destroyEpoch }
+  const world = await openWorld({ averba: { store: temporaryStore(), keys, backupRetentionDays: 1 } })
+  const { averba, samples } = world
+  await averba.consents.enrol({ cpf: samples.cpf })
+  const { subject } = await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  await passTime(world, 12 * hourMs, 6)
+  const detail = expect.stringContaining('Cannot use the keys: their service failed (RangeError)')
+  expect((await averba.health({ only: ['erasures'] })).checks).toMatchObject([{ ok: false, detail }])
+  isDown = false
+  await passTime(world, 12 * hourMs, 2)
+  expect((await averba.subjects.receipt(subject))?.epochsDestroyedAt).not.toBeNull()
+  expect((await averba.health({ only: ['erasures'] })).checks).toMatchObject([{ ok: true }])
+})
+
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
   const { averba, samples } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
