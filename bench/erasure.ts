@@ -28,7 +28,7 @@ export async function benchErasure(folder: string, say: Say): Promise<Figures> {
     say(`  a log of ${owners} persons, each with a key and a part`)
     const started = performance.now()
     const { rewrapped } = await store.owners.rotate(owners)
-    if (!(await store.owners.emptyJournal())) throw new Error('The journal could not be emptied')
+    if (!(await store.database.emptyJournal())) throw new Error('The journal could not be emptied')
     const seconds = (performance.now() - started) / 1_000
     if (rewrapped !== owners) throw new Error(`${rewrapped} keys were wrapped anew instead of ${owners}`)
     say(`  ${rewrapped} keys were wrapped anew in ${seconds.toFixed(2)} s`)

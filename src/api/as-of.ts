@@ -27,7 +27,7 @@ export async function resolveKnownAt({ store, clock }: AsOfContext, knownAt: Ins
   const isAhead = fromInstant(last.at) > now
   const isNow = atMs >= now || (isAhead && atMs >= now - nearNowMs)
   if (isNow) return { position: last.position, at: knownAt }
-  return { position: await store.reader.read(() => positionBefore(store.headers, toInstant(atMs + 1))), at: knownAt }
+  return { position: await store.database.read(() => positionBefore(store.headers, toInstant(atMs + 1))), at: knownAt }
 }
 
 /** Checks that an instant is not in the future, by our clock or by the log's last event. Throws `INVALID_INPUT`. */

@@ -78,7 +78,7 @@ function checkKeyLine(line: string): void {
 export function proveRecorded(options: OpenedWith & { event: EventSelector }): Promise<string> {
   return withStore(options, async store => {
     await store.checkpoint()
-    return store.reader.read(() => proveEvent(store.headers, options.event))
+    return store.database.read(() => proveEvent(store.headers, options.event))
   })
 }
 

@@ -51,7 +51,7 @@ export async function resumeStore(
   const { highWaterMark } = options
   const checked = await checkPutBack(options)
   const how = { acceptRollback: true, ...(highWaterMark && { highWaterMark }) }
-  const found = await withStore(options, store => store.reader.read(() => readLastResume(store.headers)), how)
+  const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
   if (!found) throw new TypeError('A restore was accepted but not recorded')
   const { origin, size, lost } = found.resumed
   return { ...checked, resumedAs: origin, ...(lost && { lostEvents: lost.size - size }) }
@@ -82,7 +82,7 @@ async function resumeFromCopy(options: OpenedWith, copy: string) {
   }
   const medium: StoreOptions['medium'] = { open: () => openSqlite(copy), keyring: open => open() }
   const how = { medium, highWaterMark, acceptRollback: true }
-  const found = await withStore(options, store => store.reader.read(() => readLastResume(store.headers)), how)
+  const found = await withStore(options, store => store.database.read(() => readLastResume(store.headers)), how)
   if (!found) throw new TypeError('A restore was accepted but not recorded')
   const moveMark = async () => {
     // The log records the loss, so whatever opens it next moves the mark too.

@@ -422,7 +422,8 @@ export class Store<E extends EventMap = EventMap> {
     return this.#leasing.clockFault(allowedMs)
   }
 
-  get reader(): Pick<Connection, 'read' | 'readOnly' | 'dialect' | 'schema'> {
+  /** The database, to read it, and to remove what was erased from its files. Events are written by `append` alone. */
+  get database(): Omit<Connection, 'append' | 'transact' | 'close'> {
     return this.#connection
   }
 

@@ -27,7 +27,7 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
 /** Adds the leaves of the events after a position to a tree, and gives the end of the log. */
 async function addLeaves(store: Store, tree: Tree, after = 0): Promise<number> {
   const query = `select hex(leaf) as leaf from event where position > ${after} order by position`
-  const leaves = (await store.reader.readOnly(CompiledQuery.raw(query))) as { leaf: string }[] // Its one column.
+  const leaves = (await store.database.readOnly(CompiledQuery.raw(query))) as { leaf: string }[] // Its one column.
   for (const { leaf } of leaves) tree.add(Buffer.from(leaf, 'hex'))
   return after + leaves.length
 }
@@ -112,7 +112,7 @@ test('the tree is loaded correctly when its upper levels have many subtrees', as
   const again = await open(path)
   const tree = new Tree()
   expect(await addLeaves(again, tree)).toBe(size)
-  expect(await again.reader.read(treeRoot)).toBe(tree.root())
+  expect(await again.database.read(treeRoot)).toBe(tree.root())
 })
 
 test('a tree loaded from a log continues like one that stayed in memory', async () => {
@@ -125,7 +125,7 @@ test('a tree loaded from a log continues like one that stayed in memory', async 
     const appends = Array.from({ length: 300 }, (_, i) => appendOf(`bench-${round}-${i}`, 'none'))
     await Promise.all(appends.map(each => store.append(each)))
     end = await addLeaves(store, tree, end)
-    roots.push(await store.reader.read(treeRoot))
+    roots.push(await store.database.read(treeRoot))
     expect(roots.at(-1)).toBe(tree.root())
     await store.close()
   }

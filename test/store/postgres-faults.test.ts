@@ -114,7 +114,7 @@ test('a process that stands still while it holds the lock holds up the others fo
   expect(performance.now() - began).toBeLessThan(2_500)
   expect((await lines.next()).value).toBe('STORE_BUSY')
   const head = { sql: 'select views from head', parameters: [] }
-  expect(await store.reader.read(() => first(head))).toEqual({ views: '' })
+  expect(await store.database.read(() => first(head))).toEqual({ views: '' })
 })
 
 test('a process that closes while a commit is looked up does not say that it was not made', async () => {

@@ -67,7 +67,7 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
       examples: [],
     })),
   )
-  const handle = openViews<Views>(store.reader)
+  const handle = openViews<Views>(store.database)
   expect(await handle.selectFrom('subjects').select(['subject', 'enrolled_at']).execute()).toEqual([
     { subject: 'a', enrolled_at: at },
   ])
@@ -788,7 +788,7 @@ test('a host reads no table of another schema, also one with the name of a view'
       .selectFrom(sql<{ secret: string }>`${sql.table(`${schema}.subjects`)}`.as('other'))
       .selectAll()
       .execute()
-  expect(await of(store.reader.schema ?? '')).toEqual([])
+  expect(await of(store.database.schema ?? '')).toEqual([])
   await expect(of('public')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await pool.query('drop table public.subjects')
   await pool.end()

@@ -13,7 +13,7 @@ export const open = (path: string, views: readonly View[], onViewStopped = (_: s
 export const rowsOf = async (store: Store, name: string) => {
   const sql = `select * from ${name} order by stream`
   const query = CompiledQuery.raw(sql)
-  return (await store.reader.readOnly(query)) as { stream: string; n: number }[]
+  return (await store.database.readOnly(query)) as { stream: string; n: number }[]
 }
 /** Sums the events that a view has counted. */
 export const sumOf = async (store: Store, name: string) =>

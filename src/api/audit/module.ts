@@ -88,7 +88,7 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
     if (typeof what === 'object')
       return writeReport(page, language => proveConsent(context, what, language), writeConsentPage)
     await store.checkpoint()
-    return store.reader.read(() => proveEvent(store.headers, what))
+    return store.database.read(() => proveEvent(store.headers, what))
   }
   const audit: Audit = {
     prove: (what, page?: PageOptions) => engine.admit(() => prove(what, page)),
@@ -96,7 +96,7 @@ export function createAuditModule(context: ApiContext): Module<{ audit: Audit }>
     checkpoint: async () => (await store.checkpoint()).note,
     async consistency(from) {
       await store.checkpoint()
-      return store.reader.read(() => proveConsistency(from))
+      return store.database.read(() => proveConsistency(from))
     },
     verify: async options => {
       const { keys: rootKey } = context.options
@@ -123,10 +123,10 @@ export interface DiscloseOptions {
 async function disclose(context: ApiContext, event: EventSelector, options: DiscloseOptions): Promise<string> {
   checkRevealRequest(options)
   const { store } = context
-  const { parts, owners } = await store.reader.read(() => findDisclosable(store.headers, event))
+  const { parts, owners } = await store.database.read(() => findDisclosable(store.headers, event))
   const { actor, purpose } = options
   await recordReveal(context, 'audit.disclose', { parts, owners, purpose, isDisclosed: true }, actor)
   await store.checkpoint()
   const { keyring } = store.vault
-  return keyring.withRefresh(() => store.reader.read(() => discloseEvent(store.vault, store.headers, event)))
+  return keyring.withRefresh(() => store.database.read(() => discloseEvent(store.vault, store.headers, event)))
 }

@@ -142,13 +142,13 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
     async once(transaction, name, item) {
       checkId(name, 'name of the work')
       checkId(item, 'id of the item')
-      const { schema } = store.reader
+      const { schema } = store.database
       if (schema !== undefined) return markDone(transaction, schema, { name, item, at: toInstant(clock.now()) })
       throw new AverbaError('INVALID_INPUT', 'Cannot mark an item as done: the log is in a file', {
         hint: 'Keep the ids of events that you have handled in a table of your own, in the same transaction',
       })
     },
-    end: () => store.reader.read(endOfLog),
+    end: () => store.database.read(endOfLog),
     stateOf: (stream, knownAt) => readStreamState(context, machines, stream, knownAt),
     followers: () => followers.list(),
     retry: async (name, ask) => void (await resume(name, 'retry', ask)),

@@ -72,7 +72,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
     },
     async erasures() {
       const { erased } = store.vault.keyring
-      const lost = describeLostErasures(await store.reader.read(() => findLostErasures(store.headers, erased)))
+      const lost = describeLostErasures(await store.database.read(() => findLostErasures(store.headers, erased)))
       if (lost !== undefined) return { ok: false, detail: lost }
       const counted = await store.countPending()
       const areLate = counted.some(({ type, state }) => isOfKeys(type) && state === 'deferred')
@@ -112,7 +112,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
 type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
 
 async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
-  const position = await store.reader.read(endOfLog)
+  const position = await store.database.read(endOfLog)
   const followed = await followers.list()
   const behind = (at: number) => Math.max(0, position - at)
   // A saved position may lag behind events of other types: what counts is the next one of its own.

@@ -83,7 +83,7 @@ async function proveEvents(store: Store, positions: readonly number[], size: num
   const proven: InclusionProof[] = []
   for (let from = 0; from < positions.length; from += portionEvents) {
     const portion = positions.slice(from, from + portionEvents)
-    proven.push(...(await store.reader.read(() => proveInclusion(store.headers, portion, size))))
+    proven.push(...(await store.database.read(() => proveInclusion(store.headers, portion, size))))
     await yieldToEventLoop()
   }
   return proven

@@ -59,7 +59,7 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   const completed = events.find(event => event.type === 'subject.erasureCompleted')
   const epochs = events.find(event => event.type === 'subject.epochsDestroyed')
   const { requester, legalBasis, keeps } = request.data
-  const { parts } = await findMentions(store.reader, store.headers, subject)
+  const { parts } = await findMentions(store.database, store.headers, subject)
   const first = await store.readAt(1)
   const kept = new Set(erased.data.kept)
   const isKeyKept = kept.size > 0
@@ -84,8 +84,8 @@ export async function readReceipt(store: LogStore, subject: SubjectRef): Promise
   }
 }
 
-async function readProvenEvent(store: Pick<LogStore, 'reader' | 'headers'>, position: number): Promise<ProvenEvent> {
-  const found = await store.reader.read(() => readLeaf(store.headers, position))
+async function readProvenEvent(store: Pick<LogStore, 'database' | 'headers'>, position: number): Promise<ProvenEvent> {
+  const found = await store.database.read(() => readLeaf(store.headers, position))
   if (!found) throw new TypeError(`There is no event at ${position}`)
   return { position, ...found }
 }

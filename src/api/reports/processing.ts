@@ -32,7 +32,7 @@ export async function* readProcessing(
   checkPeriod({ from, until })
   const words = getLanguageWords(language)
   const calls = createSentCalls(store)
-  let after = await engine.admit(() => store.reader.read(() => positionBefore(store.headers, from)))
+  let after = await engine.admit(() => store.database.read(() => positionBefore(store.headers, from)))
   for (;;) {
     const page = await engine.admit(async () => {
       const events = await store.read({ after })
@@ -61,7 +61,7 @@ export async function gatherProcessingReport(
   const words = getLanguageWords(language)
   const { security } = words
   const retention = describeRetention(context, words)
-  const end = await context.store.reader.read(endOfLog)
+  const end = await context.store.database.read(endOfLog)
   const operations: ProcessingOperation[] = []
   const all = readProcessing(context, { from, until }, language)
   for await (const operation of limitOperations(operationsMax, all)) {

@@ -44,7 +44,7 @@ export async function gatherSubjectReport(
   const words = getLanguageWords(language)
   const isErased = 'subject' in selector && (await subjects.isErased(streamOf('subject', selector.subject)))
   const subject = isErased ? selector.subject : await subjects.find(selector)
-  const { streams, until } = await findStreamsNaming(store.reader, subject)
+  const { streams, until } = await findStreamsNaming(store.database, subject)
   const own = await readOwnStreams(store, subject, streams, until)
   const calls = await readCalls(store, own.streams, until)
   const ownStreams = new Set(own.streams)

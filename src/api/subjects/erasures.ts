@@ -225,15 +225,15 @@ async function rotateKeys(
   const subject = idOfStream(pending.stream)
   const rotated = await store.owners.rotate(pending.position, erased && { subject, at: erased.at, keepsKey: isPartial })
   const journalInUse = { status: 'deferred', reason: 'a reader still uses the journal of the file' } as const
-  if (!(await store.owners.emptyJournal())) return journalInUse
+  if (!(await store.database.emptyJournal())) return journalInUse
   const pieces = endings.map(ending => Buffer.from(ending, 'hex'))
-  let searched = await store.owners.searchFile(pieces)
+  let searched = await store.database.searchFile(pieces)
   // Parts that cannot be searched for count as found.
   let unsearched = Math.max(0, parts - pieces.length)
   if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
-    await store.owners.rewrite()
-    if (!(await store.owners.emptyJournal())) return journalInUse
-    searched = await store.owners.searchFile(pieces)
+    await store.database.rewrite()
+    if (!(await store.database.emptyJournal())) return journalInUse
+    searched = await store.database.searchFile(pieces)
     unsearched = 0
   }
   const { bytes, found } = searched

@@ -56,7 +56,7 @@ export function createRetention(context: ApiContext) {
   async function runDue(): Promise<void> {
     await runSequentially(applyRulesDaily, async () => {
       // Now, instead of after the next thousand writes or once no reader uses it.
-      if (isJournalFull) isJournalFull = !(await store.owners.emptyJournal())
+      if (isJournalFull) isJournalFull = !(await store.database.emptyJournal())
     })
   }
 

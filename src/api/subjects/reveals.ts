@@ -32,7 +32,7 @@ export function createReveals(context: ApiContext): Reveals {
     const sealed = []
     for (const [column, cell] of Object.entries(row)) {
       const isAddress = typeof cell === 'string' && cell.length <= 500 && partAddress.test(cell)
-      const owner = isAddress ? await store.reader.read(() => findPartOwner(store.headers, cell)) : undefined
+      const owner = isAddress ? await store.database.read(() => findPartOwner(store.headers, cell)) : undefined
       if (owner !== undefined) sealed.push({ column, address: String(cell), owner })
     }
     return sealed

@@ -6,7 +6,7 @@ import type { ErasureToRemember } from '../../vault/stored-keys.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
-import { type Connection, each, first, rows, type SearchProgress, type Steps } from '../database/connection.ts'
+import { type Connection, each, first, rows, type Steps } from '../database/connection.ts'
 import { db } from '../database/schema.ts'
 import { resealSecrets } from '../ledger/secrets.ts'
 import { damagedLogError, type HeaderReader } from '../log/header.ts'
@@ -125,20 +125,6 @@ export class Owners {
     since: number,
   ): Promise<{ before: number; after: number } | undefined> {
     return this.#connection.transact(() => replaceIndex(this.#tags, indexEntries, since))
-  }
-
-  /** Checkpoints the WAL into the file and empties it. False while a reader still needs it. */
-  emptyJournal(): Promise<boolean> {
-    return this.#connection.emptyJournal()
-  }
-
-  /** Rewrites the file: SQLite overwrites what it deletes but not what it moves, so copies of rows may remain. */
-  rewrite(): Promise<void> {
-    return this.#connection.rewrite()
-  }
-
-  searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
-    return this.#connection.searchFile(pieces)
   }
 
   /**

@@ -14,7 +14,7 @@ test('a record of several owners is disclosed with a key per owner, for the part
   }
   await store.append(appendOf('notification-a', 'none', [{ parts }]))
   const { note } = await store.checkpoint()
-  const text = await store.reader.read(() => discloseEvent(store.vault, store.headers, 'notification-a/1'))
+  const text = await store.database.read(() => discloseEvent(store.vault, store.headers, 'notification-a/1'))
   const key = createVerifierKey(parseCheckpoint(note)?.origin ?? '', store.vault.keyring.signer.publicKey)
   const { isProven, opened } = await verifyDisclosure(text, [key])
   expect(isProven).toBe(true)

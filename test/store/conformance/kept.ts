@@ -17,16 +17,16 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     const effects = [{ type: 'tokenService.requestToken', data: {} }]
     const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
     await store.append(appendOf('token-a', 'none', [{ effects }], { receipt }))
-    const [root, all] = [await store.reader.read(treeRoot), await store.read({ limit: many + 10 })]
+    const [root, all] = [await store.database.read(treeRoot), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()
     await store.close()
 
     const again = await place.open()
     expect(await again.read({ limit: many + 10 })).toEqual(all)
-    expect(await again.reader.read(treeRoot)).toBe(root)
+    expect(await again.database.read(treeRoot)).toBe(root)
     expect(await again.receipt('c1')).toMatchObject({ code: 'accepted', effect: 'token-a/1/0' })
     expect(await again.dueEffects(Date.parse(at))).toEqual(['token-a/1/0'])
-    expect((await again.reader.read(readNewestCheckpoint))?.note).toBe(note)
+    expect((await again.database.read(readNewestCheckpoint))?.note).toBe(note)
     // The tree continues from its frontier.
     await append(again, many)
     await again.close()

@@ -27,14 +27,14 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
       const events = await one.read({})
       expect(events.map(event => event.position)).toEqual(Array.from({ length: 403 }, (_, i) => i + 1))
       for (const store of [one, other]) {
-        const rows = await openViews<{ counted: { stream: string; n: number } }>(store.reader)
+        const rows = await openViews<{ counted: { stream: string; n: number } }>(store.database)
           .selectFrom('counted')
           .selectAll()
           .execute()
         expect(rows.map(row => row.n)).toEqual(Array.from({ length: 10 }, () => 40))
       }
       expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
-      expect(await other.reader.read(treeRoot)).toBe(await one.reader.read(treeRoot))
+      expect(await other.database.read(treeRoot)).toBe(await one.database.read(treeRoot))
     }))
 
   test('a command sent to two processes is executed once', () =>

@@ -15,7 +15,7 @@ interface Tables {
 /** Tests the views of a store. `rowsOf` reads their tables directly, `shownTo` through a host's handle. */
 export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const rowsOf = (store: Store) =>
-    openViews<Tables>(store.reader).selectFrom('counted').selectAll().orderBy('stream').execute()
+    openViews<Tables>(store.database).selectFrom('counted').selectAll().orderBy('stream').execute()
   const shownTo = (store: Store) =>
     openViews<Tables>(store.viewReader).selectFrom('counted').selectAll().orderBy('stream').execute()
   const tens = (n: number) => Array.from({ length: 10 }, (_, i) => ({ stream: `bench-${i}`, n }))
@@ -63,7 +63,7 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     const store = await newPlace().open({ views: [noted] })
     const event = { type: 'bench.noted', data: { note: 'a\0b' } }
     for (const stream of ['bench-a', 'bench-b']) await store.append(appendOf(stream, 'none', [event]))
-    const rows = await openViews<{ noted: { note: string; n: number } }>(store.reader)
+    const rows = await openViews<{ noted: { note: string; n: number } }>(store.database)
       .selectFrom('noted')
       .selectAll()
       .execute()

@@ -38,7 +38,7 @@ test('a file is opened with synchronous=FULL', async () => {
   const path = temporaryStore()
   const store = await open(path)
   // better-sqlite3 answers 1 (NORMAL) unless the pragma was set on this connection.
-  const rows = await store.reader.readOnly(CompiledQuery.raw('select synchronous from pragma_synchronous'))
+  const rows = await store.database.readOnly(CompiledQuery.raw('select synchronous from pragma_synchronous'))
   expect(rows).toEqual([{ synchronous: 2 }])
 })
 
@@ -152,7 +152,7 @@ describe('an unknown name', () => {
   test("in a host's statement is INVALID_INPUT", async () => {
     const store = await open(':memory:')
     for (const sql of ['select * from nobodies', 'select nobody from consents']) {
-      const run = store.reader.readOnly(CompiledQuery.raw(sql))
+      const run = store.database.readOnly(CompiledQuery.raw(sql))
       await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     }
   })
@@ -173,7 +173,7 @@ describe('an unknown name', () => {
     const store = await openChanged(temporaryStore(), 'drop table rebuild')
     await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
     const sql = 'select * from consent'
-    const run = store.reader.readOnly(CompiledQuery.raw(sql))
+    const run = store.database.readOnly(CompiledQuery.raw(sql))
     await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
   })
 })

@@ -27,7 +27,8 @@ const append = (store: Store, stream: string, type: string, data: object) =>
 
 const readPaints = async (store: Store) =>
   (await store.read({ kind: 'paint' })).map(({ type, data, stream }) => ({ type, data, stream }))
-const readColours = (store: Store) => store.reader.readOnly(CompiledQuery.raw('select * from colours order by stream'))
+const readColours = (store: Store) =>
+  store.database.readOnly(CompiledQuery.raw('select * from colours order by stream'))
 
 /** `mixed` has three schema versions, `dipped` two. */
 const schemas: Schemas = {

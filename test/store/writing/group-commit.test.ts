@@ -117,6 +117,8 @@ test('an append that fails takes no number of a stream or an owner', async () =>
   const head = { sql: 'select stream, owner from head', parameters: [] }
   const highest = `select (select max(key) from stream) as stream,
     (select coalesce(max(key), 0) from owner_key) as owner`
-  const { reader } = store
-  expect(await reader.read(() => first(head))).toEqual(await reader.read(() => first({ sql: highest, parameters: [] })))
+  const { database } = store
+  expect(await database.read(() => first(head))).toEqual(
+    await database.read(() => first({ sql: highest, parameters: [] })),
+  )
 })

@@ -196,7 +196,7 @@ export class NotificationMatcher {
   async #read(from: number, until: number): Promise<void> {
     const types = [...arrivals, 'notification.copied'] as const
     const { store } = this.#context
-    const after = await store.reader.read(() => positionBefore(store.headers, toInstant(from)))
+    const after = await store.database.read(() => positionBefore(store.headers, toInstant(from)))
     for await (const event of readEvents(store, { after, types })) {
       if (fromInstant(event.at) > until) return
       if (event.type !== 'notification.copied') this.#add(event)

@@ -62,7 +62,7 @@ export function createSecretHistory(
       // The list was compared with the values of this process, not with those of another one.
       if (!kept || kept.source !== ownSources.get(evento)) return undefined
       if ((await notApplied(evento, kept)).length === 0) return undefined
-      const position = await store.reader.read(endOfLog)
+      const position = await store.database.read(endOfLog)
       return { ...kept, seen: { position, at: toInstant(clock.now()) } }
     })
   }
@@ -96,7 +96,7 @@ export function createSecretHistory(
   ): Promise<KeptSecrets['formers']> {
     const left = [
       ...(await stillAccepted(evento, before)),
-      { pairs: before.pairs, since: requestedAt ?? (await store.reader.read(endOfLog)) },
+      { pairs: before.pairs, since: requestedAt ?? (await store.database.read(endOfLog)) },
     ]
     // A secret that is current again is not a former one.
     const formers = left
