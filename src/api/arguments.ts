@@ -83,7 +83,7 @@ function checkClearText(text: unknown, what: string, max: number): asserts text 
   refusePersonalId(text, what)
 }
 
-/** Checks that a value is a well-formed text of 1 to `max` characters, not blank, without NUL. Throws `INVALID_INPUT`. */
+/** Checks that a value is a well-formed text of 1 to `max` characters, not blank, no NUL. Throws `INVALID_INPUT`. */
 export function checkText(text: unknown, what: string, max: number): asserts text is string {
   if (typeof text === 'string' && text.trim() !== '' && text.length <= max && isStorable(text)) return
   throw new AverbaError(

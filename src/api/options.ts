@@ -254,8 +254,7 @@ class ReceiverOptions {
   readonly unprovenBytesPerHourMax? = optional(wholeNumber(0), '256 * 1_048_576')
   /**
    * The master secret, at least 32 characters, for subscriptions without a `chaveSecreta`. Theirs is derived from it
-   * with the event, the endpoint and a generation, which `subscriptions.rotate` raises. `openssl rand -base64 32` makes
-   * one.
+   * with the event, the endpoint and a generation, which `subscriptions.rotate` raises: `openssl rand -base64 32`.
    */
   readonly secretFrom? = optional(secret, "() => env('AVERBA_HOOK_MASTER')")
 }

@@ -89,8 +89,7 @@ export interface Averba extends HealthMethods {
    * The rows of a view as they were at a position or an instant of the log, built from the log in memory. An instant
    * shows what averba knew at that time.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an unknown view, an invalid or future position or instant, and when
-   * neither is given
+   * @throws {AverbaError} `INVALID_INPUT` for an unknown view, an invalid or future position or instant, or neither
    */
   viewAsOf<N extends keyof Views>(name: N, asOf: { position?: number; at?: Instant }): Promise<Views[N][]>
   /**
@@ -105,8 +104,7 @@ export interface Averba extends HealthMethods {
   on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void): () => void
   /**
    * Performs due calls, runs schedules and calls followers until the signal: after each append, and when something
-   * becomes due. On a file it looks every second whether another process has written: several may run on one. Closing
-   * ends it too.
+   * becomes due. On a file it looks every second whether another process has written: several may. Closing ends it.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */

@@ -79,8 +79,7 @@ export function requiredVariables(config: string): string[] {
 }
 
 /**
- * Opens the log of a configuration for one task; with `mustExist`, never creates a new one. Log lines go to standard
- * error.
+ * Opens the log of a configuration for one task; with `mustExist`, never creates one. Log lines go to standard error.
  *
  * @throws {AverbaError} `NOT_FOUND` when the log must exist and does not
  */

@@ -181,8 +181,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'print one JSON object, with the sent content, which may be personal data':
     'mostra um objeto JSON, com o conteúdo enviado, que pode ter dados pessoais',
   'print the receipt as one JSON object': 'mostra o recibo como um objeto JSON',
-  'print their addresses as one JSON object on the first line':
-    'mostra os endereços como objeto JSON na primeira linha',
+  'print their addresses as one JSON object on the first line': 'mostra os endereços como objeto JSON na 1ª linha',
   'accepted as by every command; the output is always JSON lines':
     'aceito como em todo comando; a saída é sempre em linhas JSON',
   'accepted as by every command; the output is always the script':
@@ -211,8 +210,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'quem revela, como o número de um atendente: guardado em claro',
   'who requested it, such as the number of a request: kept in clear':
     'a pedido de quem, como o número de um pedido: guardado em claro',
-  'the purpose, such as the number of a request: kept in clear':
-    'a finalidade, como o número de um pedido: fica em claro',
+  'the purpose, such as the number of a request: kept in clear': 'a finalidade, como o número de pedido: fica em claro',
   'the purpose, such as the number of an audit: kept in clear':
     'a finalidade, como o número de uma auditoria: guardada em claro',
   'the legal basis, such as "LGPD art. 18, VI": kept in clear': 'a base legal, como "LGPD art. 18, VI": fica em claro',
@@ -224,8 +222,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'only calls in this state; by default parked': 'só chamadas neste estado; por padrão, parked',
   'only calls in this state; by default deferred': 'só chamadas neste estado; por padrão, deferred',
   'only calls to this service': 'só chamadas a este serviço',
-  'only calls of this type, such as consentService.changeStatus':
-    'só chamadas do tipo, como consentService.changeStatus',
+  'only calls of this type, such as consentService.changeStatus': 'só deste tipo, como consentService.changeStatus',
   'only calls of this stream, such as consent-…': 'só chamadas deste fluxo, como consent-…',
   'only list the calls': 'só lista as chamadas',
   'only list the consents': 'só lista os consentimentos',
@@ -318,8 +315,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'the backup to make; an existing file is not overwritten': 'a cópia a fazer; um arquivo existente não é sobrescrito',
   'the beginning of the period, included': 'o começo do período, incluído',
   'the behaviour that the contracts leave open': 'o comportamento que os contratos deixam em aberto',
-  'the data subject; without it the CPF is read from standard input':
-    'o titular; sem ele, lê-se o CPF da entrada padrão',
+  'the data subject; without it the CPF is read from standard input': 'o titular; sem ele, o CPF vem da entrada padrão',
   'the end of the period, not included': 'o fim do período, não incluído',
   'the end, such as 1000 or 2026-01-31T00:00:00.000Z': 'o fim, como 1000 ou 2026-01-31T00:00:00.000Z',
   'the events to subscribe to': 'os eventos em que se inscrever',
@@ -341,8 +337,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'o hash do plano que averba plan mostrou, em vez de --plan',
   'the instant in question': 'o instante em questão',
   'the machines; by default all': 'as máquinas; por padrão, todas',
-  'the name in addresses and certificates; by default localhost':
-    'o nome em endereços e certificados; padrão: localhost',
+  'the name in addresses and certificates; by default localhost': 'nome em endereços e certificados; padrão: localhost',
   'the new place of the keyring: for PostgreSQL, a file that every machine reaches':
     'o novo lugar do chaveiro: para o PostgreSQL, um arquivo que todas as máquinas alcançam',
   "the path of your receiver's address": 'o caminho no endereço do seu receptor',

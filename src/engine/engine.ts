@@ -121,8 +121,7 @@ export class Engine {
    * Decides a command and records the result. The same command id gives the same result again.
    *
    * @param input what identifies the command, personal data included: stored as a keyed digest only
-   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` when the digest was erased with
-   * the person
+   * @throws {AverbaError} `REFUSED`, `CONFLICT`, `COMMAND_REUSED`, and `SUBJECT_ERASED` when its person was erased
    */
   async handle(
     input: Json,

@@ -34,8 +34,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'its evento must have 1 to {} characters that a header can carry':
     'o seu evento tem de ter de 1 a {} caracteres que um cabeçalho possa levar',
   'it is declared twice': 'há mais de uma declaração',
-  'Cannot subscribe: an {} contains what looks like a CPF':
-    'Não é possível fazer a inscrição: {} contém o que parece um CPF',
+  'Cannot subscribe: an {} contains what looks like a CPF': 'Não é possível inscrever: {} contém o que parece um CPF',
   'Use another name or path in subscriptions or receiver.publicUrl: it is stored in clear for ever':
     'Use outro nome ou caminho em subscriptions ou receiver.publicUrl: fica guardado em claro para sempre',
   'its endpoint is over {} characters': 'o seu endpoint tem mais de {} caracteres',
@@ -87,10 +86,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Give the path of a SQLite file, :memory:, or an address that begins with postgres:':
     'Informe o caminho de um arquivo SQLite, :memory:, ou um endereço que comece com postgres:',
   'it is an address of something else': 'é o endereço de outra coisa',
-  'it is not a path, or an object with name, read and replace':
-    'não é um caminho nem um objeto com name, read, replace',
-  'Give { cpf }, or the ref of consents.enrol as { subject }':
-    'Dê { cpf }, ou a ref de consents.enrol como { subject }',
+  'it is not a path, or an object with name, read and replace': 'não é um caminho nem objeto com name, read, replace',
+  'Give { cpf }, or the ref of consents.enrol as { subject }': 'Dê { cpf } ou a ref de consents.enrol como { subject }',
   'Cannot find the data subject: CPF and ref are missing': 'Não é possível encontrar o titular: faltam o CPF e a ref',
   'Cannot find the data subject: both CPF and ref are given':
     'Não é possível encontrar o titular: foram informados o CPF e a ref',
@@ -189,8 +186,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe um identificador de effects.list, ou o effect de um desfecho',
   'Cannot {} the call: no call has this id': 'Não é possível aplicar {} à chamada: nenhuma tem este identificador',
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
-  'Cannot {} "{}": no parked follower has this name':
-    'Não é possível aplicar {} a "{}": nenhum seguidor suspenso tem este nome',
+  'Cannot {} "{}": no parked follower has this name': 'Não é possível aplicar {} a "{}": não é seguidor suspenso',
   'log.followers() shows which ones are parked': 'log.followers() mostra quais estão suspensos',
   'Cannot mark an item as done: the log is in a file':
     'Não é possível marcar um item como feito: o registro está em um arquivo',
@@ -268,8 +264,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível escrever o relatório: o período tem mais de {} operações',
   'End the period at {}, or use audit.processing, which has no limit':
     'Termine o período em {}, ou use audit.processing, que não tem limite',
-  'Cannot read the period: it ends when it begins, or before':
-    'Não é possível ler o período: termina ao começar, ou antes',
+  'Cannot read the period: it ends when it begins, or before': 'Não é possível ler o período: o fim não vem depois',
   'Its end is not included: a day ends when the next one begins':
     'O fim não é incluído: um dia termina quando começa o seguinte',
   'Cannot find the data subject: no one is enrolled under this ref':
@@ -332,8 +327,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot apply the plan: it deletes subscriptions': 'Não é possível aplicar o plano: ele exclui inscrições',
   "Check the plan, then pass { deletions: 'allow' } or --allow-deletions":
     "Confira o plano, e depois passe { deletions: 'allow' } ou --allow-deletions",
-  'Cannot rotate: the secret of this event is not derived':
-    'Não é possível trocar o segredo: o deste evento não é derivado',
+  'Cannot rotate: the secret of this event is not derived': 'Não é possível trocar o segredo: ele não é derivado',
   'Change a given secret at its source, then plan and apply. To derive it, use receiver.secretFrom':
     'Mude na origem um segredo informado, e depois faça o plano e aplique-o. Para derivá-lo, use receiver.secretFrom',
   'the call {} waits for a process with the baseUrl and service of its request':
@@ -346,8 +340,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot read the validation: its result was destroyed': 'Não é possível ler a validação: o resultado foi destruído',
   'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money':
     'Foi destruído por um prazo de conservação ou pela eliminação da pessoa. Veja o resto em validations.list; validar de novo com outro identificador pode custar dinheiro',
-  'Cannot find the validation: no validation has this id':
-    'Não é possível encontrar a validação: nenhuma tem este identificador',
+  'Cannot find the validation: no validation has this id': 'Não é possível encontrar a validação: nenhuma tem este id',
   'Use the id given to validate, not the trace id: validations.list has all of them':
     'Use o identificador dado a validate, e não o de rastreamento: validations.list tem todos',
   'Cannot validate: this id was used with another service':
@@ -435,19 +428,16 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Name another folder': 'Indique outra pasta',
   'Cannot create the log "{}": it exists already': 'Não é possível criar o registro "{}": já existe',
   'Stop it, or use another folder': 'Pare-o, ou use outra pasta',
-  'Cannot start averba dev: it runs in this folder already':
-    'Não é possível iniciar averba dev: já é executado nesta pasta',
+  'Cannot start averba dev: it runs in this folder already': 'Não é possível iniciar averba dev: já roda nesta pasta',
   'Give an address such as --to localhost:8443': 'Informe um endereço como --to localhost:8443',
-  'Cannot notify "{}": it is not an address of this machine':
-    'Não é possível notificar "{}": não é um endereço desta máquina',
+  'Cannot notify "{}": it is not an address of this machine': 'Não é possível notificar "{}": não é desta máquina',
   'its body': 'o conteúdo',
   'Start averba dev with --evento {}': 'Inicie averba dev com --evento {}',
   'Cannot trigger "{}": it has no subscription': 'Não é possível disparar "{}": não tem inscrição',
   'Cannot trigger the event: the body is not JSON': 'Não é possível disparar o evento: o conteúdo não é JSON',
   'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import':
     'Indique um evento de 1 a 40 caracteres, como em averba trigger dimp-situacao-import',
-  'Cannot trigger the event: the simulated portal refuses it':
-    'Não é possível disparar o evento: o portal simulado o recusa',
+  'Cannot trigger the event: the simulated portal refuses it': 'Não é possível disparar o evento: o portal o recusa',
   'Start it in another terminal: averba dev': 'Inicie-o em outro terminal: averba dev',
   'Cannot trigger the event: averba dev does not run in this folder':
     'Não é possível disparar o evento: averba dev não está em execução nesta pasta',
@@ -587,8 +577,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível reexecutar com "{}": esta versão não existe aqui',
   // proof
   'Cannot write {}: only safe integers are allowed': 'Não é possível escrever {}: só são permitidos inteiros seguros',
-  'Cannot write {}: only plain JSON values are allowed':
-    'Não é possível escrever {}: só se permitem valores JSON simples',
+  'Cannot write {}: only plain JSON values are allowed': 'Não é possível escrever {}: só valores JSON simples',
   'Cannot write {}: the text has a lone surrogate': 'Não é possível escrever {}: o texto tem um surrogate isolado',
   'A tree of {} leaves has no leaf {}': 'Uma árvore de {} folhas não tem a folha {}',
   'A tree of {} leaves is not the beginning of one of {}': 'Uma árvore de {} folhas não é o começo de uma de {}',
@@ -635,8 +624,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the time at {} goes back': 'o instante na posição {} volta atrás',
   'at {}, "{}" should have version {}': 'na posição {}, "{}" devia ter a versão {}',
   'a part at {} is there twice': 'uma parte na posição {} aparece duas vezes',
-  'the part "{}" at {} is not the one that its header names':
-    'a parte "{}" na posição {} não é a que o cabeçalho indica',
+  'the part "{}" at {} is not the one that its header names': 'a parte "{}" da posição {} não é a do seu cabeçalho',
   'there is a part at {} that its header does not name': 'há uma parte na posição {} que o seu cabeçalho não indica',
   'the log begins at 1, and says so at {}': 'o registro começa na posição 1, e diz que começa na posição {}',
   'at {}, the log continues another log than the one before':
@@ -704,8 +692,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'it ends within a line': 'termina no meio de uma linha',
   'is longer than 64 kB': 'tem mais de 64 kB',
   'checkpoint {} {}': 'o checkpoint {} {}',
-  'checkpoint {} is not over more events than the one before':
-    'o checkpoint {} não abrange mais eventos que o anterior',
+  'checkpoint {} is not over more events than the one before': 'o checkpoint {} não tem mais eventos que o anterior',
   'the answer of the anchor for checkpoint {} {}': 'a resposta da âncora para o checkpoint {} {}',
   'the time stamp of checkpoint {} is not over the whole signed note':
     'o carimbo do tempo do checkpoint {} não é da nota assinada inteira',
@@ -752,8 +739,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot prove consistency: the text is not a checkpoint': 'Não é possível provar a coerência: isto não é checkpoint',
   'Cannot prove consistency: the checkpoint is not of this log':
     'Não é possível provar a coerência: o checkpoint não é deste registro',
-  'Cannot write a proof: the log has no checkpoint yet':
-    'Não é possível escrever uma prova: o registro ainda não tem checkpoint',
+  'Cannot write a proof: the log has no checkpoint yet': 'Não é possível escrever uma prova: não há checkpoint ainda',
   'Cannot prove the event: no event has this position or id':
     'Não é possível provar o evento: nenhum evento tem esta posição ou este identificador',
   'Give its position, or its id as <stream>/<version>': 'Dê a posição, ou o identificador como <stream>/<version>',
@@ -761,8 +747,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Set the option recordKeys: later events get their own keys':
     'Use a opção recordKeys: eventos posteriores ganham as suas próprias chaves',
   'Cannot disclose "{}": its parts were destroyed': 'Não é possível revelar "{}": as suas partes foram destruídas',
-  'the leaf of the event at {} is not the hash of its header':
-    'a folha do evento na posição {} não é o hash do seu cabeçalho',
+  'the leaf of the event at {} is not the hash of its header': 'a folha do evento {} não é o hash do seu cabeçalho',
   'its last event is at {}, but a part, an effect or a follower is at {}':
     'o seu último evento está na posição {}, mas uma parte, um efeito ou um seguidor está na posição {}',
   'the last subtree on level {} does not match the tree of its {} events':
@@ -917,8 +902,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível executar sozinha uma consulta do registro: use yield com rows ou first',
   'Cannot use this schema for a log: its name is not allowed':
     'Não é possível usar este esquema para um registro: o nome não é permitido',
-  'Use small letters, digits and _, and begin with a letter':
-    'Use letras minúsculas, algarismos e _, a partir de uma letra',
+  'Use small letters, digits and _, and begin with a letter': 'Use letras minúsculas, algarismos e _; uma letra antes',
   'Cannot open "{}": it is not a log of averba': 'Não é possível abrir "{}": não é um registro do averba',
   'Name the file of a log, or a backup of one': 'Indique o arquivo de um registro, ou uma cópia de segurança',
   'Cannot open "{}": the file holds no log': 'Não é possível abrir "{}": o arquivo não contém um registro',
@@ -1050,8 +1034,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot append to "{}": it has no expectation': 'Não é possível acrescentar a "{}": falta a versão esperada',
   'Cannot seal the part "{}": its owner has no key': 'Não é possível lacrar a parte "{}": o seu dono não tem chave',
   'it was found out': 'foi apurado',
-  'Cannot record: the log lacks event {}, which it had':
-    'Não é possível registrar: o registro não tem o evento {}, que já teve',
+  'Cannot record: the log lacks event {}, which it had': 'Não é possível registrar: falta no registro o evento {}',
   'Its server was replaced by one that is behind, or put back. Stop all processes and find the newest copy: averba resume continues from another one':
     'O seu servidor foi substituído por um que está atrás, ou voltou a um estado anterior. Pare todos os processos e procure a cópia mais nova: averba resume continua a partir de outra',
   // vault
@@ -1107,8 +1090,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível fazer isto com um registro no PostgreSQL: é preciso um arquivo SQLite',
   'Use the tools of the server for its backups, and the functions of averba for everything else':
     'Use as ferramentas do servidor para as cópias de segurança, e as funções do averba para todo o resto',
-  'Cannot read the instant: it is neither a day nor an instant':
-    'Não é possível ler o instante: não é dia nem instante',
+  'Cannot read the instant: it is neither a day nor an instant': 'Não é possível ler o instante: nem dia nem instante',
   'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z':
     'Informe-o como 2026-01-31, 2026-01-31T09:00 (ambos no horário de Brasília) ou 2026-01-31T12:00:00Z',
   'Cannot take the value: the outcome is {}': 'Não é possível obter o valor: o desfecho é {}',
@@ -1196,8 +1178,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível enviar o pedido: nenhum serviço simulado tem este nome de host',
   'Return false from crashAt until simulate or restart has resolved: the opening has crash points too':
     'Devolva false em crashAt até que simulate ou restart termine: a abertura também tem pontos de queda',
-  'Cannot open the engine: its process crashed meanwhile':
-    'Não é possível abrir o averba: o processo caiu nesse meio-tempo',
+  'Cannot open the engine: its process crashed meanwhile': 'Não é possível abrir o averba: o processo caiu',
   'Cannot fill the disk: it is that of a server': 'Não é possível encher o disco: é o de um servidor',
   'Simulate with a file or in memory': 'Simule com um arquivo ou em memória',
   'The world was closed, and its store with it. Do this before you close it':
@@ -1363,8 +1344,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'validation service': 'serviço de validações',
   'the answer cannot be read': 'a resposta não pode ser lida',
   'the {} answered {}': 'o {} respondeu {}',
-  'the address of the {} answered {}, and the answer is not its own':
-    'o endereço do {} respondeu {}: não é resposta dele',
+  'the address of the {} answered {}, and the answer is not its own': 'o endereço do {} respondeu {}, e não ele',
   'the address of the proxy is not one of http or https': 'o endereço do proxy não é http nem https',
   'the outbound proxy cannot be reached ({})': 'o proxy de saída não pode ser alcançado ({})',
   'PROXY_REFUSED: the outbound proxy answered {}': 'PROXY_REFUSED: o proxy de saída respondeu {}',
@@ -1377,8 +1357,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'correct the option proxy, or HTTPS_PROXY, such as http://proxy.example:3128':
     'corrija a opção proxy, ou HTTPS_PROXY, como http://proxy.example:3128',
   "correct its address, or this machine's resolver": 'corrija o endereço, ou o resolvedor (DNS) desta máquina',
-  'nothing listens at its address and port, or a firewall refuses':
-    'nada escuta no seu endereço e porta, ou um firewall recusa',
+  'nothing listens at its address and port, or a firewall refuses': 'nada escuta no endereço e porta, ou há firewall',
   'check for a firewall in between': 'confira se há um firewall no caminho',
   'correct its address': 'corrija o seu endereço',
   "check this machine's clock, then ask the service":
@@ -1431,7 +1410,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe, sem alterações, uma linha de uma visão que tenha colunas lacradas',
   'the consent is not effective: {}': 'o consentimento não está em vigor: {}',
   'The named consent is no longer effective: nothing was sent':
-    'O consentimento indicado já não está em vigor: nada foi enviado',
+    'O consentimento indicado já não vigora: nada foi enviado',
   'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated':
     'O consentimento indicado já não está em vigor: um pedido anterior foi enviado, mas não processado, e não foi repetido',
   'the newer token was answered 401 too': 'o token mais novo também teve a resposta 401',
@@ -1489,8 +1468,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'a última mudança talvez tenha sido feita: uma leitura o mostrará',
   'nothing is known of it': 'nada se sabe dele',
   'the service no longer lists it': 'o serviço já não o lista',
-  'the service shows another status: its history is being read':
-    'o serviço mostra outro status: o seu histórico está sendo lido',
+  'the service shows another status: its history is being read': 'o serviço mostra outro status: lê-se o seu histórico',
   'another change has not been answered yet': 'outra mudança ainda não teve resposta',
   'no denial or revocation is wanted': 'nenhuma negação ou revogação está pedida',
   'the service shows it in a form that cannot be read': 'o serviço o mostra em uma forma que não pode ser lida',
@@ -1520,8 +1498,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Another session holds the log. Try again': 'Outra sessão detém o registro. Tente de novo',
   'Look at its disk, and whether it is a replica': 'Confira o seu disco, e se é uma réplica',
   'a table is damaged or missing': 'uma tabela está danificada ou falta',
-  'Keep it unchanged and restore a backup elsewhere':
-    'Guarde-o sem alterá-lo e restaure uma cópia de segurança em outro lugar',
+  'Keep it unchanged and restore a backup elsewhere': 'Guarde-o sem alterá-lo e restaure uma cópia em outro lugar',
   'a row of "{}" refers to a missing row of "{}"': 'uma linha de "{}" aponta para uma linha que falta em "{}"',
   'Another process holds the file. Try again, or stop it': 'Outro processo detém o arquivo. Tente de novo, ou pare-o',
   'Name the file of a log': 'Indique o arquivo de um registro',
@@ -1535,8 +1512,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   "the clock of this machine is {} s {} that of the log's server":
     'o relógio desta máquina está {} s {} outro, o do servidor do registro',
   'a call of its own is {} in the ledger, and {} in the log': 'uma chamada sua está {} no livro, e {} no registro',
-  'a call in the ledger names it, and is not one of its own':
-    'uma chamada no livro de efeitos o indica, e não é uma das suas',
+  'a call in the ledger names it, and is not one of its own': 'uma chamada do livro o indica, e não é uma das suas',
   'the event at position {}': 'o evento na posição {}',
   'the one before it in "{}" is missing': 'falta o anterior em "{}"',
   'one erasure is': 'falta uma eliminação',

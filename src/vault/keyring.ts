@@ -225,8 +225,7 @@ export class Keyring {
   }
 
   /**
-   * Wraps all keys under another root key, or under one that the keyring holds. Data, signatures and tags stay as they
-   * are.
+   * Wraps all keys under another root key, or under one that the keyring holds. Data, signatures and tags stay.
    *
    * @throws {AverbaError} `KEYS_MISMATCH` when the other holder does not open what it wrapped
    */

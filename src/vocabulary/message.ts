@@ -35,8 +35,7 @@ export type Parts = Readonly<Record<string, Part>>
 /**
  * A message with its parts, which are stored with the first event it leads to.
  *
- * `isStale`: the message reports a reading that began before the stream's latest event, so it may be outdated and
- * changes nothing.
+ * `isStale`: the message reports a reading that began before the stream's latest event, so it changes nothing.
  */
 export type MessageWithParts<M extends Message = Message> = M & {
   readonly parts?: Parts

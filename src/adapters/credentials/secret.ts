@@ -37,8 +37,7 @@ function isThenable<T>(given: T | PromiseLike<T>): given is PromiseLike<T> {
 const placeholder = '[secret]'
 
 /**
- * A secret that prints as `[secret]`: as text, as JSON, in a console and in a debugger. Options that take a secret
- * accept it.
+ * A secret that prints as `[secret]`: as text, JSON, in a console, in a debugger. Options that take a secret accept it.
  *
  * @example
  * ```ts

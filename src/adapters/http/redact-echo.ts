@@ -14,8 +14,7 @@ const wholeWordBelow = 8
 /**
  * Returns a function that masks in an answer what its request sent: headers except harmless ones, secrets of the body,
  * and CPFs. Gateways and portals quote in their errors what they refuse. It finds values and their words, also escaped
- * as in JSON, XML or a URL, and a CPF with any punctuation, but no part of a value, and none shorter than four
- * characters.
+ * as in JSON, XML or a URL, and a CPF with any punctuation, but no part of a value, and none under four characters.
  */
 export function redactEcho(request: Request, sensitive: readonly string[] = []): (text: string) => string {
   const headers = [...request.headers].filter(([name]) => !harmlessHeaders.has(name))

@@ -121,8 +121,7 @@ function issuedFact(asked: NamedRequest, { lifetimeMs: ms, scope }: Bearer, { cl
 
 /**
  * Stores the token before its fact is recorded, so that readers of the fact find it. Until then the rejected token
- * stays stored, to recognise it if the gateway issues it again. After its stated end it is tried again: a 401 does no
- * harm.
+ * stays stored, to recognise it if the gateway issues it again. After its stated end it is tried: a 401 does no harm.
  */
 async function keepToken(
   { need, ...asked }: NamedRequest & TokenRequest,

@@ -52,8 +52,7 @@ const changeStatus = 'consentService.changeStatus'
 /**
  * Sends a deferred change of a consent only while it has a purpose, by the log right before each attempt. An approval
  * has none once a reading showed another status: it would override the person's denial. A denial or revocation has one
- * while it is wanted, no end was shown, and the recorded status allows it. A change that readings show to be made is
- * settled.
+ * while it is wanted, no end was shown, and the recorded status allows it. A change that readings show made is settled.
  */
 export function guardChanges(
   { store }: Pick<ApiContext, 'store'>,

@@ -40,8 +40,7 @@ export interface Standings {
     options?: { at?: Instant; knownAt?: Instant | number },
   ): Promise<Standing>
   /**
-   * Records that data is used under a consent, with purpose and legal basis. The decision and its record are one
-   * append.
+   * Records that data is used under a consent, with purpose and legal basis: decision and record are one append.
    *
    * A repeated command id is the same use, returned with `replayed`. An allowed use is returned again only while the
    * consent is effective; otherwise a new refusal is recorded. A refused use stays refused.

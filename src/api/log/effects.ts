@@ -41,8 +41,7 @@ export interface Effects {
   /**
    * Parks an unsent call until `retry`. Recorded with its actor.
    *
-   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, is already parked, or may have been
-   * done
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way or parked, or may have been done
    */
   park(id: string, commandOptions?: CommandOptions): Promise<void>
   /**

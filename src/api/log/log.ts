@@ -58,8 +58,7 @@ export interface Log {
   /** Lists the followers with their positions, and which are parked. */
   followers(): Promise<Follower[]>
   /**
-   * Lets a parked follower try its event again. An event with the `actor`, `follower.retryRequested`, is recorded
-   * first. Logged.
+   * Lets a parked follower try its event again, after `follower.retryRequested` with the `actor` is recorded. Logged.
    *
    * @throws {AverbaError} `NOT_FOUND` when no parked follower has this name
    */
@@ -72,8 +71,7 @@ export interface Log {
    */
   skip(name: string, commandOptions?: RecordOptions): Promise<number>
   /**
-   * Reads events in order of position, page by page: after a position, of some types, of one kind or stream, or
-   * backward.
+   * Reads events in order, page by page: after a position, of some types, of one kind or stream, or backward.
    *
    * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
    * has no stream, or a type or kind is unknown: not recorded by this version, and in no event of the log
@@ -82,8 +80,7 @@ export interface Log {
   /** The position of the last event. */
   end(): Promise<number>
   /**
-   * The state of a stream by its machine, now or as it was known at a position or an instant, and the events that led
-   * to it.
+   * The state of a stream by its machine, now or as known at a position or an instant, and the events that led to it.
    *
    * @throws {AverbaError} `NOT_FOUND` when the stream has no event until then, `INVALID_INPUT` for one in the future
    */

@@ -27,10 +27,7 @@ export interface StateStep {
 
 const stepsMax = 500
 
-/**
- * Replays a stream with its machine. Throws `NOT_FOUND` when it has no event until then, `INVALID_INPUT` for a bound in
- * the future.
- */
+/** Replays a stream with its machine. Throws `NOT_FOUND` without an event by then, `INVALID_INPUT` for the future. */
 export async function readStreamState(
   context: ApiContext,
   machines: readonly Machine[],

@@ -47,8 +47,7 @@ export interface Notifications {
   /**
    * Calls handlers again, as if for the first time, in the order in which the notifications arrived. With `id`: all
    * handlers of that notification that were called, or with `failed` only those that are failing or parked. Without:
-   * the failing and parked handlers of all notifications, except those whose body was destroyed. Returns the number of
-   * notifications.
+   * the failing and parked handlers of all notifications, except those whose body was destroyed. Returns how many.
    *
    * @throws {AverbaError} `INVALID_INPUT`, `NOT_FOUND`; `REFUSED` when no handler of the notification is to be called
    * again; `PART_DESTROYED` when its body was destroyed

@@ -44,8 +44,7 @@ const lateChangeMs = 60_000
 
 /**
  * How long we ask again for an end that was not made: our policy `asked-again-1`; for an approval its request says it.
- * That a status may be set twice is not in the contract: an answer was lost, and a reading showed that the change was
- * not made.
+ * That a status may be set twice is not in the contract: an answer was lost, and a reading showed no change.
  */
 const endRepeatedMaxMs = 30 * dayMs
 

@@ -40,8 +40,7 @@ export function eventsIfMissing(state: SubscriptionState): SubscriptionEvent[] {
 
 /**
  * Returns the events of the deliveries that a reading shows: of a failing subscription a success ends the threat, and
- * without one it may grow. The time of a success counts even in a stale reading: failures are read at the same time as
- * the list.
+ * without one it may grow. The time of a success counts even in a stale reading: failures are read with the list.
  */
 export function healthEventsOfReading(state: SubscriptionState, shown: SubscriptionReading): SubscriptionEvent[] {
   const { context } = state

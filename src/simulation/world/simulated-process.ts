@@ -69,8 +69,7 @@ export class SimulatedProcess implements StoreMedium {
   /**
    * Opens an engine on the store.
    *
-   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process crashes meanwhile, or the store was
-   * closed
+   * @throws {AverbaError} what `openAverba` throws; `CLOSED` when the process crashes or the store was closed
    */
   async start(): Promise<Averba> {
     if (this.#hasEnded) throw closedWorldError('open an engine')

@@ -91,8 +91,7 @@ export function verifierKeyLine(origin: string, signer: Signer): string {
 }
 
 /**
- * Refuses a log that contradicts its high-water mark, or what its keyring remembers. A mark by another signer belongs
- * to another log.
+ * Refuses a log that contradicts its mark, or what its keyring remembers. Another signer's mark is of another log.
  *
  * @throws {AverbaError} `ROLLED_BACK`
  */

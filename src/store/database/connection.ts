@@ -72,8 +72,7 @@ export interface Connection {
    * run once. They await rows, or begin with a guard of the head: else all of it could reach a server late.
    *
    * @param locks `rows` for steps that change only rows of which the log's transactions know nothing, and lock each by
-   * their first statement on it: a server runs them beside these. Whether a commit without an answer was made is not
-   * looked up
+   * their first statement on it: a server runs them beside these. A commit without an answer is not looked up
    */
   transact<T>(steps: () => Steps<T>, locks?: 'rows'): Promise<T>
   /** Runs the steps on one consistent snapshot of the database. */

@@ -7,8 +7,7 @@ export interface HostTransaction {
 }
 
 /**
- * Marks an item as done in a transaction of the host, and waits for another one that is marking it. False when it was
- * marked before.
+ * Marks an item as done in a transaction of the host, after another one that is marking it. False if it was marked.
  *
  * @throws {AverbaError} `INVALID_INPUT`
  */

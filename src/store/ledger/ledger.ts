@@ -147,8 +147,7 @@ function toCandidate(headers: HeaderReader, row: StoredEffect, lease: Lease): Cl
 }
 
 /**
- * Claims an effect for one attempt without an event, in a transaction before the request is sent, if its state then may
- * be claimed so.
+ * Claims an effect for one attempt without an event, before the request is sent, if its state then may be claimed so.
  */
 export function* claimEffect(
   headers: HeaderReader,

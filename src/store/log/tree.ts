@@ -173,8 +173,7 @@ function hashPair(hashes: Buffer, pair: number, to: number): void {
 }
 
 /**
- * The root over a row of hashes, each over the same number of leaves; the last may be over fewer (RFC 6962, section
- * 2.1).
+ * The root over a row of hashes, each over the same number of leaves, the last perhaps fewer (RFC 6962, section 2.1).
  *
  * @param hashes at least one hash of 32 bytes, one after the other; overwritten
  */
