@@ -90,7 +90,7 @@ export type SealedBody = {
 
 /** The body of a notification as JSON, or as text if it is none. */
 export function readBody({ bytes }: Pick<SealedBody, 'bytes'>): Json {
-  const text = Buffer.from(bytes, 'base64').toString()
+  const text = new TextDecoder().decode(Buffer.from(bytes, 'base64')) // Without a byte order mark.
   const value = parseJson(text)
   return value === undefined ? text : value
 }

@@ -128,6 +128,7 @@ test.each<[string, string, unknown]>([
   ['far deeper', nested(400_000), nested(400_000)],
   ['broken JSON', '{"numero":', '{"numero":'],
   ['text', 'não é JSON', 'não é JSON'],
+  ['JSON after a byte order mark', '\uFEFF{"numero":1}', { numero: 1 }],
   ['nothing', '', ''],
 ])('a body that is %s is kept byte for byte', async (_, text, body) => {
   const world = await given()
