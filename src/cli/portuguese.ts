@@ -608,6 +608,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'These calls are open in the backup. A restored log makes them again, but for parked and unknown ones:':
     'Estas chamadas estão abertas na cópia. Um registro restaurado as faz de novo, menos as suspensas e desconhecidas:',
   'It was erased already, on the request of {}:': 'Já tinha sido eliminado, a pedido de {}:',
+  'It had been recorded otherwise before: the log keeps both.': 'Antes constava o contrário: o registro guarda ambos.',
   'The log of {} up to {} continues as {}, and has recorded that.':
     'O registro de {} até {} continua como {}, e guardou isso.',
   'Lost, according to the high-water mark: at least {}.': 'Perdido, segundo a marca: ao menos {}.',

@@ -52,10 +52,10 @@ export const reportCommand = defineCommand({
       const period = { from: required('--from', options.from), until: required('--until', options.until) }
       return averba.audit.processingReport(period, page)
     }
-    const text = await withConfigured(terminal, config, write, { mustExist: true })
-    if (out === undefined) terminal.stdout.write(html ? text : printableText(text))
+    const make = () => withConfigured(terminal, config, write, { mustExist: true })
+    if (out === undefined) terminal.stdout.write(html ? await make() : printableText(await make()))
     else {
-      await writeNewFile(out, 0o600, async () => text)
+      await writeNewFile(out, 0o600, make)
       printError(terminal, terminal.say`Wrote ${out}.`)
     }
     return exitCodes.done

@@ -56,11 +56,18 @@ const resolveCommand = defineCommand({
     if (charged === notCharged)
       throw new AverbaError('INVALID_INPUT', 'Cannot resolve the validation: give either --charged or --not-charged')
     const verdict = { charged, ...(note !== undefined && { note }) }
-    await withLog(terminal, source, ({ validations }) => validations.resolve(id, verdict, readActor(actor)))
+    const before = await withLog(terminal, source, async ({ validations }) => {
+      const known = await validations.get(id)
+      await validations.resolve(id, verdict, readActor(actor))
+      return known?.resolved?.charged ?? charged
+    })
     const { say } = terminal
     return {
       result: { id, charged },
-      lines: [charged ? say`${id}: recorded as charged.` : say`${id}: recorded as not charged.`],
+      lines: [
+        charged ? say`${id}: recorded as charged.` : say`${id}: recorded as not charged.`,
+        ...(before === charged ? [] : [say`It had been recorded otherwise before: the log keeps both.`]),
+      ],
     }
   },
 })

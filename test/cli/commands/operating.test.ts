@@ -207,7 +207,7 @@ test('a validation that may have been paid is shown by status and by its list, a
   expect(await averba(...resolve)).toMatchObject(failedWith('give either --charged or --not-charged'))
   for (const [verdict, words] of [
     ['--charged', 'charged'],
-    ['--not-charged', 'not charged'],
+    ['--not-charged', 'not charged.\nIt had been recorded otherwise before: the log keeps both'],
   ] as const)
     expect(await averba(...resolve, verdict)).toMatchObject({ code: 0, out: `order-1: recorded as ${words}.\n` })
   expect(parse(await averba('validations', 'list', '--json', ...of)).validations).toMatchObject([

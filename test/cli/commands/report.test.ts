@@ -58,6 +58,13 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
   expect(className).toBe('card yes')
   const again = await report('', ...args, '--out', file)
   expect(again).toMatchObject(failedWith('Cannot write'))
+  // Nothing is revealed for a file that cannot be written.
+  const revealed = async () =>
+    (await averbaWith('', 'log', '--store', store, '--type', 'reveal.recorded', '--json')).out
+  const before = await revealed()
+  const data = ['--subject', which.subject, '--data', '--actor', 'agent-7', '--purpose', 'p', '--out', file]
+  expect(await report('', ...data)).toMatchObject(failedWith('Cannot write'))
+  expect(await revealed()).toBe(before)
   const { out } = await report('', ...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
   expect(answer).toMatchObject({ reason: 'active', position: 9 })
