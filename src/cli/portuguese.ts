@@ -452,6 +452,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'No calls.': 'Nenhuma chamada.',
   'No consents.': 'Nenhum consentimento.',
   default: 'padrão',
+  required: 'obrigatória',
   'again at {}': 'de novo em {}',
   'attempt|attempts': 'tentativa|tentativas',
   'No events.': 'Nenhum evento.',

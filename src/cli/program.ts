@@ -61,7 +61,7 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
       code = await work(terminal)
     })
     await program.parseAsync(args, { from: 'user' }).catch(cause => {
-      code = reportError(cause, terminal)
+      code = reportError(cause, terminal, args.includes('--json'))
     })
   }
   const parsing = run().catch(cause => {
@@ -72,9 +72,12 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
 }
 
 /** The text of an option, its values, and what counts without it. */
-function describeOption({ description, defaultValue, argChoices = [] }: Option, say: Say): string {
+function describeOption({ description, defaultValue, mandatory, argChoices = [] }: Option, say: Say): string {
   const values = [defaultValue ?? []].flat().join(' ')
-  const more = [argChoices.join(', '), values && `${say.text('default')}: ${values}`].filter(each => each !== '')
+  const needed = mandatory ? say.text('required') : ''
+  const more = [needed, argChoices.join(', '), values && `${say.text('default')}: ${values}`].filter(
+    each => each !== '',
+  )
   return more.length === 0 ? description : `${description} (${more.join('; ')})`
 }
 
@@ -155,7 +158,7 @@ function asDenied(cause: unknown): unknown {
 }
 
 /** Prints why a command has ended, and returns the exit code. */
-function reportError(cause: unknown, terminal: Terminal): number {
+function reportError(cause: unknown, terminal: Terminal, isJson = false): number {
   // Commander has printed the help, or what is wrong with the arguments.
   if (cause instanceof CommanderError) return cause.exitCode
   const error = isFileError(cause) ? asFileError('use', cause.path ?? 'a file', cause) : asDenied(cause)
@@ -164,8 +167,13 @@ function reportError(cause: unknown, terminal: Terminal): number {
     terminal.stderr.write(`${format(bug, error)}\n`)
     return exitCodes.bug
   }
-  const meaning = terminal.say.language === 'en' ? '' : ` (${terminal.say.text(error.code)})`
-  printError(terminal, `${error.code}${meaning}: ${terminal.say.message(error.message)}`)
-  if (error.hint !== undefined) printError(terminal, terminal.say.message(error.hint))
+  const { code, message, hint } = error
+  if (isJson) {
+    printError(terminal, JSON.stringify({ code, message, ...(hint !== undefined && { hint }) }))
+    return exitCodes.error
+  }
+  const meaning = terminal.say.language === 'en' ? '' : ` (${terminal.say.text(code)})`
+  printError(terminal, `${code}${meaning}: ${terminal.say.message(message)}`)
+  if (hint !== undefined) printError(terminal, terminal.say.message(hint))
   return exitCodes.error
 }

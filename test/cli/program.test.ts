@@ -31,6 +31,15 @@ test('averba --version prints the version, and the help of every command its exi
     expect(await averba(command, '--help')).toMatchObject({ code: 0, out: expect.stringMatching(/Exit codes: 0 /) })
 })
 
+test('with --json an error is one object on standard error', async () => {
+  const { code, out, err } = await averba('status', '--store', join(temporaryFolder(), 'none'), '--json')
+  expect([code, out]).toEqual([1, ''])
+  expect(JSON.parse(err)).toEqual({
+    ...{ code: 'NOT_FOUND', message: expect.stringContaining('the file is missing') },
+    hint: 'Name the file of a log, or a backup of one',
+  })
+})
+
 test('an error that is not one of averba is a bug: exit code 70, with its stack', async () => {
   const prepare = () => {
     throw new TypeError('x')
