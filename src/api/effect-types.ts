@@ -61,8 +61,3 @@ export type PendingUntil<T extends FactIn<EffectTypes>['type']> = PendingOf<Ende
 export function isEffect<T extends keyof EffectTypes>(pending: PendingEffect, type: T): pending is PendingOf<T> {
   return pending.type === type && !pending.isDamaged
 }
-
-/** Reports whether a call makes or destroys keys, for an erasure. */
-export function isOfKeys(type: string): boolean {
-  return type.startsWith('keys.')
-}

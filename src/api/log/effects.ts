@@ -17,7 +17,6 @@ import { effectStream, serviceOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
-import { isOfKeys } from '../effect-types.ts'
 import { openAs } from '../events.ts'
 import { findUnreadAnswer, misunderstood, type UnreadAnswer } from '../unread-answer.ts'
 
@@ -134,7 +133,7 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     if (!unsentStates.includes(state)) return []
     return [
       ...(state === 'pending' ? [] : (['retry'] as const)),
-      ...(state === 'parked' || isOfKeys(type) ? [] : (['park'] as const)),
+      ...(state === 'parked' || serviceOf(type) === 'keys' ? [] : (['park'] as const)),
       ...(canBeWithdrawn(pending) ? (['withdraw'] as const) : []),
     ]
   }
@@ -169,7 +168,8 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       const { type, attempts } = pending
       const isParking = verb === 'park'
       // Released, it would be made at once: before the backups that need these keys are gone.
-      if (isParking && isOfKeys(type)) throw refusalError('it destroys keys at its time, and is part of an erasure')
+      if (isParking && serviceOf(type) === 'keys')
+        throw refusalError('it destroys keys at its time, and is part of an erasure')
       const data = { effect: id, type, ...(isParking && { attempts, reason: pending.reason || heldByOperator }) }
       return {
         targets: [{ stream: effectStream(pending), message: { type: `effect.${verb}`, data } }],

@@ -6,7 +6,6 @@ import { describeError } from '../../vocabulary/error-words.ts'
 import { clockSkewMaxMs, dayMs, fromInstant, isWithin, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import { parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
-import { isOfKeys } from '../effect-types.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
 import { checkPending, type HealthChecks } from '../health-check.ts'
 import type { Figures, Module, PendingFigure } from '../module.ts'
@@ -75,9 +74,9 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const lost = describeLostErasures(await store.database.read(() => findLostErasures(store.headers, erased)))
       if (lost !== undefined) return { ok: false, detail: lost }
       const counted = await store.countPending()
-      const areLate = counted.some(({ type, state }) => isOfKeys(type) && state === 'deferred')
+      const areLate = counted.some(({ type, state }) => serviceOf(type) === 'keys' && state === 'deferred')
       for (const { id, type, position, reason } of areLate ? await store.effects({ states: ['deferred'] }) : []) {
-        if (!isOfKeys(type)) continue
+        if (serviceOf(type) !== 'keys') continue
         const event = await store.readAt(position)
         const dueAt = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
         if (dueAt === undefined || isWithin(dayMs, fromInstant(dueAt), clock.now())) continue
