@@ -1,4 +1,5 @@
 import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectRef, type Views } from '../../index.ts'
+import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
@@ -137,7 +138,7 @@ function findRows(
 }
 
 async function requireConsent({ consents }: Averba, stream: string): Promise<RecordSelector> {
-  const found = await consents.of({ stream })
+  const found = await consents.of({ stream: isStreamOf('consent', stream) ? stream : streamOf('consent', stream) })
   if (found) return { subject: found.subject, id: found.id }
   throw new AverbaError('SUBJECT_ERASED', 'Cannot decide on the consent: its data subject was erased')
 }

@@ -232,6 +232,8 @@ test('consents are listed, read and decided on: one, or all of a controller', as
     expect(await averba('consents', 'revoke', ...selected, '--reason', 'x', ...by, ...config)).toMatchObject(
       failedWith('it is not said whose'),
     )
+  const unknown = await averba('consents', 'revoke', 'nope', '--reason', 'x', ...by, ...config)
+  expect(unknown.out).toMatch(/nope +NOT_FOUND: .*no reading has shown it/)
   const decided = ['--controller', controller, '--status', 'ATIVO', '--reason', 'the controller left', ...by, ...config]
   expect(await averba('consents', 'revoke', ...decided)).toMatchObject({
     code: 0,
