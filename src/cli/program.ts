@@ -75,9 +75,7 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
 function describeOption({ description, defaultValue, mandatory, argChoices = [] }: Option, say: Say): string {
   const values = [defaultValue ?? []].flat().join(' ')
   const needed = mandatory ? say.text('required') : ''
-  const more = [needed, argChoices.join(', '), values && `${say.text('default')}: ${values}`].filter(
-    each => each !== '',
-  )
+  const more = [needed, argChoices.join(', '), values && `${say.text('default')}: ${values}`].filter(Boolean)
   return more.length === 0 ? description : `${description} (${more.join('; ')})`
 }
 

@@ -1447,6 +1447,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'claims: all are blank, and the call may cost money': 'claims: todos em branco, e a chamada pode custar dinheiro',
   '<an unknown field>': '<um campo desconhecido>',
   'the attempt never reported back': 'a tentativa nunca relatou um desfecho',
+  'a second one with our secrets delivers all again: delete it there':
+    'uma segunda, com os nossos segredos, entrega tudo de novo: exclua-a lá',
   'its event is declared again': 'o seu evento está declarado de novo',
   'the list of the portal could not be read first': 'a lista do portal não pôde ser lida antes',
   'the portal lists one already': 'o portal já lista uma',

@@ -98,12 +98,9 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     const version = await store.lastVersion(portalStream)
     if (lastRead.version === version) return lastRead
     const [first] = await store.read({ stream: portalStream, limit: 1 })
-    const newest = {
-      types: ['portal.failuresListed', 'portal.readDeclined'],
-      backward: true,
-      limit: answersMax,
-    } as const
-    lastRead = { version, first, answers: await store.read({ stream: portalStream, ...newest }) }
+    const types = ['portal.failuresListed', 'portal.readDeclined'] as const
+    const answers = await store.read({ stream: portalStream, types, backward: true, limit: answersMax })
+    lastRead = { version, first, answers }
     return lastRead
   }
 

@@ -66,7 +66,9 @@ export function makePlan(
     const { remoteId: id, endpoint } = each
     const isDropped = ours.has(id)
     const evento = ours.get(id) ?? each.evento
-    const reason = isDropped ? 'it is no longer declared' : 'it is not ours'
+    const isSecond = wanted.some(want => want.evento === each.evento && isAlike(each, want))
+    const notOurs = isSecond ? 'a second one with our secrets delivers all again: delete it there' : 'it is not ours'
+    const reason = isDropped ? 'it is no longer declared' : notOurs
     changes.push({ action: isDropped ? 'delete' : 'leave', evento, endpoint, reason, id, isTaken: false })
   }
   const state = canonicalJson({

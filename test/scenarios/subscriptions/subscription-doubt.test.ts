@@ -175,12 +175,18 @@ describe('at a portal that accepts a second registration of an event, a deferred
     const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
     const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'chave-um' })
     const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
-    expect((await portal.fetch(new Request(url, { method: 'POST', headers, body }))).status).toBe(200)
+    const subscribe = () => portal.fetch(new Request(url, { method: 'POST', headers, body }))
+    expect((await subscribe()).status).toBe(200)
     await averba.subscriptions.plan()
     expect(await shown(averba)).toMatchObject([{ state: 'active' }])
     await passTime({ averba, clock }, 3 * hourMs)
     expect(sent()).toBe(1)
     expect(await averba.effects.list({ state: 'open' })).toEqual([])
+    // A plan tells of a second one that others have made.
+    expect((await subscribe()).status).toBe(200)
+    const reason = expect.stringMatching(/^a second one with our secrets/)
+    const { changes } = await averba.subscriptions.plan()
+    expect(changes).toMatchObject([{ action: 'leave' }, { action: 'leave', evento, reason }])
   })
 
   test('and made at last when the list shows none, or cannot be read before', async () => {
