@@ -47,7 +47,10 @@ test.each([
   for (const path of [...paths, `/stream/${appeared?.stream}`]) {
     await page.goto(origin + path)
     expect([path, await faultsOf(page, rules)]).toEqual([path, []])
-    expect([path, await overflowOf(page)]).toEqual([path, 0])
+    for (const language of ['pt-BR', 'en']) {
+      await page.goto(`${origin}${path}${path.includes('?') ? '&' : '?'}lang=${language}`)
+      expect([path, language, await overflowOf(page)]).toEqual([path, language, 0])
+    }
   }
   expect(requests.filter(url => !url.startsWith(origin))).toEqual([])
   expect(errors).toEqual([])
