@@ -606,8 +606,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Its parts open with the keyring {}, epochs {}.': 'As partes abrem com o chaveiro {}, épocas {}.',
   'The keyring is NOT in it: back up {}.keys too, in another place.':
     'O chaveiro NÃO está nela: copie também {}.keys, em outro lugar.',
-  'These calls are open in the backup. A restored log makes them again, but for parked and unknown ones:':
-    'Estas chamadas estão abertas na cópia. Um registro restaurado as faz de novo, menos as suspensas e desconhecidas:',
+  'These calls are open in the backup. A restored log may make those again that are not parked or unknown:':
+    'Estas chamadas estão abertas na cópia. Um registro restaurado pode refazer as que não são suspensas nem desconhecidas:',
   'It was erased already, on the request of {}:': 'Já tinha sido eliminado, a pedido de {}:',
   'It had been recorded otherwise before: the log keeps both.': 'Antes constava o contrário: o registro guarda ambos.',
   'The log of {} up to {} continues as {}, and has recorded that.':

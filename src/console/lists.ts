@@ -100,7 +100,7 @@ export function showConsents(page: Page): Promise<Html> {
 export function showValidations(page: Page): Promise<Html> {
   const { texts, labels, words } = page
   const resolve = ({ id, state, charged }: Views['validations']): Html => {
-    if (charged === null && state !== 'inconclusive') return html``
+    if (state !== 'inconclusive' && state !== 'resolved') return html``
     const note = [html`<label>${texts.note} <input name="note"></label>`]
     const answers = [
       ['validations/charged', texts.isCharged, 1],

@@ -148,8 +148,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
   'Cannot use the keys: their service failed ({})': 'Não é possível usar as chaves: o serviço delas falhou ({})',
-  'an erasure is not complete for over a day: {}: see effects.get("{}")':
-    'uma eliminação está incompleta há mais de um dia: {}: veja effects.get("{}")',
+  'an erasure is not complete for over a day: see effects.get("{}"): {}':
+    'uma eliminação está incompleta há mais de um dia: veja effects.get("{}"): {}',
   'it is in memory and ends with the process': 'está em memória e termina com o processo',
   'the server is reached, and has no log in this schema yet: opening it creates it':
     'o servidor responde, e ainda não tem registro neste esquema: a abertura o cria',
@@ -1449,7 +1449,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the attempt never reported back': 'a tentativa nunca relatou um desfecho',
   'a second one with our secrets delivers all again: delete it there':
     'uma segunda, com os nossos segredos, entrega tudo de novo: exclua-a lá',
-  'its event is declared again': 'o seu evento está declarado de novo',
+  'this process declares its event: give the deletion up, or stop declaring it':
+    'este processo declara o seu evento: desista da exclusão, ou deixe de declará-lo',
   'the list of the portal could not be read first': 'a lista do portal não pôde ser lida antes',
   'the portal lists one already': 'o portal já lista uma',
   'the call is from before a restore': 'a chamada é anterior a uma restauração',

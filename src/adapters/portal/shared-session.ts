@@ -173,7 +173,8 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
     // Another process may have logged in while this one stood still.
     const extend = async () => {
       const leftMs = await logins.takeLease()
-      return (await findWait()) ? undefined : leftMs
+      const isLate = (await findSession()).login > known.login || (await findWait())
+      return isLate ? undefined : leftMs
     }
     const maySend = whileHeld(monotonicClock(clock), extend)
     const result = await sendRequest(options, 'once', () => request.clone(), maySend)

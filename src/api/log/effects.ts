@@ -92,11 +92,10 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       left ??= engine.listLeftToOthers()
       return engine.classOf(type) === undefined || (await left).includes(id)
     }
-    const pauses = new Map<string, Promise<Instant | undefined>>()
-    const findPause = (service: string) => {
-      const found = pauses.get(service) ?? store.rates.closedUntil(service)
-      pauses.set(service, found)
-      return found
+    let pauses: Promise<ReadonlyMap<string, Instant>> | undefined
+    const findPause = async (service: string) => {
+      pauses ??= store.rates.pauses()
+      return (await pauses).get(service)
     }
     return async pending => {
       const reason = await findReason(pending, isLeft)

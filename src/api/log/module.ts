@@ -80,7 +80,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
         const event = await store.readAt(position)
         const dueAt = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
         if (dueAt === undefined || isWithin(dayMs, fromInstant(dueAt), clock.now())) continue
-        return { ok: false, detail: `an erasure is not complete for over a day: ${reason}: see effects.get("${id}")` }
+        return { ok: false, detail: `an erasure is not complete for over a day: see effects.get("${id}"): ${reason}` }
       }
       return { ok: true, detail: 'no erasure was lost' }
     },

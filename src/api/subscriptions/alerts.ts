@@ -82,15 +82,29 @@ export function createAlerts(context: ApiContext, declarations: DeclaredSubscrip
     const { first, answers } = await readPortal()
     if (!first) return []
     const readings = answers.filter(answer => answer.type === 'portal.failuresListed')
-    const late = await store.effects({ stream: portalStream, states: ['deferred', 'parked'] })
-    const waiting = late.flatMap(call => (isEffect(call, 'portal.listFailures') ? (call.data.day ?? []) : []))
+    // A day that was read once it was over is complete.
+    const isRead = (day: string) =>
+      readings.some(({ data, at }) => data.day === day && brasiliaDay(fromInstant(at)) > day)
+    const declined = answers.flatMap(({ type, data }) => (type === 'portal.readDeclined' ? (data.day ?? []) : []))
+    const unread = [...declined, ...(await lateDays(now))].filter(day => !isRead(day))
     const stale = stalenessAlerts('failure records', readings[0] ?? first, now)
     return [
       ...stalenessAlerts('subscriptions', listed ?? first, now),
       // In an outage all days are unread.
-      ...(stale.length > 0 ? stale : unreadDayAlerts([...waiting, ...declinedDays(answers)], now)),
+      ...(stale.length > 0 ? stale : unreadDayAlerts(unread, now)),
       ...unreadableRecordAlerts(readings),
     ]
+  }
+
+  /** The days that were asked for over two days ago, without an answer. */
+  async function lateDays(now: number): Promise<string[]> {
+    const days: string[] = []
+    for (const call of await store.effects({ stream: portalStream, states: ['deferred', 'parked'] })) {
+      const at = (await store.readAt(call.position))?.at
+      const isLate = at !== undefined && now - fromInstant(at) > readingAgeMaxMs
+      if (isLate && isEffect(call, 'portal.listFailures') && call.data.day) days.push(call.data.day)
+    }
+    return days
   }
 
   /** Reads the first request and the newest readings of failures, once for as long as the portal's stream stays. */
@@ -113,12 +127,6 @@ interface PortalReadings {
   readonly first: Recorded | undefined
   /** Answers to readings of failures, the newest first. */
   readonly answers: readonly Recorded<'portal.failuresListed' | 'portal.readDeclined'>[]
-}
-
-/** The days whose newest answer was a refusal. */
-function declinedDays(answers: PortalReadings['answers']): string[] {
-  const newest = new Map(answers.toReversed().map(({ type, data }) => [data.day, type]))
-  return [...newest].flatMap(([day, type]) => (type === 'portal.readDeclined' ? (day ?? []) : []))
 }
 
 /** The days that were over for two days and are not read: once the portal forgets them, they are lost. */

@@ -1,12 +1,9 @@
 import type { PortalEffects } from '../../adapters/portal/client.ts'
-import { guardEffect } from '../../engine/performing/guarded-performer.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
-import type { ApiContext } from '../api-context.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 
 /** Keeps calls from leaving that would do harm by now: a second registration, and a deletion nobody wants any more. */
 export function guardCalls(
-  { store }: ApiContext,
   declarations: DeclaredSubscriptions,
   client: PerformersOf<PortalEffects>,
 ): PerformersOf<PortalEffects> {
@@ -24,24 +21,21 @@ export function guardCalls(
     if (listed.status === 'deferred') return listed
     if (listed.fact.type !== 'portal.subscriptionsListed')
       return { status: 'deferred', reason: 'the list of the portal could not be read first' }
-    const { evento, endpoint } = pending.data
-    const isMade = listed.fact.data.items.some(
-      each => !each.isDeleted && each.evento === evento && each.endpoint === endpoint,
-    )
+    const [{ evento, endpoint }, { items }] = [pending.data, listed.fact.data]
+    const isMade = items.some(each => !each.isDeleted && each.evento === evento && each.endpoint === endpoint)
     if (!isMade) return perform()
     return { status: 'unknown', reason: 'the portal lists one already', fact: subscribe.lostFact(pending) }
   }
 
-  /** Only what is not declared is deleted: an event that is declared again is wanted. */
-  const withdrawn = (pending: Parameters<typeof remove.perform>[0]) => remove.withdrawnFact?.(pending, false)
-  const withhold = async (pending: Parameters<typeof remove.perform>[0]) => {
-    const fact = declarations.isDeclared(pending.data.evento) ? withdrawn(pending) : undefined
-    return fact && (() => ({ status: 'declined', reason: 'its event is declared again', fact }) as const)
-  }
+  /** Only what is not declared is deleted. Another process may be of a newer configuration, and leave it out. */
+  const removeUndeclared: typeof remove.perform = async (pending, opened, maySend) =>
+    declarations.isDeclared(pending.data.evento)
+      ? { status: 'deferred', reason: 'this process declares its event: give the deletion up, or stop declaring it' }
+      : remove.perform(pending, opened, maySend)
 
   return {
     ...client,
     'portal.subscribe': { ...subscribe, perform: register },
-    'portal.deleteSubscription': guardEffect(store, remove, withhold, withdrawn),
+    'portal.deleteSubscription': { ...remove, perform: removeUndeclared },
   }
 }

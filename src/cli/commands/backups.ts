@@ -32,7 +32,7 @@ function* formatBackup(say: Say, made: BackupResult, store: string, to: string):
   yield say`Its parts open with the keyring ${keyring}, epochs ${epochs.join(', ') || say`none yet`}.`
   yield say`The keyring is NOT in it: back up ${store}.keys too, in another place.`
   if (pending.length === 0) return
-  yield say`These calls are open in the backup. A restored log makes them again, but for parked and unknown ones:`
+  yield say`These calls are open in the backup. A restored log may make those again that are not parked or unknown:`
   yield* formatPendingEffects(say, pending)
 }
 

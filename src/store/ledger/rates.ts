@@ -39,13 +39,13 @@ export class Rates {
     await this.#connection.transact(() => rows(upsert), 'rows')
   }
 
-  /** Until when a service wants no calls, by the host's clock; `undefined` when it wants them. */
-  async closedUntil(service: string): Promise<Instant | undefined> {
+  /** The services that want no calls, and until when by the host's clock. */
+  async pauses(): Promise<ReadonlyMap<string, Instant>> {
     const lease = this.#leasing.begin()
-    const rate = db.selectFrom('rate').select('closed_until').where('service', '=', service)
-    const asked = rate.where('closed_until', '>', lease.now).where('closed_until', '<=', lease.latest)
-    const found = await this.#connection.read(() => first(asked))
-    return found && toInstant(hostTimeOf(found.closed_until, lease))
+    const closed = db.selectFrom('rate').select(['service', 'closed_until'])
+    const now = closed.where('closed_until', '>', lease.now).where('closed_until', '<=', lease.latest)
+    const found = await this.#connection.read(() => rows(now))
+    return new Map(found.map(each => [each.service, toInstant(hostTimeOf(each.closed_until, lease))]))
   }
 }
 

@@ -218,6 +218,7 @@ test('a process that stands still before it logs in finds the session of another
   await world.clock.advance(minuteMs)
   const [other] = await processes(world, store, 1)
   await world.clock.finish(Promise.resolve(other?.subscriptions.plan()))
+  await world.clock.advance(3 * minuteMs)
   goOn()
   extending()
   await stopped

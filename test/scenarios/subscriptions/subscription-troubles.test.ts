@@ -189,6 +189,24 @@ test.each([
   expect(await health()).toEqual({ name: 'subscriptions', ok: true, detail: 'no problem is known' })
 })
 
+test('days that are asked for at once, as after an adoption, are not called unread before they are late', async () => {
+  const { world, days } = await given(
+    {},
+    {
+      intercept: async (request, forward) =>
+        request.url.includes('data=') ? Response.json({}, { status: 503 }) : forward(request),
+    },
+  )
+  const headers = { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' }
+  const body = JSON.stringify({ evento: one, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'chave-um' })
+  const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
+  expect((await world.portal.fetch(new Request(url, { method: 'POST', headers, body }))).status).toBe(200)
+  await apply(world)
+  expect((await world.averba.effects.list({ state: 'open' })).length).toBeGreaterThan(20)
+  expect(await days(2)).toEqual([])
+  expect(await days(1)).toMatchObject([{ detail: 'failure records' }])
+})
+
 test('a running process logs an alert within a minute', async () => {
   const { world, lines } = await given()
   await apply(world)
