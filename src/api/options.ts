@@ -254,7 +254,8 @@ class ReceiverOptions {
   readonly unprovenBytesPerHourMax? = optional(wholeNumber(0), '256 * 1_048_576')
   /**
    * The master secret, at least 32 characters, for subscriptions without a `chaveSecreta`. Theirs is derived from it
-   * with the event, the endpoint and a generation, which `subscriptions.rotate` raises: `openssl rand -base64 32`.
+   * with the event, the endpoint and a generation, which `subscriptions.rotate` raises. `openssl rand -base64 32` makes
+   * one.
    */
   readonly secretFrom? = optional(secret, "() => env('AVERBA_HOOK_MASTER')")
 }
@@ -445,7 +446,7 @@ export const optionsSchema = group(HostOptions)
     path: ['keyring'],
     ...withHint(
       'a store on PostgreSQL needs it, and a file has its own',
-      'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. Of a backup, restore both',
+      'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. To look into a backup, restore it',
     ),
   })
   .refine(({ store, pool }) => isOnPostgres(store) || pool === undefined, {

@@ -104,7 +104,7 @@ export interface Averba extends HealthMethods {
   on<T extends keyof Events | keyof EngineEvents>(type: T, listener: (payload: ListenerPayload<T>) => void): () => void
   /**
    * Performs due calls, runs schedules and calls followers until the signal: after each append, and when something
-   * becomes due. On a file it looks every second whether another process has written: several may. Closing ends it.
+   * becomes due. On a file it looks every second whether another process has written. Closing ends it too.
    *
    * @throws {AverbaError} `CLOSED` once the log is closing
    */

@@ -62,8 +62,7 @@ const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show:
 }
 
 /**
- * Serves the console on loopback. Nothing is reachable without the token in its address, and no page loads or sends
- * anything elsewhere.
+ * Serves the console on loopback. Nothing is reachable without the token in its address. Pages load nothing elsewhere.
  *
  * @throws {AverbaError} `MISCONFIGURED` when the port is in use
  */

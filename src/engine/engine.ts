@@ -151,8 +151,7 @@ export class Engine {
   /**
    * Records a fact from outside. It is decided again on the newest versions until it is recorded.
    *
-   * @throws {AverbaError} when the sender keeps the fact: `STORE_BUSY` when too many are in progress, and `CLOSED` once
-   * the log is closing
+   * @throws {AverbaError} when the sender keeps the fact: `STORE_BUSY` when too many are in progress, `CLOSED`
    */
   async record(
     createRequest: () => Promise<DecisionRequest>,

@@ -264,7 +264,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível escrever o relatório: o período tem mais de {} operações',
   'End the period at {}, or use audit.processing, which has no limit':
     'Termine o período em {}, ou use audit.processing, que não tem limite',
-  'Cannot read the period: it ends when it begins, or before': 'Não é possível ler o período: o fim não vem depois',
+  'Cannot read the period: it ends when it begins, or before':
+    'Não é possível ler o período: termina quando começa, ou antes',
   'Its end is not included: a day ends when the next one begins':
     'O fim não é incluído: um dia termina quando começa o seguinte',
   'Cannot find the data subject: no one is enrolled under this ref':
@@ -340,7 +341,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot read the validation: its result was destroyed': 'Não é possível ler a validação: o resultado foi destruído',
   'Retention or the erasure of the person destroyed it. See validations.list for the rest; validating again under another id may cost money':
     'Foi destruído por um prazo de conservação ou pela eliminação da pessoa. Veja o resto em validations.list; validar de novo com outro identificador pode custar dinheiro',
-  'Cannot find the validation: no validation has this id': 'Não é possível encontrar a validação: nenhuma tem este id',
+  'Cannot find the validation: no validation has this id':
+    'Não é possível encontrar a validação: nenhuma tem este identificador',
   'Use the id given to validate, not the trace id: validations.list has all of them':
     'Use o identificador dado a validate, e não o de rastreamento: validations.list tem todos',
   'Cannot validate: this id was used with another service':
@@ -437,7 +439,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot trigger the event: the body is not JSON': 'Não é possível disparar o evento: o conteúdo não é JSON',
   'Name an event of 1 to 40 characters, as in averba trigger dimp-situacao-import':
     'Indique um evento de 1 a 40 caracteres, como em averba trigger dimp-situacao-import',
-  'Cannot trigger the event: the simulated portal refuses it': 'Não é possível disparar o evento: o portal o recusa',
+  'Cannot trigger the event: the simulated portal refuses it':
+    'Não é possível disparar o evento: o portal simulado o recusa',
   'Start it in another terminal: averba dev': 'Inicie-o em outro terminal: averba dev',
   'Cannot trigger the event: averba dev does not run in this folder':
     'Não é possível disparar o evento: averba dev não está em execução nesta pasta',
@@ -463,7 +466,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'To overwrite it: averba init --force': 'Para sobrescrever: averba init --force',
   'Cannot write "{}": it exists already': 'Não é possível escrever "{}": já existe',
   'Cannot use --after: it is not a position of the log': 'Não é possível usar --after: não é uma posição do registro',
-  'Cannot show the notification: none has this id': 'Não é possível mostrar a notificação: nenhuma tem este id',
+  'Cannot show the notification: none has this id':
+    'Não é possível mostrar a notificação: nenhuma tem este identificador',
   'it arrived {} times': 'chegou {} vezes',
   'Cannot use {} in this report': 'Não é possível usar {} neste relatório',
   'Give a day or an instant, such as {} 2026-01-31': 'Informe um dia ou um instante, como {} 2026-01-31',
@@ -635,7 +639,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the checkpoint over {} events is over other events': 'o checkpoint sobre {} eventos abrange outros eventos',
   'the checkpoint over {} events is of another log': 'o checkpoint sobre {} eventos é de outro registro',
   'the part "{}" at {} is missing, and no event says why':
-    'falta a parte "{}" da posição {}, e nenhum evento a explica',
+    'falta a parte "{}" na posição {}, e nenhum evento diz por quê',
   'it does not have the form of a proof': 'não tem a forma de uma prova',
   'it does not hold its event, and none was given': 'não contém o seu evento, e nenhum foi dado',
   'its checkpoint is of another log': 'o seu checkpoint é de outro registro',
@@ -736,7 +740,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot prove the event at {}: no checkpoint covers it':
     'Não é possível provar o evento na posição {}: nenhum checkpoint o abrange',
   'Close the log or request a checkpoint: both sign one': 'Feche o registro ou peça um checkpoint: ambos assinam um',
-  'Cannot prove consistency: the text is not a checkpoint': 'Não é possível provar a coerência: isto não é checkpoint',
+  'Cannot prove consistency: the text is not a checkpoint':
+    'Não é possível provar a coerência: o texto não é um checkpoint',
   'Cannot prove consistency: the checkpoint is not of this log':
     'Não é possível provar a coerência: o checkpoint não é deste registro',
   'Cannot write a proof: the log has no checkpoint yet': 'Não é possível escrever uma prova: não há checkpoint ainda',
@@ -902,7 +907,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível executar sozinha uma consulta do registro: use yield com rows ou first',
   'Cannot use this schema for a log: its name is not allowed':
     'Não é possível usar este esquema para um registro: o nome não é permitido',
-  'Use small letters, digits and _, and begin with a letter': 'Use letras minúsculas, algarismos e _; uma letra antes',
+  'Use small letters, digits and _, and begin with a letter':
+    'Use letras minúsculas, algarismos e _, e comece com uma letra',
   'Cannot open "{}": it is not a log of averba': 'Não é possível abrir "{}": não é um registro do averba',
   'Name the file of a log, or a backup of one': 'Indique o arquivo de um registro, ou uma cópia de segurança',
   'Cannot open "{}": the file holds no log': 'Não é possível abrir "{}": o arquivo não contém um registro',
@@ -954,7 +960,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot open "{}": {} is {} instead of {}': 'Não é possível abrir "{}": {} é {} em vez de {}',
   'The store would lose acknowledged events on power loss. Put the file on a local disk':
     'O armazenamento perderia eventos confirmados em uma queda de energia. Ponha o arquivo em um disco local',
-  'Cannot use {}: another session reads or changes a table': 'Não é possível usar {}: outra sessão lê ou muda tabela',
+  'Cannot use {}: another session reads or changes a table':
+    'Não é possível usar {}: outra sessão lê ou muda uma tabela',
   'Wait for the end of a long report, and try again': 'Espere o fim de um relatório longo, e tente de novo',
   'Query them with selectFrom or with. Only events of the log change their rows':
     'Consulte-as com selectFrom ou with. Só eventos do registro mudam as suas linhas',
@@ -1034,7 +1041,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot append to "{}": it has no expectation': 'Não é possível acrescentar a "{}": falta a versão esperada',
   'Cannot seal the part "{}": its owner has no key': 'Não é possível lacrar a parte "{}": o seu dono não tem chave',
   'it was found out': 'foi apurado',
-  'Cannot record: the log lacks event {}, which it had': 'Não é possível registrar: falta no registro o evento {}',
+  'Cannot record: the log lacks event {}, which it had':
+    'Não é possível registrar: o registro não tem o evento {}, que já teve',
   'Its server was replaced by one that is behind, or put back. Stop all processes and find the newest copy: averba resume continues from another one':
     'O seu servidor foi substituído por um que está atrás, ou voltou a um estado anterior. Pare todos os processos e procure a cópia mais nova: averba resume continua a partir de outra',
   // vault
@@ -1090,7 +1098,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível fazer isto com um registro no PostgreSQL: é preciso um arquivo SQLite',
   'Use the tools of the server for its backups, and the functions of averba for everything else':
     'Use as ferramentas do servidor para as cópias de segurança, e as funções do averba para todo o resto',
-  'Cannot read the instant: it is neither a day nor an instant': 'Não é possível ler o instante: nem dia nem instante',
+  'Cannot read the instant: it is neither a day nor an instant':
+    'Não é possível ler o instante: não é um dia nem um instante',
   'Give it as 2026-01-31, 2026-01-31T09:00 (both in Brasilia) or 2026-01-31T12:00:00Z':
     'Informe-o como 2026-01-31, 2026-01-31T09:00 (ambos no horário de Brasília) ou 2026-01-31T12:00:00Z',
   'Cannot take the value: the outcome is {}': 'Não é possível obter o valor: o desfecho é {}',
@@ -1264,8 +1273,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe a opção receiver: o receptor é oferecido no caminho do seu publicUrl',
   'a store on PostgreSQL needs it, and a file has its own':
     'um registro no PostgreSQL precisa dele, e um arquivo tem o seu próprio',
-  'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. Of a backup, restore both':
-    'Informe o caminho de um arquivo, ou um objeto sobre o seu cofre de segredos, só para um registro no PostgreSQL. De uma cópia, restaure ambos',
+  'Give the path of a file, or an object over your secret store, for a store on PostgreSQL only. To look into a backup, restore it':
+    'Informe o caminho de um arquivo, ou um objeto sobre o seu cofre de segredos, só para um registro no PostgreSQL. Para examinar uma cópia, restaure-a',
   'the store is a file': 'o registro é um arquivo',
   'Give the store an address such as postgres:?schema=averba, or leave out the pool':
     'Dê ao registro um endereço como postgres:?schema=averba, ou omita o pool',
@@ -1344,7 +1353,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'validation service': 'serviço de validações',
   'the answer cannot be read': 'a resposta não pode ser lida',
   'the {} answered {}': 'o {} respondeu {}',
-  'the address of the {} answered {}, and the answer is not its own': 'o endereço do {} respondeu {}, e não ele',
+  'the address of the {} answered {}, and the answer is not its own':
+    'o endereço do {} respondeu {}, e a resposta não é dele',
   'the address of the proxy is not one of http or https': 'o endereço do proxy não é http nem https',
   'the outbound proxy cannot be reached ({})': 'o proxy de saída não pode ser alcançado ({})',
   'PROXY_REFUSED: the outbound proxy answered {}': 'PROXY_REFUSED: o proxy de saída respondeu {}',
@@ -1357,7 +1367,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'correct the option proxy, or HTTPS_PROXY, such as http://proxy.example:3128':
     'corrija a opção proxy, ou HTTPS_PROXY, como http://proxy.example:3128',
   "correct its address, or this machine's resolver": 'corrija o endereço, ou o resolvedor (DNS) desta máquina',
-  'nothing listens at its address and port, or a firewall refuses': 'nada escuta no endereço e porta, ou há firewall',
+  'nothing listens at its address and port, or a firewall refuses':
+    'nada escuta no seu endereço e porta, ou um firewall recusa',
   'check for a firewall in between': 'confira se há um firewall no caminho',
   'correct its address': 'corrija o seu endereço',
   "check this machine's clock, then ask the service":
@@ -1410,7 +1421,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe, sem alterações, uma linha de uma visão que tenha colunas lacradas',
   'the consent is not effective: {}': 'o consentimento não está em vigor: {}',
   'The named consent is no longer effective: nothing was sent':
-    'O consentimento indicado já não vigora: nada foi enviado',
+    'O consentimento indicado já não está em vigor: nada foi enviado',
   'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated':
     'O consentimento indicado já não está em vigor: um pedido anterior foi enviado, mas não processado, e não foi repetido',
   'the newer token was answered 401 too': 'o token mais novo também teve a resposta 401',
@@ -1471,7 +1482,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'a última mudança talvez tenha sido feita: uma leitura o mostrará',
   'nothing is known of it': 'nada se sabe dele',
   'the service no longer lists it': 'o serviço já não o lista',
-  'the service shows another status: its history is being read': 'o serviço mostra outro status: lê-se o seu histórico',
+  'the service shows another status: its history is being read':
+    'o serviço mostra outro status: o seu histórico está sendo lido',
   'another change has not been answered yet': 'outra mudança ainda não teve resposta',
   'no denial or revocation is wanted': 'nenhuma negação ou revogação está pedida',
   'the service shows it in a form that cannot be read': 'o serviço o mostra em uma forma que não pode ser lida',
@@ -1514,8 +1526,10 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Use a transaction in the database in which the log is': 'Use uma transação no banco de dados em que está o registro',
   "the clock of this machine is {} s {} that of the log's server":
     'o relógio desta máquina está {} s {} outro, o do servidor do registro',
-  'a call of its own is {} in the ledger, and {} in the log': 'uma chamada sua está {} no livro, e {} no registro',
-  'a call in the ledger names it, and is not one of its own': 'uma chamada do livro o indica, e não é uma das suas',
+  'a call of its own is {} in the ledger, and {} in the log':
+    'uma chamada sua está {} no livro de efeitos, e {} no registro',
+  'a call in the ledger names it, and is not one of its own':
+    'uma chamada no livro de efeitos o indica, e não é uma das suas',
   'the event at position {}': 'o evento na posição {}',
   'the one before it in "{}" is missing': 'falta o anterior em "{}"',
   'one erasure is': 'falta uma eliminação',
@@ -1654,7 +1668,8 @@ export const composedMessages: Readonly<Record<string, string>> = {
     "veja effects.list({ state: 'parked' }) e effects.list({ state: 'unknown' })",
   'see effects.get': 'veja effects.get',
   'asked again: a reading showed that it was not made': 'pedida de novo: uma leitura mostrou que não foi feita',
-  'backups from before the erasure need these keys until then': 'cópias anteriores à eliminação as usam até lá',
+  'backups from before the erasure need these keys until then':
+    'cópias de antes da eliminação precisam destas chaves até lá',
   'no data subject is read by a schedule': 'nenhum titular é lido por agendamento',
   'had no events then': 'não tinha eventos nesse momento',
   'has no events': 'não tem eventos',

@@ -20,8 +20,7 @@ export interface Logins {
   /**
    * Gets the login state, from a reading no older than `ageMaxMs`. An expired login counts as logged out.
    *
-   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` when the service does not
-   * answer
+   * @throws {AverbaError} `NOT_FOUND`, `INVALID_INPUT` for a wrong `ageMaxMs`, `OUTCOME` without an answer
    */
   state(selector: SubjectSelector & FreshnessOptions): Promise<LoginState>
   /**

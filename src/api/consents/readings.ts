@@ -136,8 +136,7 @@ interface SharedReading<T> {
 
 /**
  * Creates the readings of one kind, by data subject and controller. Nobody comes back for the outcome of a deferred
- * one: a new reading replaces it, so that an outage does not collect one per question. The oldest stays: it is parked
- * when the outage lasts.
+ * one: a new reading replaces it, so that an outage does not collect one per question. The oldest stays, to be parked.
  *
  * @param send requests a reading; after `onAnswered`, the next one may begin while this one finishes
  */

@@ -33,8 +33,7 @@ export interface Effects {
   /**
    * Releases a parked or deferred call: it is due at once, with its attempts counted from 0. Recorded with its actor.
    *
-   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or may have been done: a call in
-   * doubt is never repeated
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when it has ended, is under way, or in doubt: that is never repeated
    */
   retry(id: string, commandOptions?: CommandOptions): Promise<void>
   /**
@@ -93,14 +92,11 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       return engine.classOf(type) === undefined || (await left).includes(id)
     }
     let pauses: Promise<ReadonlyMap<string, Instant>> | undefined
-    const findPause = async (service: string) => {
-      pauses ??= store.rates.pauses()
-      return (await pauses).get(service)
-    }
     return async pending => {
       const reason = await findReason(pending, isLeft)
       if (reason === undefined) return pending
-      const pausedUntil = reason === 'process' ? await findPause(serviceOf(pending.type)) : undefined
+      if (reason === 'process') pauses ??= store.rates.pauses()
+      const pausedUntil = reason === 'process' ? (await pauses)?.get(serviceOf(pending.type)) : undefined
       const until = pausedUntil ?? (reason === 'time' ? (pending.dueAt ?? null) : null)
       return { ...pending, waiting: { for: pausedUntil ? 'time' : reason, until, actions: actionsFor(pending) } }
     }

@@ -195,8 +195,7 @@ function findOpenedParts(pending: readonly PendingEffect[]): (part: AgedPart) =>
 export interface Holds {
   /**
    * Keeps the data of a data subject beyond `retention`, for a reason such as the number of a lawsuit, until every
-   * reason is released. A requested erasure still destroys the data; what its `keep` names can be held too, by the
-   * subject's ref.
+   * reason is released. A requested erasure still destroys the data; what its `keep` names can be held by the ref.
    *
    * @throws {AverbaError} `NOT_FOUND`, `SUBJECT_ERASED`, `INVALID_INPUT`, `PERSONAL_ID`
    */

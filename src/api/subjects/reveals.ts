@@ -15,8 +15,7 @@ export interface Reveals {
    * Returns a copy of a row of `views` with its sealed columns opened, destroyed ones as null. An event with the actor
    * and the purpose is recorded before.
    *
-   * @throws {AverbaError} `INVALID_INPUT` without an actor or a purpose, or when nothing in the row is sealed;
-   * `PERSONAL_ID`
+   * @throws {AverbaError} `INVALID_INPUT` without an actor, a purpose or a sealed column; `PERSONAL_ID`
    */
   reveal<R extends object>(row: R, options: { actor: Actor; purpose: string }): Promise<RevealedRow<R>>
 }

@@ -2,7 +2,7 @@ import type { PortalEffects } from '../../adapters/portal/client.ts'
 import type { PerformersOf } from '../../vocabulary/performer.ts'
 import type { DeclaredSubscriptions } from './declared-subscriptions.ts'
 
-/** Keeps calls from leaving that would do harm by now: a second registration, and a deletion nobody wants any more. */
+/** Keeps calls from leaving that would do harm by now: a second registration, and a deletion of what is declared. */
 export function guardCalls(
   declarations: DeclaredSubscriptions,
   client: PerformersOf<PortalEffects>,

@@ -71,8 +71,7 @@ export interface Validations {
    * Lists the validations in the order of their requests, `from` included, `until` excluded. An invoice may name those
    * without `reusedFrom`, by `traceId`. One whose answer was destroyed is listed without it and has `isDestroyed`.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED` while
-   * their view is stopped
+   * @throws {AverbaError} `INVALID_INPUT` for an instant in another form or an unknown state, `VIEW_STOPPED`
    */
   list(filter?: { state?: Validation['state']; from?: Instant; until?: Instant }): AsyncIterable<Validation>
   /**

@@ -152,8 +152,7 @@ export class VirtualClock implements Clock {
   /**
    * Moves forward until the predicate holds. It is called when all is quiet, before each wake-up.
    *
-   * @throws {AverbaError} `NOTHING_DUE` when no sleeper is left and the predicate is still false; `ENDLESS` after
-   * `wakesMax` wake-ups
+   * @throws {AverbaError} `NOTHING_DUE` when no sleeper is left and the predicate is false; `ENDLESS` after `wakesMax`
    */
   async runUntil(predicate: Predicate, { wakesMax = wakesDefault }: RunLimit = {}): Promise<void> {
     const woken = new Map<string, number>()

@@ -15,8 +15,7 @@ const openTimeoutMs = 2_000
 const copyPages = 500
 
 /**
- * A SQLite file at one moment. Engines continue to write meanwhile, but their write-ahead log cannot shrink until the
- * snapshot is closed.
+ * A SQLite file at one moment. Engines write meanwhile, but their WAL cannot shrink until the snapshot is closed.
  *
  * The file is opened through SQLite only: closing any other descriptor of it would drop the locks that an engine in
  * this process holds.

@@ -53,8 +53,7 @@ export async function openSigned(place: LogPlace, sign: () => Promise<unknown>):
 /**
  * Writes the log up to its newest checkpoint to a folder that anyone can verify.
  *
- * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, or there is no checkpoint, `STORE_UNSAFE` when a
- * file cannot be written
+ * @throws {AverbaError} `INVALID_INPUT` when the folder is not empty, or without a checkpoint; `STORE_UNSAFE`
  */
 export async function exportLog(
   reading: Reading,

@@ -22,8 +22,7 @@ import {
 } from './effect-row.ts'
 import { hostTimeOf, type Lease } from './lease.ts'
 
-// The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What concerns one effect is text: appends
-// and attempts run it.
+// The ledger of pending effects. An effect's id is `<stream>/<version>/<n>`. What appends and attempts run is text.
 
 const effectOf = `effect.position = (select event.position from event join stream on stream.key = event.stream
   where stream.name = ? and event.version = ?) and effect.n = ?`

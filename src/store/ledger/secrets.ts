@@ -38,7 +38,8 @@ export class Leases {
    * Tests whether the store is writable: inserts and deletes a row in one durable transaction, unless a write has
    * failed within the last minute, or the log was found moved or rolled back.
    *
-   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `MOVED`, `ROLLED_BACK`, `CLOSED` when it is or was not writable
+   * @throws {AverbaError} `STORE_UNSAFE`, `STORE_BUSY`, `MOVED`, `ROLLED_BACK`, `CLOSED` when it is not writable, or
+   * was not recently
    */
   async tryWriting(): Promise<void> {
     const lease = this.#leasing.begin()

@@ -97,8 +97,7 @@ export class HeaderReader {
 
 /** Writes an event's unencrypted header: the exact text that is stored, hashed and verified. */
 export function writeHeader(event: RecordedEvent, schema: number): string {
-  // Members are listed, so that no other member of the object reaches the log, and sorted, so that `canonicalJson`
-  // need not sort them.
+  // Listed, so that no other member of the object reaches the log, and sorted, so that `canonicalJson` need not.
   return canonicalJson({
     actor: event.actor,
     anomaly: event.anomaly,

@@ -48,8 +48,7 @@ export interface Failures {
    * today by its own clock. With `recover`, the content of each goes into the inbox unless it is there, at most once
    * and marked as recovered. The request is sent at once; the iteration holds one page of records in memory.
    *
-   * @throws {AverbaError} `INVALID_INPUT` for a day that is not among the last thirty, `OUTCOME`; `VIEW_STOPPED` while
-   * their view is stopped
+   * @throws {AverbaError} `INVALID_INPUT` for a day not among the last thirty, `OUTCOME`, `VIEW_STOPPED`
    */
   failures(options?: { day?: string; recover?: boolean }): AsyncList<Failure>
   /**
