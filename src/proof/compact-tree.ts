@@ -69,7 +69,7 @@ export function inclusionRanges(index: number, size: number): LeafRange[] {
 }
 
 /**
- * Returns the ranges whose roots prove that a tree of `before` leaves is the beginning of a tree of `after` (RFC 6962, 2.1.2).
+ * Returns the ranges whose roots prove that `before` leaves are the beginning of `after` leaves (RFC 6962, 2.1.2).
  *
  * @throws {RangeError} when the first is empty or larger than the second
  */
