@@ -51,7 +51,6 @@ export type EffectTypes = {
 /** An effect in the ledger, of one of these types. */
 export type PendingOf<T extends keyof EffectTypes> = PendingIn<EffectTypes, T>
 
-/** A fact of this type, from the outcome of an effect. */
 export type OutcomeFact<T extends FactIn<EffectTypes>['type']> = Extract<FactIn<EffectTypes>, Fact<T>>
 
 /** An effect that a fact of this type may end. */

@@ -117,7 +117,6 @@ export interface IndexRow {
 /** Opens a part of the event, or of another one; `undefined` when it was destroyed. */
 export type Opener = (name: string, of?: string) => Promise<Json | undefined>
 
-/** Returns the index rows of one type of event. */
 export type IndexRows<R extends RecordedEvent = RecordedEvent> = {
   // A method, so that it can be kept among those of other types.
   rows(event: R, open: Opener): readonly IndexRow[] | Promise<readonly IndexRow[]>

@@ -135,7 +135,6 @@ export const httpsAddress = text
   .refine(address => !holdsCredentials(address), { error: 'it contains a user name or a password', abort: true })
   .refine(address => parseHttpsAddress(address) !== undefined, 'it is not an https address')
 
-/** An https address that paths are appended to. */
 export const baseAddress = httpsAddress.refine(
   address => !/[?#]/.test(address),
   'it contains ? or #, and paths are appended to it',
@@ -170,7 +169,6 @@ export function listOf<const T extends string>(
   )
 }
 
-/** A function of the host. */
 export function hostFunction<T>(): z.ZodType<T, T> {
   return accepted(value => typeof value === 'function', 'it is not a function')
 }

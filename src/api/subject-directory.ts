@@ -38,7 +38,6 @@ export type RecordSelector = SubjectSelector & { readonly id: string }
 /** Finds data subjects by CPF, without storing the CPF in clear. */
 export type SubjectDirectory = ReturnType<typeof createSubjectDirectory>
 
-/** Creates the directory of a store. */
 export function createSubjectDirectory(store: Store, createId: () => string) {
   /**
    * The ref of an enrolled data subject.

@@ -22,7 +22,6 @@ compdef _averba averba
 `,
 }
 
-/** The command `averba completion`. */
 export const completionCommand: CreateCommand = (start, say) => {
   const command = defineCommand({
     usage: 'completion <shell> [words...]',

@@ -28,7 +28,6 @@ export function describeOutcome(say: Say, outcome: Outcome<unknown>): string {
   }
 }
 
-/** The end of a command with one outcome. */
 export function endOf(say: Say, what: string, outcome: Outcome<unknown>): Exclude<CommandEnd, number> {
   const { value: _, ...told } = { value: undefined, ...outcome }
   return { result: told, lines: [`${what}: ${describeOutcome(say, outcome)}.`], code: codeOfAll([outcome]) }

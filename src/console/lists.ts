@@ -73,7 +73,6 @@ async function selectPage<N extends keyof Views>(
   return (await query.execute()) as unknown as Views[N][]
 }
 
-/** The consents. */
 export function showConsents(page: Page): Promise<Html> {
   const { texts, labels } = page
   return showRows(page, texts.consents, {
@@ -96,7 +95,6 @@ export function showConsents(page: Page): Promise<Html> {
   })
 }
 
-/** The validations. */
 export function showValidations(page: Page): Promise<Html> {
   const { texts, labels, words } = page
   const resolve = ({ id, state, charged }: Views['validations']): Html => {

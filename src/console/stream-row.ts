@@ -10,7 +10,6 @@ const viewOf = new Map<string, StreamView>([
 
 type StreamView = 'consents' | 'validations' | 'notifications' | 'subscriptions'
 
-/** The row of a stream in its view. */
 export type StreamRow = Views[StreamView]
 
 /** Finds the row of a stream, now or at a past position; `undefined` for a kind without a view. */

@@ -135,7 +135,6 @@ const texts = {
   rotate: ['Trocar o segredo', 'Rotate the secret'],
 } as const
 
-/** The texts of the console in one language. */
 export type Texts = ReturnType<typeof textsOf>
 
 /** Returns the texts of the console in a language. */

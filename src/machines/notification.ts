@@ -77,7 +77,6 @@ export type HandlingState = (typeof handlingStates)[number]
 /** Every overall state. */
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
-/** Returns the handlers' states after an event. */
 export function handlingsAfter(before: readonly HandlerState[], event: NotificationEvent): readonly HandlerState[] {
   switch (event.type) {
     case 'notification.handled':

@@ -51,7 +51,6 @@ interface AnsweredValidation {
   readonly unreadable?: readonly string[]
 }
 
-/** The events of a validation. */
 export type ValidationEvent =
   /** The first event: its part `claims` holds the claims, and `reason` why it is paid again. */
   | Event<'validation.requested', RequestedValidation>

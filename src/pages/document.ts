@@ -100,7 +100,6 @@ export function nameActor(actor: Actor | null, labels: Labels): string | null {
   return actor && `${labels.actorKinds[actor.kind]} ${actor.ref}`
 }
 
-/** Names purpose and legal basis. */
 export function nameBasis(basis: Basis | null): string | null {
   return basis && `${basis.purpose} (${basis.legalBasis})`
 }

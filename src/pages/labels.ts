@@ -13,7 +13,6 @@ export interface PageOptions {
 /** Texts by name, each in Portuguese and in English. */
 export type BothLanguages<K extends string> = Readonly<Record<K, readonly [portuguese: string, english: string]>>
 
-/** Picks the texts of one language. */
 export function inLanguage<K extends string>(texts: BothLanguages<K>, language: Language): Readonly<Record<K, string>> {
   const pairs = Object.entries<readonly [string, string]>(texts)
   const picked = pairs.map(([name, [portuguese, english]]) => [name, language === 'en' ? english : portuguese] as const)
@@ -234,7 +233,6 @@ const knowledge: BothLanguages<string> = {
 /** What was done with personal data: received, sent to a service, used under a consent, or a use was refused. */
 export type ProcessingKind = keyof typeof processingKinds
 
-/** The texts of the HTML pages. */
 export type Labels = ReturnType<typeof labelsOf>
 
 /** Returns the texts of the HTML pages in a language. */

@@ -110,7 +110,6 @@ function nameStatus({ status, knowledge }: ReportedConsent, labels: Labels): str
   return [labels.consentStatuses[status] ?? status, labels.knowledge[knowledge]].filter(Boolean).join(', ')
 }
 
-/** The validations and the notifications. */
 function showRecords({ validations, notifications }: SubjectReport, labels: Labels): Html[] {
   return [
     showTable(labels.validations, validations, labels, [

@@ -303,7 +303,6 @@ const logEvents: BothLanguages<string> = {
   'log.arrived': ['O registro continua aqui', 'The log goes on here'],
 }
 
-/** The texts of reports in one language. */
 export type LanguageWords = ReturnType<typeof getLanguageWords>
 
 /** Returns the texts of reports in a language. */

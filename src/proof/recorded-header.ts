@@ -63,7 +63,6 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Reports whether a value is an array of objects. */
 export function areObjects(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value) && value.every(isObject)
 }

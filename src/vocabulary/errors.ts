@@ -84,7 +84,6 @@ export class AverbaError extends Error {
   }
 }
 
-/** The error for a log that was closed. */
 export function closedError(): AverbaError {
   return new AverbaError('CLOSED', 'Cannot use the log: it was closed', { hint: 'Open it again with openAverba' })
 }

@@ -1,8 +1,6 @@
 import type { Instant } from './message.ts'
 
-/** A minute in milliseconds. */
 export const minuteMs = 60_000
-/** An hour in milliseconds. */
 export const hourMs = 3_600_000
 /** A day in milliseconds. */
 export const dayMs = 86_400_000

@@ -31,7 +31,6 @@ export function streamOf(kind: StreamKind, id: string): string {
   return `${kind}-${id}`
 }
 
-/** Checks the kind of a stream. */
 export function isStreamOf(kind: StreamKind, stream: string): boolean {
   return stream.startsWith(`${kind}-`)
 }

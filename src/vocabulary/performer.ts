@@ -65,7 +65,6 @@ export interface Performer<D = unknown, F extends Fact = Fact> {
   undoneFact?(pending: PendingEffect<string, D>): F
 }
 
-/** Performers by effect type. */
 export type Performers = Readonly<Record<string, Performer>>
 
 /** A performer for each effect of a map, which gets that effect's data. Each may also lead to the facts `F`. */

@@ -21,7 +21,6 @@ export function charactersIn(text: string): number {
   return [...text].length
 }
 
-/** A text of `min` to `max` characters. */
 export function textOf(min: number, max: number): z.ZodType<string, string> {
   const isWithin = (value: string) => charactersIn(value) >= min && charactersIn(value) <= max
   return z
@@ -42,7 +41,6 @@ export const subscribeRequestSchema = z.object({
   chaveAutenticacao: chave,
 })
 
-/** The body of Change. */
 export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 
 /** The body of Delete. */

@@ -89,7 +89,6 @@ const refusalReasons: Readonly<Record<number, string>> = {
   413: 'its body is too large',
 }
 
-/** Creates a receiver. */
 export function createReceiver(options: ReceiverOptions): Receiver {
   const { clock, sources = sourceRanges, trustedProxies = 0, bodyBytesMax = defaultBodyBytesMax } = options
   const isAllowed = sources === 'any' ? undefined : parseRanges(sources)

@@ -76,7 +76,6 @@ export interface Audit {
   export(dir: string): Promise<ExportResult>
 }
 
-/** Creates the module of proofs and reports. */
 export function createAuditModule(context: ApiContext): Module<{ audit: Audit }> {
   const { store, engine } = context
   const { store: kept, pool, keyring } = context.options

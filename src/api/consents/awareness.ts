@@ -38,7 +38,6 @@ export interface AwarenessArea {
   get(selector: RecordSelector & FreshnessOptions): Promise<AwarenessDetail | undefined>
 }
 
-/** Creates the `awareness` area. */
 export function createAwareness(context: ApiContext): AwarenessArea {
   const { commands, rows, store, subjects, views } = context
 

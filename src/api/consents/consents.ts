@@ -112,7 +112,6 @@ export interface Consents extends Enrolments, Standings {
   ): Promise<Outcome<Consent>>
 }
 
-/** Creates the `consents` area. */
 export function createConsents(context: ApiContext): Consents {
   const { clock, commands, rows, store, subjects, views } = context
   const readings = createConsentReadings(context)

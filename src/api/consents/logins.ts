@@ -31,7 +31,6 @@ export interface Logins {
   url(selector: SubjectSelector, options?: { redirectUrl?: string }): Promise<URL>
 }
 
-/** Creates the `logins` area. */
 export function createLogins(context: ApiContext): Logins {
   const { commands, rows, store, subjects } = context
   const findRow = (subject: SubjectRef) => rows.find('logins', subject, streamOf('subject', subject))

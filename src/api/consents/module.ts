@@ -15,7 +15,6 @@ export type { AwarenessArea } from './awareness.ts'
 export type { Consents } from './consents.ts'
 export type { Logins } from './logins.ts'
 
-/** Creates the module of the consent service. */
 export function createConsentModule(
   context: ApiContext,
 ): Module<{ consents: Consents; awareness: AwarenessArea; logins: Logins }> {

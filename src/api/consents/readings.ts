@@ -34,7 +34,6 @@ export type SyncSelector = SubjectSelector & {
   readonly cnpj?: string
 }
 
-/** The readings that the `consents` area shares. */
 export type ConsentReadings = ReturnType<typeof createConsentReadings>
 
 /** The readings that the `consents` area shares. Those in full that a list requires delay no caller. */

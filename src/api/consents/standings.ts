@@ -186,7 +186,6 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
   }
 }
 
-/** What `use` recorded. */
 function standingOfUse(recorded: Recorded | undefined): Standing {
   switch (recorded?.type) {
     case 'consent.used': {

@@ -12,7 +12,6 @@ export interface HealthMethods {
   health(options?: HealthOptions): Promise<Health>
 }
 
-/** Creates the module that runs the checks of the other modules and watches certificates. */
 export function createHealthModule(context: ApiContext, others: readonly Module[]): Module<HealthMethods> {
   const watches = certificatesIn(context.options).map(used => () => watchCertificate(context, used))
   return {

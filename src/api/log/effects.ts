@@ -82,7 +82,6 @@ const refusalReasons: Readonly<Record<EffectState, string>> = {
 }
 const probedReason = 'it may have been done: a pending reading will show it'
 
-/** Creates the `effects` area. */
 export function createEffects({ clock, engine, store, commands }: ApiContext): Effects {
   /** Describes what calls wait for. Looks once which due calls are left to other processes. */
   function describeWaiting(): (pending: PendingEffect) => Promise<Call> {

@@ -6,7 +6,6 @@ import { createNotifications, type Notifications } from './notifications.ts'
 
 export type { Notifications } from './notifications.ts'
 
-/** Creates the module of the inbox. */
 export function createNotificationModule(context: ApiContext): Module<{ notifications: Notifications }> {
   return {
     methods: { notifications: createNotifications(context) },

@@ -58,7 +58,6 @@ export function toSealedBody(body: Uint8Array, recipient?: SealedBody['recipient
   return { bytes: Buffer.from(body).toString('base64'), ...(recipient && { recipient }) }
 }
 
-/** Opens a notification. */
 export async function openNotification(
   { store }: Pick<ApiContext, 'store'>,
   clear: ClearNotification,

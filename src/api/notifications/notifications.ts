@@ -60,7 +60,6 @@ export interface Notifications {
 
 const notificationsPerPage = 100
 
-/** Creates the area `notifications`. */
 export function createNotifications(context: ApiContext): Notifications {
   const registered = new Map<string, string[]>()
 

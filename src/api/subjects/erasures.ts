@@ -61,7 +61,6 @@ const piecesMax = 256
 /** Index rows that stay: they identify no person, and without them a recovery would bring erased failures back. */
 const permanentIndexKinds: ReadonlySet<string> = new Set(['recovery'])
 
-/** Creates the erasures of the `subjects` area. */
 export function createErasures(context: ApiContext): Erasures {
   const { commands, engine, store, subjects } = context
   const receipt = (subject: SubjectRef) => readReceipt(store, subject)

@@ -10,7 +10,6 @@ import { createErasures, createKeyPerformers, type Erasures } from './erasures.t
 import { createHolds, createRetention, type Holds, logIdleRetention } from './retention.ts'
 import { checkRevealRequest, createReveals, type Reveals, recordReveal } from './reveals.ts'
 
-/** Creates the module of data subjects, with erasure and retention. */
 export function createSubjectModule(context: ApiContext): Module<{ subjects: DataSubjects }> {
   const retention = createRetention(context)
   logIdleRetention(context)

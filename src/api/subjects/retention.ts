@@ -204,7 +204,6 @@ export interface Holds {
   release(selector: SubjectSelector, reason: string, commandOptions?: CommandOptions): Promise<void>
 }
 
-/** Creates the holds of the `subjects` area. */
 export function createHolds({ commands, subjects }: ApiContext): Holds {
   /** An erased subject may have kept parts; the machine refuses one without any. */
   async function findHoldable(selector: SubjectSelector): Promise<SubjectRef> {

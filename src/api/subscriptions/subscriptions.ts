@@ -62,7 +62,6 @@ interface PortalList {
   readonly unreadable: Plan['unreadable']
 }
 
-/** Creates the area `subscriptions`. */
 export function createSubscriptions(
   context: ApiContext,
   declarations: DeclaredSubscriptions,

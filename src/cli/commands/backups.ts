@@ -12,7 +12,6 @@ import { logOptions, readLogOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress, createStoppableProgress } from '../progress.ts'
 
-/** The command `averba backup`. */
 export const backupCommand = defineCommand({
   usage: 'backup <store> <file>',
   description: 'Copy a store, which may be in use, into one new file, and check the copy.',
@@ -36,7 +35,6 @@ function* formatBackup(say: Say, made: BackupResult, store: string, to: string):
   yield* formatPendingEffects(say, pending)
 }
 
-/** The command `averba restore`. */
 export const restoreCommand = defineCommand({
   usage: 'restore <backup> <store>',
   description: 'Make a store from a backup, and check it before it gets its name.',
@@ -58,7 +56,6 @@ export const restoreCommand = defineCommand({
   },
 })
 
-/** The command `averba resume`. */
 export const resumeCommand = defineCommand({
   usage: 'resume <store>',
   description:

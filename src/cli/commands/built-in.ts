@@ -3,7 +3,6 @@ import { defineCommand, exitCodes } from '../command.ts'
 import { printLine } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The command `averba charts`. */
 export const chartsCommand = defineCommand({
   usage: 'charts [machine...]',
   printsText: true,
@@ -19,7 +18,6 @@ export const chartsCommand = defineCommand({
   },
 })
 
-/** The command `averba migrations`. */
 export const migrationsCommand = defineCommand({
   usage: 'migrations',
   description: 'Print the SQL statements that migrate the tables of a store to this version. Runs none.',
@@ -34,7 +32,6 @@ export const migrationsCommand = defineCommand({
   },
 })
 
-/** The command `averba grants`. */
 export const grantsCommand = defineCommand({
   usage: 'grants <role>',
   description: 'Print the SQL statements that give a role the least rights with which its processes work. Runs none.',

@@ -2,7 +2,6 @@ import { changeRootKey } from '../../index.ts'
 import { defineCommand, exitCodes } from '../command.ts'
 import { logOptions, readLogOptions, readRootKey } from '../options.ts'
 
-/** The command `averba change-root-key`. */
 export const changeRootKeyCommand = defineCommand({
   usage: 'change-root-key <store>',
   description: 'Wrap the keys of a log under another root key, and overwrite its former keyring.',

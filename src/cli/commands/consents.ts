@@ -97,7 +97,6 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
   })
 }
 
-/** The commands `averba consents`. */
 export const consentsCommands = defineGroup('consents', 'Consents of data subjects.', [
   listCommand,
   syncCommand,

@@ -5,7 +5,6 @@ import { sourceOptions, withLog } from '../load-config.ts'
 import { printLine } from '../output.ts'
 import { waitForStop } from '../terminal.ts'
 
-/** The command `averba console`. */
 export const consoleCommand = defineCommand({
   usage: 'console',
   description: 'Serve a web page on this machine that shows the log: what waits, consents, the log as it was, charts.',

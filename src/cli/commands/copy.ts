@@ -3,7 +3,6 @@ import { defineCommand } from '../command.ts'
 import { logOptions, readLogOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
 
-/** The command `averba copy`. */
 export const copyCommand = defineCommand({
   usage: 'copy <from> <to>',
   description:

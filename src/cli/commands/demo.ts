@@ -13,7 +13,6 @@ const host = 'receptor.exemplo.br'
 const secondCpf = '52998224725'
 const eventos = { duimp: 'dimp-situacao-import', lpco: 'talp-altsit-lpco-anu' } as const
 
-/** The command `averba demo`. */
 export const demoCommand = defineCommand({
   usage: 'demo',
   description: 'Demonstrate every lifecycle against simulated services over real TLS, on a SQLite file.',

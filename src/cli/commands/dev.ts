@@ -18,7 +18,6 @@ type DevState = Readonly<Record<'control' | 'cnpj', string>>
 
 const host = 'receptor.exemplo.br'
 
-/** The command `averba dev`. */
 export const devCommand = defineCommand({
   usage: 'dev',
   printsText: true,
@@ -129,7 +128,6 @@ async function startReceiver(
   }
 }
 
-/** The command `averba trigger`. */
 export const triggerCommand = defineCommand({
   usage: 'trigger <evento>',
   printsText: true,

@@ -7,7 +7,6 @@ import { logOptions, readLogOptions, rejectOptions } from '../options.ts'
 import { formatBytes, formatPendingEffects } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
-/** The command `averba doctor`. */
 export const doctorCommand = defineCommand({
   usage: 'doctor [store]',
   description: 'Check a configuration and everything it needs, or a store alone, and say what to do.',

@@ -111,7 +111,6 @@ function defineAct(
   })
 }
 
-/** The commands `averba effects`. */
 export const effectsCommands = defineGroup('effects', 'Calls to the services that have not ended.', [
   listCommand,
   showCommand,

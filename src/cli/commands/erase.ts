@@ -13,7 +13,6 @@ import {
   subjectOption,
 } from '../options.ts'
 
-/** The command `averba erase`. */
 export const eraseCommand = defineCommand({
   usage: 'erase <store>',
   description:

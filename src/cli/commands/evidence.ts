@@ -6,7 +6,6 @@ import { type LogOptions, logArgument, logOptions, readLogOptions } from '../opt
 import { printLine } from '../output.ts'
 import { createProgress } from '../progress.ts'
 
-/** The command `averba export`. */
 export const exportCommand = defineCommand({
   usage: 'export <store>',
   description: 'Export a log to a folder that anyone can verify, with averba or only with Python and openssl.',
@@ -31,7 +30,6 @@ export const exportCommand = defineCommand({
   },
 })
 
-/** The command `averba prove`. */
 export const proveCommand = defineCommand({
   usage: 'prove <store> <event>',
   description: 'Write the proof that one event is in the log: a C2SP tlog-proof, with the event in it.',

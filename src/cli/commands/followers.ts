@@ -48,7 +48,6 @@ const skipCommand = defineCommand({
   },
 })
 
-/** The commands `averba followers`. */
 export const followersCommands = defineGroup('followers', 'Followers of the log and handlers of notifications.', [
   listCommand,
   retryCommand,

@@ -6,7 +6,6 @@ import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { defaultConfig, requiredVariables } from '../load-config.ts'
 
-/** The command `averba init`. */
 export const initCommand = defineCommand({
   usage: 'init',
   description: 'Write averba.config.ts with every option, its meaning and the source of its value.',

@@ -21,7 +21,6 @@ const followEveryMs = 500
 /** How many of the last events are printed. */
 const lastEvents = 100
 
-/** The command `averba log`. */
 export const logCommand = defineCommand({
   usage: 'log',
   description: 'Print events of the log, the newest last. Personal data is sealed and not shown.',
@@ -120,7 +119,6 @@ interface Shown {
   readonly events: readonly Recorded[]
 }
 
-/** The command `averba show`. */
 export const showCommand = defineCommand({
   usage: 'show <stream>',
   description: 'Show one stream: the state of its machine, its open calls and its last events.',

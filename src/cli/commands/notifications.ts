@@ -79,7 +79,6 @@ const replayCommand = defineCommand({
   },
 })
 
-/** The commands `averba notifications`. */
 export const notificationsCommands = defineGroup('notifications', 'The inbox: notifications of the portal.', [
   listCommand,
   showCommand,

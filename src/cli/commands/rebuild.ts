@@ -4,7 +4,6 @@ import type { Say } from '../language.ts'
 import { logArgument, logOptions, readLogOptions } from '../options.ts'
 import { createProgress } from '../progress.ts'
 
-/** The command `averba rebuild`. */
 export const rebuildCommand = defineCommand({
   usage: 'rebuild <store>',
   description: 'Rebuild the views from the log, while the present ones serve, and report which rows differed.',

@@ -7,7 +7,6 @@ import { createProgress } from '../progress.ts'
 /** The exit code when a decision differs from the recorded one. */
 const divergedCode = 2
 
-/** The command `averba replay`. */
 export const replayCommand = defineCommand({
   usage: 'replay <store>',
   description: 'Repeat every recorded decision, and report the first one with a different result.',

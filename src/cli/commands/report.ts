@@ -13,7 +13,6 @@ import { writeNewFile } from '../new-file.ts'
 import { cpfNote, readReveal, readSubject, rejectOptions, revealOptions, subjectOption } from '../options.ts'
 import { printError } from '../output.ts'
 
-/** The command `averba report`. */
 export const reportCommand = defineCommand({
   usage: 'report',
   description: 'Report what is held about a data subject, whether a consent was valid, or what was processed.',

@@ -11,7 +11,6 @@ import type { Terminal } from '../terminal.ts'
 /** The default port of the OpenTelemetry exporter of Prometheus. */
 const defaultPort = 9_464
 
-/** The command `averba run`. */
 export const runCommand = defineCommand({
   usage: 'run',
   description: 'Run one or more configurations until stopped: calls, schedules, handlers, receivers.',

@@ -16,7 +16,6 @@ import { waitForStop } from '../terminal.ts'
  */
 export type SimulationAddresses = ReturnType<typeof writeAddresses>
 
-/** The command `averba simulate`. */
 export const simulateCommand = defineCommand({
   usage: 'simulate',
   description: 'Serve the simulated services over TLS on loopback, until stopped.',

@@ -5,7 +5,6 @@ import { sourceOptions, withLog } from '../load-config.ts'
 import { formatPair, formatUntil, type Line } from '../output.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The command `averba status`. */
 export const statusCommand = defineCommand({
   usage: 'status',
   description: 'Show at a glance what is owed, failing, parked, expiring or about to be deleted, and what to do.',

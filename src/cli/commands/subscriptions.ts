@@ -10,7 +10,6 @@ import { formatInstant, formatUntil, type Line, printLine } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
-/** The command `averba plan`. */
 export const planCommand = defineCommand({
   usage: 'plan',
   description: 'Show the changes that make the subscriptions at the portal match the declared ones.',
@@ -42,7 +41,6 @@ function* formatPlan(say: Say, made: Plan, count: number): Iterable<string> {
     : say`${say.count(count, 'change')}. To apply exactly this plan: averba apply --hash ${made.hash}`
 }
 
-/** The command `averba apply`. */
 export const applyCommand = defineCommand({
   usage: 'apply',
   description: 'Apply a plan: make the subscriptions at the portal match the declared ones.',
@@ -106,7 +104,6 @@ function formatResultReason(say: Say, applied: ApplyResult): string {
   return applied.status === 'unknown' ? say` (the next plan shows whether it was done)` : ''
 }
 
-/** The command `averba failures`. */
 export const failuresCommand = defineCommand({
   usage: 'failures',
   description: 'Read the failure records of a day at the portal: deliveries that did not reach you.',
@@ -189,7 +186,6 @@ const recoverCommand = defineCommand({
   },
 })
 
-/** The commands `averba subscriptions`. */
 export const subscriptionsCommands = defineGroup('subscriptions', 'Subscriptions at the portal.', [
   listCommand,
   rotateCommand,

@@ -72,7 +72,6 @@ const resolveCommand = defineCommand({
   },
 })
 
-/** The commands `averba validations`. */
 export const validationsCommands = defineGroup('validations', 'Paid validations of identities.', [
   listCommand,
   resolveCommand,

@@ -24,7 +24,6 @@ function collect(value: string, before: readonly string[] = []): readonly string
   return [...before, value]
 }
 
-/** The command `averba verify`. */
 export const verifyCommand = defineCommand({
   usage: 'verify <store>',
   description: 'Verify a log: signatures, tree, parts, decisions and views, and report the level that it reaches.',

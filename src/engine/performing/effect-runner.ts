@@ -50,7 +50,6 @@ export type ChunkRecorder<P extends PendingEffect = PendingEffect, F extends Fac
   record(pending: P, fact: F, record: RecordChunk): Promise<Fact>
 }['record']
 
-/** Chunk recorders by the type of the fact, for the effects of a map. */
 export type ChunkRecordersOf<M extends EffectMap> = {
   readonly [T in FactIn<M>['type']]?: ChunkRecorder<PendingIn<M, EndedBy<M, T>>, Extract<FactIn<M>, { type: T }>>
 }

@@ -196,7 +196,6 @@ export type RecordedOrReceipt = Exclude<Appended, { status: 'conflict' }> & {
   readonly events: readonly RecordedEvent[]
 }
 
-/** The error of a refused command. */
 export function refusalError(reason: string, code: ErrorCode = 'REFUSED'): AverbaError {
   const hint = refusalHints[code]
   return new AverbaError(code, `Cannot do this now: ${reason}`, hint === undefined ? {} : { hint })

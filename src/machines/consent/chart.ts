@@ -336,7 +336,6 @@ function endsIn(open: OpenChange, event: ConsentEvent): boolean {
   return showsStatus(event) && endsOpenChange(open, event.data)
 }
 
-/** The state of the consent chart. */
 export type ConsentChartState = SnapshotFrom<typeof chart>
 
 /** Returns the machine's state in the form that decisions about readings need. */

@@ -43,7 +43,6 @@ export interface UseQuestion {
   readonly askedAt?: Instant
 }
 
-/** The events of a consent. */
 export type ConsentEvent =
   /** The first event, and again when a vanished consent is listed: its part `record` holds the service's texts. */
   | Event<'consent.appeared', ListedConsent>

@@ -32,7 +32,6 @@ export interface KnownConsent {
   readonly readAt: Instant | null
 }
 
-/** The status in a reading, or an unreadable one. */
 export type ListedStatus = ConsentStatus | 'unreadable'
 
 /** Checks that a status which a reading showed is an end. */

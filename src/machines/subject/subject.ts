@@ -9,7 +9,6 @@ function serviceCall(subject: string, verb: string, parts: Record<string, string
   return { type: `consentService.${verb}`, data, opens: { cpf: cpfAddress(subject), ...parts } }
 }
 
-/** The next reading of a schedule. */
 function nextSync(subject: string, everyMs: number, { schedule, dueAt }: SyncAgain): Pick<Event, 'effects'> {
   return { effects: [{ ...serviceCall(subject, 'listConsents', {}, { everyMs, schedule }), dueAt }] }
 }

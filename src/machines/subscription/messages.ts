@@ -9,7 +9,6 @@ interface DeclaredSubscription {
   readonly endpoint: string
 }
 
-/** The events of a subscription. */
 export type SubscriptionEvent =
   | Event<'subscription.declared', DeclaredSubscription>
   | Event<'subscription.registrationRequested' | 'subscription.changeRequested', HeldEndpoint>

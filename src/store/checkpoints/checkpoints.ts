@@ -47,7 +47,6 @@ function readCheckpoint(number: number): Steps<StoredCheckpoint | undefined> {
   return first(db.selectFrom('checkpoint').selectAll().where('number', '=', number))
 }
 
-/** Reads the newest checkpoint. */
 export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
   return yield* first(db.selectFrom('checkpoint').selectAll().orderBy('number', 'desc').limit(1))
 }

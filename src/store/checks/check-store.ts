@@ -14,7 +14,6 @@ import { checkIndex, checkRecent, type IndexKind } from './check-index.ts'
 import { checkLog } from './check-log.ts'
 import { checkViews } from './check-views.ts'
 
-/** Options of a check. */
 export interface CheckOptions {
   /** The views to fold again and compare; absent to check the log only. */
   readonly views?: readonly View[]

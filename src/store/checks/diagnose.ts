@@ -65,7 +65,6 @@ export interface KeysFound {
   readonly mode?: string
 }
 
-/** What to diagnose, and how. */
 export interface DiagnoseOptions extends CheckOptions, LogPlace {
   readonly views: readonly View[]
   readonly entropy: Entropy

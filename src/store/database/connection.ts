@@ -27,7 +27,6 @@ export interface StatementsTogether {
   readonly together: readonly (Statement | StatementForEach)[]
 }
 
-/** One request to the database. */
 export type DatabaseRequest = Statement | StatementForEach | StatementsTogether | AttemptSteps
 
 /**

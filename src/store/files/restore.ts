@@ -35,7 +35,6 @@ export interface RestoreResult extends StoreFacts, Pick<CheckFindings, 'parts'> 
   readonly views: readonly Fault[]
 }
 
-/** How to restore a backup. */
 export interface RestoreOptions {
   readonly backup: string
   /** The path of the new store. It must not exist, except as an empty file. Its keyring may exist. */

@@ -6,7 +6,6 @@ import { DamagedEvent } from './header.ts'
 import type { Tags } from './tags.ts'
 import { isLeafOf } from './tree.ts'
 
-/** An event as it is stored. */
 export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version' | 'type' | 'header' | 'leaf' | 'tag'>
 
 /** How many events are read at once. */
@@ -18,7 +17,6 @@ export function readTail(after: number): Steps<readonly StoredEvent[]> {
   return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))
 }
 
-/** Reads the leaf of an event. */
 export function* readLeaf(position: number): Steps<Uint8Array | undefined> {
   return (yield* first(db.selectFrom('event').select('leaf').where('position', '=', position)))?.leaf
 }
@@ -63,7 +61,6 @@ export function* checkNotMoved(): Steps<void> {
   if (yield* isMoved()) throw movedError()
 }
 
-/** The error for a log that goes on elsewhere. */
 export function movedError(): AverbaError {
   return new AverbaError('MOVED', 'Cannot use this log: it was moved, and goes on elsewhere', {
     hint: 'Use its new place. This one can still be verified and read by tools',

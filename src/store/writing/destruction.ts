@@ -36,7 +36,6 @@ export function* isSurveyOutdated(headers: HeaderReader, person: ErasedPerson): 
   return newer.some(stored => isOfPerson(person, headers.read(stored)))
 }
 
-/** Reports whether one of the staged events is of the person. */
 export function isPersonStaged(
   person: ErasedPerson,
   staged: readonly { readonly header: string; readonly recorded: RecordedEvent }[],
@@ -49,7 +48,6 @@ function isOfPerson({ subject, streams }: ErasedPerson, event: RecordedEvent): b
   return streams.includes(event.stream) || isEventOfPerson(subject, event)
 }
 
-/** Reports whether one of the parts is staged to be destroyed. */
 export function areDestroyed(parts: readonly PartPlace[], staged: readonly Destruction[]): boolean {
   const inBatch = new Set(staged.flatMap(each => each.parts.map(partPlaceKey)))
   return parts.some(part => inBatch.has(partPlaceKey(part)))

@@ -21,7 +21,6 @@ export interface LostNotification {
   readonly content: string
 }
 
-/** A failure that is linked to a notification. */
 export interface LinkedFailure extends LostNotification {
   readonly notification: string
 }

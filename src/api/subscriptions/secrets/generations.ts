@@ -42,7 +42,6 @@ interface GenerationState extends StreamGenerations {
   readonly confirmed: ConfirmedEvent | undefined
 }
 
-/** Which generations of derived secrets are in use. */
 export type SecretGenerations = ReturnType<typeof createGenerations>
 
 /** Reads from the log which generations of derived secrets are in use; the log has no secrets. */

@@ -18,7 +18,6 @@ export interface PortalNotice {
   readonly body: unknown
 }
 
-/** The result of one delivery. */
 export interface DeliveryResult {
   readonly subscription: number
   readonly isDelivered: boolean
