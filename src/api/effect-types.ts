@@ -23,13 +23,11 @@ export type KeyFact =
   | Fact<'keys.epochsDestroyed', Epochs>
   | Fact<'keys.lost', object>
 
-/** The fact of a change of a consent that was withheld. */
 export type WithheldChange = Fact<
   'consent.withholdChange',
   { readonly asked: string; readonly sentBefore?: true; readonly isDone?: true; readonly isGivenUp?: true }
 >
 
-/** The fact of a validation that was withheld. */
 export type WithheldValidation = Fact<'validation.withhold', DataOf<ValidationEvent, 'validation.withheld'>>
 
 type ServiceEffects = ConsentEffects & PortalEffects & TokenEffects & ValidationEffects & KeyEffects

@@ -71,7 +71,10 @@ export interface HandlerTroubles {
 export function checkHandlers({ failing, parked }: HandlerTroubles): CheckResult {
   const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }
-  return { ok: false, detail: `${detail}: fix the handler, then call notifications.replay({ failed: true })` }
+  return {
+    ok: false,
+    detail: `${detail}: fix the handler, then call notifications.replay({ failed: true }), or notifications.skip`,
+  }
 }
 
 /** Counts the notifications that handlers fail for, or that were parked. */

@@ -122,7 +122,6 @@ export type IndexRows<R extends RecordedEvent = RecordedEvent> = {
   rows(event: R, open: Opener): readonly IndexRow[] | Promise<readonly IndexRow[]>
 }['rows']
 
-/** What makes the index rows, by the types of events. */
 export type IndexRowsByType = { readonly [T in keyof Events]?: IndexRows<Recorded<T>> }
 
 /** Returns one row, or none when its text or its value is missing. */

@@ -149,7 +149,6 @@ export const consentAddress = baseAddress.refine(
 /** PEM text, or the bytes of a PEM file. */
 export const pem = accepted<string>(value => isText(value) || value instanceof Uint8Array, 'it is not PEM text')
 
-/** A whole number within bounds. */
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodType<number, number> {
   const bounds = max === Number.MAX_SAFE_INTEGER ? `, ${min} or more` : ` from ${min} to ${max}`
   const error = `it is not a whole number${bounds}`

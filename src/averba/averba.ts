@@ -139,13 +139,11 @@ export interface Averba extends HealthMethods {
   close(): Promise<void>
 }
 
-/** The machines and views of a version. */
 export interface Definitions {
   readonly machines: readonly Machine[]
   readonly views: readonly View[]
 }
 
-/** All machines and views of this version. */
 export const currentDefinitions: Definitions = { machines, views }
 
 /** See `openAverba` of src/index.ts. */

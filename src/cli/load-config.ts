@@ -8,7 +8,6 @@ import { type LogOptions, logOptions, readLogOptions, rejectOptions } from './op
 import { printError } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The default file of the configuration. */
 export const defaultConfig = 'averba.config.ts'
 
 /** The option of every command that uses one configuration. */

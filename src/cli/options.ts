@@ -61,7 +61,6 @@ export function readRootKey(variable: string): Keys {
   })
 }
 
-/** The option of every command that lists. */
 export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
 
 /** Reads a number of things to list. */

@@ -16,7 +16,6 @@ export interface Line {
   readonly style?: 'bold' | 'dim' | 'green' | 'yellow' | 'red'
 }
 
-/** Prints a result: as one JSON object, or as lines. */
 export function printResult(terminal: Terminal, json: boolean, result: object, lines: Iterable<string | Line>): void {
   for (const line of json ? [JSON.stringify(result)] : lines) {
     if (typeof line === 'string') printLine(terminal, line)
@@ -93,7 +92,6 @@ export function formatBytes(bytes: number): string {
   return `${power === 0 ? bytes : (bytes / 1_000 ** power).toFixed(1)} ${units[power]}`
 }
 
-/** Formats a value with its name before it. */
 export function formatPair(name: string, value: string): string {
   return `${name.padEnd(19)} ${value}`
 }

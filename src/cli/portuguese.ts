@@ -116,6 +116,10 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Lista os seguidores do registro e os tratadores de notificações: onde cada um está e quais estão suspensos.',
   'Let parked followers try their event again. The log keeps who decided it.':
     'Faz seguidores suspensos tentarem o evento de novo. O registro guarda quem decidiu.',
+  'Forget followers that no process runs any longer. The log keeps who decided it.':
+    'Esquece seguidores que nenhum processo executa mais. O registro guarda quem decidiu.',
+  'Let handlers that failed go on without notifications that a person has dealt with.':
+    'Deixa tratadores que falharam seguirem sem notificações de que uma pessoa já cuidou.',
   'Let a parked follower go on after the event that it could not handle. The log keeps who decided it.':
     'Faz um seguidor suspenso continuar depois do evento que não conseguiu tratar. O registro guarda quem decidiu.',
   'Subscriptions at the portal.': 'Inscrições no portal.',
@@ -248,6 +252,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'os identificadores de averba notifications list; sem eles, todas com um tratador que falha ou está suspenso',
   'only the handlers that failed: always so without ids': 'só os tratadores que falharam: sempre assim sem ids',
   'the name of averba followers list': 'o nome de averba followers list',
+  'the ids of averba notifications list': 'os identificadores de averba notifications list',
   'the names of averba followers list': 'os nomes de averba followers list',
   'also those that we deleted': 'também as que nós excluímos',
   'the event of the subscription': 'o evento da inscrição',
@@ -365,6 +370,10 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 shown, 1 no call has this id.': 'Códigos de saída: 0 mostrada, 1 nenhuma tem este identificador.',
   'Exit codes: 0 shown, 1 no notification has this id.':
     'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
+  'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.':
+    'Só um por que um evento espera há um dia.\nCódigos de saída: 0 todos removidos, 1 um não foi.',
+  'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.':
+    'Só um replay chama de novo os tratadores.\nCódigos de saída: 0 todas aceitas, 1 uma recusada ou não encontrada.',
   'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
   'Exit codes: 0 all are done, 2 one is not known yet: averba run continues it, 1 one was refused or declined.':
     'Códigos de saída: 0 todos feitos, 2 um ainda não se sabe: averba run continua, 1 um foi recusado.',

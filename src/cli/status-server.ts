@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net'
 import { type Averba, AverbaError } from '../index.ts'
 import type { Metrics } from './metrics.ts'
 
-/** A running server. */
 export interface StatusServer {
   readonly port: number
   /** Stops the server and ends its open connections. */

@@ -36,6 +36,8 @@ const acts: Readonly<Record<string, Act>> = {
   'followers/skip': async ({ log }, { name = '' }, { actor }) => void (await log.skip(name, { actor })),
   'notifications/replay': async ({ notifications }, { id = '' }, { actor }) =>
     void (await notifications.replay({ id: id.replace(/^notification-/, ''), failed: true }, { actor })),
+  'notifications/skip': async ({ notifications }, { id = '' }, { actor }) =>
+    void (await notifications.skip(id.replace(/^notification-/, ''), { actor })),
   'validations/charged': resolve(true),
   'validations/not-charged': resolve(false),
   'consents/deny': decide('deny'),

@@ -143,7 +143,9 @@ export function showNotifications(page: Page): Promise<Html> {
       [texts.handlers, handlers],
       [
         texts.act,
-        row => (row.trouble ? actForm(page, 'notifications/replay', texts.replay, { id: row.notification }) : ''),
+        ({ trouble, notification: id }) =>
+          trouble &&
+          html`${actForm(page, 'notifications/replay', texts.replay, { id })}${actForm(page, 'notifications/skip', texts.skipNotification, { id })}`,
       ],
     ],
   })

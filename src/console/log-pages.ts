@@ -31,7 +31,6 @@ ${events.length === 0 && html`<p class="none">${labels.nothing}</p>`}
 ${last && html`<p><a href="?${older.toString()}">${texts.older}</a></p>`}`
 }
 
-/** The rows of the table of the log. */
 export function showLogRows({ words, labels, texts, message }: Page, events: readonly Recorded[]): Html {
   const cell = (name: string, value: Html | string | number) => html`<td data-label="${name}"><div>${value}</div></td>`
   return html`${events.map(event => {

@@ -85,7 +85,6 @@ ${content}
   return page.html
 }
 
-/** A link to the page of a stream. */
 export function linkToStream(stream: string): Html {
   return html`<a href="/stream/${encodeURIComponent(stream)}"><code>${stream}</code></a>`
 }

@@ -125,6 +125,7 @@ const texts = {
   park: ['Suspender', 'Park'],
   withdraw: ['Desistir', 'Give up'],
   replay: ['Tratar de novo', 'Handle again'],
+  skipNotification: ['Dispensar', 'Skip'],
   skipEvent: ['Pular o evento', 'Skip the event'],
   isCharged: ['Foi cobrada', 'It was charged'],
   isNotCharged: ['Não foi cobrada', 'It was not charged'],
@@ -137,7 +138,6 @@ const texts = {
 
 export type Texts = ReturnType<typeof textsOf>
 
-/** Returns the texts of the console in a language. */
 export function textsOf(language: Language) {
   const all: BothLanguages<keyof typeof texts> = texts
   return inLanguage(all, language)

@@ -21,7 +21,6 @@ import { type DecisionRequest, Decisions } from './recording/decisions.ts'
 import { type InFlight, Recorder, type RecordOptions, type RequestContext } from './recording/recorder.ts'
 import { type CommandResult, newResult, repeatResult } from './recording/repeated-command.ts'
 
-/** What an engine works with. */
 export interface EngineParts extends EffectRunnerParts {
   readonly machines: readonly Machine[]
 }

@@ -10,7 +10,6 @@ interface DaysLeft {
   readonly daysLeft: number
 }
 
-/** The events of a certificate that expires soon. */
 export type CertificateEvent =
   /** Recorded when the days left reach one of the warning levels. */
   | Event<'certificate.expiring', DaysLeft>

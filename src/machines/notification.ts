@@ -27,7 +27,6 @@ interface HandlerResult {
   readonly waiting: readonly string[]
 }
 
-/** The events of a notification and its handlers. */
 export type NotificationEvent =
   /** The first event of a delivered notification: its part `body` holds the bytes and the recipient. */
   | Event<'notification.received', ReceivedNotification>
@@ -42,6 +41,8 @@ export type NotificationEvent =
   | Event<'notification.parked', HandlerResult & { attempts: number; reason: string }>
   /** These handlers are called again, with their attempts counted from zero. */
   | Event<'notification.replayed', { evento: string; handlers: readonly string[] }>
+  /** A person decided that these handlers, which had failed, are not called again. */
+  | Event<'notification.skipped', { handlers: readonly string[] }>
   | Event<'notification.unexpected', UnexpectedFact>
 
 /** The events that store a notification, after which handlers are called. */
@@ -61,20 +62,20 @@ type NotificationMessage =
   | Message<'host.failed', TriedHandler & { reason: string; retryAt: Instant | null }>
   /** Calls handlers again: those that are failing or parked, or all that were called. */
   | Message<'notification.replay', { which: 'failed' | 'all' }>
+  | Message<'notification.skip', unknown>
 
 /** The state of one handler for a notification. */
 export interface HandlerState {
   readonly handler: string
-  readonly state: 'waiting' | 'failing' | 'handled' | 'parked'
+  readonly state: 'waiting' | 'failing' | 'handled' | 'parked' | 'skipped'
   readonly attempts: number
   readonly retryAt: Instant | null
   readonly reason: string
 }
 
-/** The overall state: parked or failing when one handler is, and handled when all are. */
+/** The overall state: parked or failing when one handler is, and handled when all are done. */
 export type HandlingState = (typeof handlingStates)[number]
 
-/** Every overall state. */
 export const handlingStates = ['received', 'failing', 'handled', 'parked'] as const
 
 export function handlingsAfter(before: readonly HandlerState[], event: NotificationEvent): readonly HandlerState[] {
@@ -90,7 +91,10 @@ export function handlingsAfter(before: readonly HandlerState[], event: Notificat
       return applyHandlerResult(before, event.data, { state: 'parked', attempts, retryAt: null, reason })
     }
     case 'notification.replayed':
-      return event.data.handlers.map(newHandling).reduce(replaceHandling, before)
+    case 'notification.skipped': {
+      const state = event.type === 'notification.skipped' ? 'skipped' : 'waiting'
+      return event.data.handlers.map(handler => newHandling(handler, state)).reduce(replaceHandling, before)
+    }
     default:
       return before
   }
@@ -118,12 +122,12 @@ function applyHandlerResult(
   { handler, waiting }: HandlerResult,
   result: Omit<HandlerState, 'handler'>,
 ): readonly HandlerState[] {
-  const added = waiting.filter(name => !before.some(each => each.handler === name)).map(newHandling)
+  const added = waiting.filter(name => !before.some(each => each.handler === name)).map(name => newHandling(name))
   return [...replaceHandling(before, { handler, ...result }), ...added]
 }
 
-function newHandling(handler: string): HandlerState {
-  return { handler, state: 'waiting', attempts: 0, retryAt: null, reason: '' }
+function newHandling(handler: string, state: 'waiting' | 'skipped' = 'waiting'): HandlerState {
+  return { handler, state, attempts: 0, retryAt: null, reason: '' }
 }
 
 function replaceHandling(handlings: readonly HandlerState[], one: HandlerState): readonly HandlerState[] {
@@ -141,10 +145,16 @@ const leaves =
   ({ context, event }: { context: NotificationContext; event: NotificationEvent }) =>
     overallState(handlingsAfter(context.handlings, event)) === state
 
-const noneToCall = { refused: 'none of its handlers has failed: each is handled, or is still to be called' }
+const noneFailed = { refused: 'none of its handlers has failed: each is handled, or is still to be called' }
 const parks = { target: '.parked', actions: 'keepHandlings' } as const
 const fails = { target: '.failing', actions: 'keepHandlings' } as const
 const waits = { target: '.received', actions: 'keepHandlings' } as const
+const skippable = {
+  'notification.skipped': [
+    { guard: 'leavesReceived', target: 'received', actions: 'keepHandlings' },
+    { target: 'handled', actions: 'keepHandlings' },
+  ],
+} as const
 
 const chart = setup({
   types: typesOf<NotificationEvent, NotificationContext>(),
@@ -186,12 +196,12 @@ const chart = setup({
         'notification.parked': parks,
         'notification.replayed': { guard: 'callsHandlers', ...waits },
       },
-      meta: { refuses: { 'notification.replayed': noneToCall } },
+      meta: { refuses: { 'notification.replayed': noneFailed, 'notification.skipped': noneFailed } },
       states: {
         received: { description: 'A handler was not called yet.' },
-        failing: { description: 'A handler failed, and is called again.' },
-        handled: { description: 'Every handler is done.' },
-        parked: { description: 'A handler failed too often: a person has to release it.' },
+        failing: { description: 'A handler failed, and is called again.', on: skippable },
+        handled: { description: 'Every handler is done, or is not called again.' },
+        parked: { description: 'A handler failed too often: a person has to release it.', on: skippable },
       },
     },
   },
@@ -215,6 +225,10 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }
+    case 'notification.skip': {
+      const failed = handlings.filter(({ state }) => state === 'failing' || state === 'parked')
+      return record({ type: 'notification.skipped', data: { handlers: failed.map(each => each.handler) } })
+    }
   }
 }
 
@@ -228,7 +242,7 @@ function decideHandlerResult(
   const waiting = handlers.filter(
     name => name !== handler && !handlings.some(each => each.handler === name && each.state !== 'waiting'),
   )
-  if (before?.state === 'handled') return record()
+  if (before?.state === 'handled' || before?.state === 'skipped') return record()
   if (message.type === 'host.handled') {
     return record({ type: 'notification.handled', data: { handler, waiting } })
   }
@@ -245,7 +259,10 @@ export const notificationMachine = defineMachine({
   version: 1,
   chart,
   decide,
-  commands: { 'notification.replay': ['notification.replayed'] },
+  commands: {
+    'notification.replay': ['notification.replayed'],
+    'notification.skip': ['notification.skipped'],
+  },
   facts: {
     'portal.notified': ['notification.received', 'notification.copied'],
     'notification.recover': ['notification.recovered'],

@@ -11,7 +11,6 @@ import type { EventCondition, Recording, UnexpectedFact } from './definition/mac
  */
 export type TokenNeed = 'absent' | 'lost' | 'rejected' | 'repeated' | 'changed'
 
-/** The events of one credential's token. */
 export type TokenEvent =
   | Event<'token.requested', TokenRequest>
   /** The log does not hold the token itself, only its generation and the digests of its credentials. */

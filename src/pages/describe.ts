@@ -1,7 +1,6 @@
 import type { PendingEffect, RecordedEvent } from '../vocabulary/message.ts'
 import type { CallEnding, DataSource, LanguageWords } from './words.ts'
 
-/** Describes an event in a sentence. */
 export function describeEvent({ type, data }: Pick<RecordedEvent, 'type' | 'data'>, words: LanguageWords): string {
   const events: Readonly<Record<string, ((data: never) => string) | undefined>> = words.events
   const name = type.endsWith('.unexpected') ? 'unexpected' : type

@@ -31,7 +31,6 @@ export const englishRetained: Readonly<Record<string, string>> = {
   'call.answer': 'answer that was not understood',
 }
 
-/** The English texts of all events. */
 export const englishEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Data subject enrolled ${origins[origin]}`,
   'subject.syncRequested': ({ controller }) => `Reading of the consents requested${ofController(controller)}`,
@@ -114,6 +113,7 @@ export const englishEvents: EventWords = {
   'notification.failed': ({ handler }) => `Handling of the notification by ${handler} failed`,
   'notification.parked': ({ handler }) => `Handling of the notification by ${handler} was put on hold`,
   'notification.replayed': () => 'The notification is to be handled again',
+  'notification.skipped': ({ handlers }) => `The notification is not given to ${handlers.join(', ')} again`,
   'subject.held': () => 'Hold: no data of the person is destroyed when its retention time ends',
   'subject.released': () => 'End of the hold',
   'subject.erasureRequested': () => "Erasure of the person's data requested",
@@ -188,6 +188,7 @@ export const englishEvents: EventWords = {
   'budget.spent': () => 'A paid call was counted',
   'follower.retryRequested': ({ follower, position }) =>
     `The follower ${follower} tries the event at ${position} again`,
+  'follower.removeRequested': ({ follower }) => `The follower ${follower} is removed`,
   'follower.skipRequested': ({ follower, position }) => `The follower ${follower} skips the event at ${position}`,
   unexpected: () => 'An answer arrived that was no longer expected: it is stored and changes nothing',
 }

@@ -110,6 +110,7 @@ export const portugueseEvents: EventWords = {
   'notification.failed': ({ handler }) => `O tratamento da notificação por ${handler} falhou`,
   'notification.parked': ({ handler }) => `O tratamento da notificação por ${handler} foi suspenso`,
   'notification.replayed': () => 'A notificação será tratada de novo',
+  'notification.skipped': ({ handlers }) => `A notificação não será entregue de novo a ${handlers.join(', ')}`,
   'subject.held': () => 'Guarda obrigatória: nada do titular é eliminado por prazo',
   'subject.released': () => 'Fim da guarda obrigatória',
   'subject.erasureRequested': () => 'Eliminação dos dados do titular pedida',
@@ -187,6 +188,7 @@ export const portugueseEvents: EventWords = {
   'budget.spent': () => 'Uma chamada paga foi contada',
   'follower.retryRequested': ({ follower, position }) =>
     `O seguidor ${follower} tenta de novo o evento na posição ${position}`,
+  'follower.removeRequested': ({ follower }) => `O seguidor ${follower} é removido`,
   'follower.skipRequested': ({ follower, position }) => `O seguidor ${follower} pula o evento na posição ${position}`,
   unexpected: () => 'Chegou uma resposta que já não era esperada: foi guardada e nada muda',
 }

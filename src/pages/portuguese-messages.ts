@@ -186,8 +186,12 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe um identificador de effects.list, ou o effect de um desfecho',
   'Cannot {} the call: no call has this id': 'Não é possível aplicar {} à chamada: nenhuma tem este identificador',
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
-  'Cannot {} "{}": no parked follower has this name': 'Não é possível aplicar {} a "{}": não é seguidor suspenso',
-  'log.followers() shows which ones are parked': 'log.followers() mostra quais estão suspensos',
+  'See log.followers() and the check "followers" of health':
+    'Veja log.followers() e a verificação "followers" de health',
+  'Cannot remove "{}": no follower of this name has waited for a process for a day':
+    'Não é possível remover "{}": nenhum seguidor deste nome espera por um processo há um dia',
+  'no process has run {} for a day: run it, or use log.unfollow':
+    'nenhum processo executa {} há um dia: execute-o, ou use log.unfollow',
   'Cannot mark an item as done: the log is in a file':
     'Não é possível marcar um item como feito: o registro está em um arquivo',
   'Keep the ids of events that you have handled in a table of your own, in the same transaction':
@@ -233,7 +237,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Cannot handle "{}": the handler is missing': 'Não é possível tratar "{}": falta o tratador',
   "Give an event, a name and a function: handle('dimp-situacao-import', 'mine', async notification => ...)":
     "Informe um evento, um nome e uma função: handle('dimp-situacao-import', 'mine', async notification => ...)",
-  'Cannot replay "{}": the notification does not exist': 'Não é possível tratar "{}" de novo: a notificação não existe',
+  'Cannot find the notification "{}": it does not exist': 'Não é possível encontrar a notificação "{}": não existe',
   'See notifications.list for all of them, each with its id':
     'Veja todas em notifications.list, cada uma com o seu identificador',
   'Cannot replay "{}": its body was destroyed': 'Não é possível tratar "{}" de novo: o conteúdo foi destruído',
@@ -1229,8 +1233,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'The log of {} events was changed, or written to without its keys':
     'O registro de {} eventos foi alterado, ou gravado sem as suas chaves',
   'failure records cannot be read or have no content: {}': 'registros de falha ilegíveis ou sem conteúdo: {}',
-  'fix the handler, then call notifications.replay({ failed: true })':
-    'corrija o tratador, e depois chame notifications.replay({ failed: true })',
+  'fix the handler, then call notifications.replay({ failed: true }), or notifications.skip':
+    'corrija o tratador, e depois chame notifications.replay({ failed: true }), ou notifications.skip',
   'it expired on {}': 'expirou em {}',
   'it has neither cert and key nor pfx': 'não tem cert e key nem pfx',
   'it holds {} events': 'eventos no registro: {}',

@@ -21,7 +21,7 @@ export const stateMeanings: Readonly<Record<string, string>> = {
     'O corpo está guardado, e por isso o portal soube que chegou.',
   'A handler was not called yet.': 'Um tratador ainda não foi chamado.',
   'A handler failed, and is called again.': 'Um tratador falhou, e é chamado de novo.',
-  'Every handler is done.': 'Todos os tratadores terminaram.',
+  'Every handler is done, or is not called again.': 'Todos os tratadores terminaram, ou não são mais chamados.',
   'A handler failed too often: a person has to release it.':
     'Um tratador falhou vezes demais: uma pessoa precisa liberá-lo.',
 
@@ -46,8 +46,8 @@ export const stateMeanings: Readonly<Record<string, string>> = {
   'Nothing was disclosed.': 'Nada foi revelado.',
   'It is in the log who received which parts, and why.': 'O registro diz quem recebeu que partes, e por quê.',
 
-  'The events that a parked follower tries again or skips, because a person decided so.':
-    'Os eventos que um seguidor suspenso tenta de novo ou pula, por decisão de uma pessoa.',
+  'What persons decided about followers: that a parked one goes on, or that one is removed.':
+    'O que pessoas decidiram sobre seguidores: que um suspenso continua, ou que um é removido.',
   'The parts that were destroyed when their retention period ended.':
     'As partes destruídas no fim do seu prazo de guarda.',
 

@@ -121,6 +121,7 @@ const handlerStates: BothLanguages<HandlerState['state']> = {
   waiting: ['ainda não chamado', 'not called yet'],
   failing: ['falhando', 'failing'],
   parked: ['suspenso', 'parked'],
+  skipped: ['dispensado', 'skipped'],
   handled: ['terminou', 'done'],
 }
 
@@ -305,7 +306,6 @@ const logEvents: BothLanguages<string> = {
 
 export type LanguageWords = ReturnType<typeof getLanguageWords>
 
-/** Returns the texts of reports in a language. */
 export function getLanguageWords(language: Language) {
   const isEnglish = language === 'en'
   return {

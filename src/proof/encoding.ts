@@ -1,6 +1,5 @@
 const encoder = new TextEncoder()
 
-/** The bytes of a text in UTF-8. */
 export function toBytes(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text)
 }

@@ -19,7 +19,6 @@ export interface Signer {
   sign(text: Uint8Array): Uint8Array
 }
 
-/** A signature line. */
 export interface NoteSignature {
   readonly name: string
   readonly id: string

@@ -16,7 +16,6 @@ export type RecordedHeader = {
   readonly anomaly?: unknown
 }
 
-/** Reads a header; `undefined` when the text is not a header. */
 export function parseRecorded(text: string): RecordedHeader | undefined {
   const header = parseObject(text)
   if (!header) return undefined

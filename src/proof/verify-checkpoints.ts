@@ -158,7 +158,6 @@ export function readTimeStamp(bytes: Uint8Array): TimeStamp | undefined {
   return { algorithm, imprint: toHex(hash.content), at }
 }
 
-/** Reports whether a time stamp is over this text. */
 export async function isStampOf({ algorithm, imprint }: TimeStamp, text: string): Promise<boolean> {
   return toHex(new Uint8Array(await crypto.subtle.digest(algorithm, toBytes(text)))) === imprint
 }

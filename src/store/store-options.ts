@@ -8,7 +8,6 @@ import type { View } from '../vocabulary/view.ts'
 import type { Connection } from './database/connection.ts'
 import type { Schemas } from './log/header.ts'
 
-/** How to open a store. */
 export interface StoreOptions<E extends EventMap = EventMap> {
   /** The path of its file, or `:memory:`. */
   readonly path: string

@@ -63,7 +63,6 @@ export function authenticate(stored: StoredKeys, key: Hmac): StoredKeys {
   return { ...members, mac }
 }
 
-/** The text of a stored keyring. */
 export function formatKeyring(stored: StoredKeys): string {
   return `${JSON.stringify(stored, null, 2)}\n`
 }

@@ -14,7 +14,6 @@ export interface OwnerKey {
   readonly commitment: Uint8Array
 }
 
-/** A part in the store. */
 export interface SealedPart {
   readonly sealed: Uint8Array
   /** SHA-256 of the sealed bytes, in hexadecimal. */

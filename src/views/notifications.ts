@@ -31,7 +31,6 @@ const columns = {
 /** A notification in the inbox. */
 export type NotificationRow = RowOf<typeof columns>
 
-/** Parses the column `handlers`. */
 export function readHandlings({ handlers }: Pick<NotificationRow, 'handlers'>): readonly HandlerState[] {
   return JSON.parse(handlers) // The fold below writes it.
 }

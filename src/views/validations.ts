@@ -3,7 +3,6 @@ import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
 import { partAddressIn } from './recorded-answer.ts'
 
-/** Every state of a validation. */
 export const validationStates = ['requested', 'answered', 'declined', 'inconclusive', 'resolved', 'erased'] as const
 
 const columns = {

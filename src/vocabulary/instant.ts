@@ -2,7 +2,6 @@ import type { Instant } from './message.ts'
 
 export const minuteMs = 60_000
 export const hourMs = 3_600_000
-/** A day in milliseconds. */
 export const dayMs = 86_400_000
 
 /** Checks that two instants are less than `ms` apart, in either order: a clock may have run ahead. */

@@ -64,7 +64,6 @@ export function isOnPostgres(store: string): boolean {
   return /^postgres(ql)?:/i.test(store)
 }
 
-/** Returns the path of a store's keyring. */
 export function keyringPath(store: string): string {
   return `${store}.keys`
 }
@@ -74,7 +73,6 @@ export function markPath(store: string): string {
   return `${store}.mark`
 }
 
-/** The four services, as named in the options. */
 export const serviceNames = ['consentService', 'tokenService', 'validationService', 'portal'] as const
 
 /** One of the four services. */

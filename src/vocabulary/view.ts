@@ -38,7 +38,6 @@ export function text<T extends string | null = string>(): ColumnOf<T> {
   return { type: 'text' }
 }
 
-/** A column of whole numbers. */
 export function integer<T extends number | null = number>(): ColumnOf<T> {
   return { type: 'integer' }
 }

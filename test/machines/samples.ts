@@ -99,6 +99,7 @@ export const samples: readonly Sample[] = [
     messages: [
       { type: 'follower.retry', data: { follower: 'crm', position: 3, reason: 'Error' } },
       { type: 'follower.skip', data: { follower: 'crm', position: 3, reason: 'Error' } },
+      { type: 'follower.remove', data: { follower: 'crm', position: 3, reason: '' } },
     ],
   },
   {
@@ -383,6 +384,7 @@ export const samples: readonly Sample[] = [
       })),
       { type: 'notification.replay', data: { which: 'failed' } },
       { type: 'notification.replay', data: { which: 'all' } },
+      { type: 'notification.skip', data: {} },
       {
         type: 'notification.recover',
         data: { notification: 'n', evento: 'e', failedAt: failure.failedAt, bodyBytes: 2 },

@@ -9,7 +9,6 @@ export type Certificate =
   | { readonly cert: string; readonly key: string; readonly passphrase?: string }
   | { readonly pfx: Uint8Array | string; readonly passphrase?: string }
 
-/** A checked certificate and its validity. */
 export interface UsableCertificate extends Pem {
   /** When it expires, in milliseconds since 1970. */
   readonly endsAt: number

@@ -65,7 +65,6 @@ export const ownForms: Readonly<Record<ServiceName, readonly AnswerForm[]>> = {
   portal: ['problem', 'json', 'fault'],
 }
 
-/** What is looked at of an answer. */
 interface SeenAnswer {
   readonly status: number
   readonly headers: Pick<Headers, 'get' | 'has'>

@@ -86,7 +86,6 @@ export function createClosedTimes(clock: Clock, share: SharedText) {
   return { findClosed, recordClosed }
 }
 
-/** The closed times of one portal. */
 export type ClosedTimes = ReturnType<typeof createClosedTimes>
 
 function readWindows(text: string | undefined): KnownWindows {

@@ -56,7 +56,6 @@ function portalRequest(method: string, url: URL, headers: Record<string, string>
   })
 }
 
-/** Writes the subscription of an event. */
 export function writeSubscribe(base: string, headers: Record<string, string>, wanted: SubscriptionRequest): Request {
   return portalRequest('POST', portalUrl(base), headers, wanted)
 }
@@ -79,7 +78,6 @@ export function writeChange(
   return portalRequest('PUT', portalUrl(base, `/${id}`), headers, { id, ...every })
 }
 
-/** Writes a deletion. */
 export function writeDelete(base: string, headers: Record<string, string>, id: number): Request {
   return portalRequest('DELETE', portalUrl(base, `/${id}`), headers, { id })
 }

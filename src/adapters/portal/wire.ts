@@ -33,7 +33,6 @@ const id = z.int().nonnegative().max(9_999_999_999)
 /** Null as in a list: a listed row can be sent back. */
 const chave = textOf(0, limits.chave).nullish()
 
-/** The body of Subscribe. */
 export const subscribeRequestSchema = z.object({
   evento: textOf(1, limits.evento),
   endpoint: textOf(1, limits.endpoint),
@@ -43,7 +42,6 @@ export const subscribeRequestSchema = z.object({
 
 export const changeRequestSchema = subscribeRequestSchema.extend({ id })
 
-/** The body of Delete. */
 export const deleteRequestSchema = z.object({ id })
 
 /** Texts of answers. The format is for the documents in docs/openapi: readers do not enforce it. */

@@ -29,7 +29,6 @@ const fields: ReadonlyMap<string, keyof ReceivedHead> = new Map([
   ['x-forwarded-for', 'forwarded'],
 ])
 
-/** Reads the head of a web request. */
 export function headOfRequest({ method, headers }: Request): ReceivedHead {
   const head = { ...emptyHead, method }
   for (const [header, name] of fields) head[name] = headers.get(header) ?? ''

@@ -29,7 +29,6 @@ interface CredentialOptions extends ExchangeOptions {
   readonly consumerSecret: SecretSource
 }
 
-/** The same, and what is done with the tokens. */
 export interface TokenClientOptions extends CredentialOptions {
   readonly keeper: TokenKeeper
 }

@@ -22,7 +22,6 @@ export interface ValidationResult {
 /** The version that document 2 shows, as in the path. V3 exists, and its shape is not shown (section 9). */
 const version = 'v2'
 
-/** Writes the validation of one person. */
 export function writeValidatePerson(
   { baseUrl, service }: { baseUrl: string; service: string },
   { bearer, cpf, claims, trace }: { bearer: string; cpf: string; claims: Json; trace?: { header: string; id: string } },

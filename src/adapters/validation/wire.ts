@@ -50,7 +50,6 @@ export const claimsSchema = z.strictObject({
   situacao_cpf: text,
 })
 
-/** The body of a validation. */
 export const validationRequestSchema = z.strictObject({
   key: z.strictObject({ cpf: z.string().optional() }).optional(),
   answer: claimsSchema.optional(),

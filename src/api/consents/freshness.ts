@@ -102,7 +102,6 @@ export async function planSync(context: ApiContext): Promise<SyncPlan> {
   return { ok, detail, subjects, overdue, neededPerSecond, requestsPerSecond, intervals }
 }
 
-/** Logs a plan that cannot be kept. */
 export function logLatePlan({ log }: Pick<ApiContext, 'log'>, { ok, detail }: SyncPlan): void {
   if (!ok) log({ level: 'warn', message: 'consents cannot be read as often as configured', detail })
 }

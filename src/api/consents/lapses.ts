@@ -55,7 +55,6 @@ export async function nextLapseAt(context: ApiContext): Promise<number> {
   return next?.lapses_at ? fromInstant(next.lapses_at) : Number.POSITIVE_INFINITY
 }
 
-/** The consents that expire until an instant. */
 export async function lapsesUntil(context: ApiContext, until: Instant): Promise<DueItem[]> {
   const rows = await selectComing(context).where('lapses_at', '<=', until).execute()
   return rows.flatMap(({ consent, lapses_at: at }) => (at === null ? [] : [{ what: 'expiry', at, id: consent }]))

@@ -52,7 +52,6 @@ export function certificatesIn(options: HostOptions): UsedCertificate[] {
   return all.flatMap(({ source, ...purpose }) => (source ? [{ ...purpose, source }] : []))
 }
 
-/** Checks every certificate in the options. */
 export async function checkCertificates(options: HostOptions, clock: Clock): Promise<HealthCheck[]> {
   const checks: HealthCheck[] = []
   for (const { name, source, whose } of certificatesIn(options))

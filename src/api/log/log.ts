@@ -71,6 +71,14 @@ export interface Log {
    */
   skip(name: string, commandOptions?: RecordOptions): Promise<number>
   /**
+   * Forgets a follower, or a handler of notifications (`notifications/<evento>/<name>`), that no process has run for a
+   * day although an event waits for it. `follower.removeRequested` with the `actor` is recorded first. Logged. One that
+   * is registered under this name later starts at the beginning of the log.
+   *
+   * @throws {AverbaError} `NOT_FOUND` when there is no such follower
+   */
+  unfollow(name: string, commandOptions?: RecordOptions): Promise<void>
+  /**
    * Reads events in order, page by page: after a position, of some types, of one kind or stream, or backward.
    *
    * @throws {AverbaError} `INVALID_INPUT` when `after` is not a position, `fromVersion` is not a whole number from 1 or
@@ -90,29 +98,45 @@ export interface Log {
 /** Any other text could hold personal data, and is not logged. */
 const eventType = /^[a-z]+\.[A-Za-z]+$/
 
-/** What an operator does with a parked follower: how it goes on, the verb of the error, and the log message. */
-const resumeActions = {
-  retry: { how: 'again', verb: 'retry', logMessage: 'a parked follower tries its event again' },
-  skip: { how: 'past', verb: 'skip for', logMessage: 'a parked follower skips an event that it has not handled' },
+/** What an operator decides on a follower: the error when there is none to decide on, and the log message. */
+const decisions = {
+  retry: {
+    none: (name: string) => `Cannot retry "${name}": no parked follower has this name`,
+    logMessage: 'a parked follower tries its event again',
+  },
+  skip: {
+    none: (name: string) => `Cannot skip for "${name}": no parked follower has this name`,
+    logMessage: 'a parked follower skips an event that it has not handled',
+  },
+  remove: {
+    none: (name: string) => `Cannot remove "${name}": no follower of this name has waited for a process for a day`,
+    logMessage: 'a follower is removed: no process runs it',
+  },
 } as const
 
 /** Creates the `log` area, for a version with these machines. */
 export function createLog(context: ApiContext, machines: readonly Machine[]): Log {
   const { store, clock, commands, followers, log } = context
   const knownTypes = listEventTypes(machines)
-  /** Resumes a parked follower, unless another call has resumed it meanwhile. Who asked for it is recorded before. */
-  async function resume(name: string, action: keyof typeof resumeActions, ask: RecordOptions = {}): Promise<number> {
-    const { how, verb, logMessage } = resumeActions[action]
-    const found = await store.followers.find(name)
-    if (found?.isParked) {
+  /** Does what a person decided, unless the follower has changed meanwhile. Who decided it is recorded before. */
+  async function decideOn(name: string, action: keyof typeof decisions, ask: RecordOptions = {}): Promise<number> {
+    const { none, logMessage } = decisions[action]
+    const all = action === 'remove' ? await followers.listAbandoned() : await followers.list()
+    const found = all.find(each => each.name === name && each.isParked === (action !== 'remove'))
+    if (found) {
       const { position, reason } = found
       const message = { type: `follower.${action}`, data: { follower: name, position: position + 1, reason } }
       await commands.record(message, async () => ({ targets: [{ stream: 'follower-main', message }] }), ask)
     }
-    if (!found?.isParked || !(await store.followers.resume(found, how))) {
-      const message = `Cannot ${verb} "${name}": no parked follower has this name`
-      throw new AverbaError('NOT_FOUND', message, { hint: 'log.followers() shows which ones are parked' })
-    }
+    const isDone =
+      found &&
+      (action === 'remove'
+        ? await store.followers.remove(found)
+        : await store.followers.resume(found, action === 'skip' ? 'past' : 'again'))
+    if (!isDone)
+      throw new AverbaError('NOT_FOUND', none(name), {
+        hint: 'See log.followers() and the check "followers" of health',
+      })
     store.changes.wake()
     log({ level: 'info', message: logMessage, follower: name, position: found.position + 1 })
     return found.position + 1
@@ -148,8 +172,9 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
     end: () => store.database.read(endOfLog),
     stateOf: (stream, knownAt) => readStreamState(context, machines, stream, knownAt),
     followers: () => followers.list(),
-    retry: async (name, ask) => void (await resume(name, 'retry', ask)),
-    skip: (name, ask) => resume(name, 'skip', ask),
+    retry: async (name, ask) => void (await decideOn(name, 'retry', ask)),
+    skip: (name, ask) => decideOn(name, 'skip', ask),
+    unfollow: async (name, ask) => void (await decideOn(name, 'remove', ask)),
   }
 }
 

@@ -98,7 +98,13 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const parked = all.filter(each => each.isParked).map(each => each.name)
       const elsewhere = all.filter(each => each.takenUntil !== null).map(each => each.name)
       const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
-      const waiting = parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []
+      const abandoned = (await followers.listAbandoned()).map(each => each.name)
+      const waiting = [
+        ...(parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []),
+        ...(abandoned.length > 0
+          ? [`no process has run ${abandoned.join(', ')} for a day: run it, or use log.unfollow`]
+          : []),
+      ]
       if (waiting.length + troubled.length === 0) {
         const others = elsewhere.length > 0 ? `; in another process: ${elsewhere.join(', ')}` : ''
         return { ok: true, detail: `no follower is parked${others}` }

@@ -77,7 +77,6 @@ export function createHandlerWorker(
   const { evento, key: keyOf, name } = registered
   const ownName = followerName(registered)
   let current: WorkerState | undefined
-  /** Results that are being committed. */
   const recordings: Promise<void>[] = []
   /** Results that could not be committed, as on a full disk: they are recorded later without another call. */
   const unrecorded = new Map<string, CallResult>()
@@ -187,7 +186,7 @@ export function createHandlerWorker(
     const { clear, version } = read
     delete one.damage
     const before = clear.handlers.find(each => each.handler === name)
-    if (before?.state === 'handled' || before?.state === 'parked') {
+    if (before && before.state !== 'waiting' && before.state !== 'failing') {
       unrecorded.delete(stream)
       return true
     }
@@ -332,13 +331,13 @@ function concernsHandler(handler: string, event: RecordedBy<'notification'>): bo
     case 'notification.parked':
       return event.data.handler === handler
     case 'notification.replayed':
+    case 'notification.skipped':
       return event.data.handlers.includes(handler)
     default:
       return false
   }
 }
 
-/** A registered handler with its options. */
 export interface RegisteredHandler {
   readonly evento: string
   readonly name: string

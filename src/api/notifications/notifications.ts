@@ -56,6 +56,13 @@ export interface Notifications {
     filter: { readonly id: string; readonly failed?: boolean } | { readonly failed: true },
     commandOptions?: RecordOptions,
   ): Promise<number>
+  /**
+   * Lets the handlers of a notification that are failing or parked go on without it: a person has dealt with it, or the
+   * handler is gone. They are `skipped` then, and are called again only by a replay.
+   *
+   * @throws {AverbaError} `NOT_FOUND`; `REFUSED` when no handler of it is failing or parked
+   */
+  skip(id: string, commandOptions?: RecordOptions): Promise<void>
 }
 
 const notificationsPerPage = 100
@@ -83,13 +90,26 @@ export function createNotifications(context: ApiContext): Notifications {
     for await (const rows of readPages(notificationsPerPage, read)) yield* rows
   }
 
-  async function replayOne(stream: string, which: 'failed' | 'all', commandOptions: RecordOptions): Promise<void> {
-    const message = { type: 'notification.replay', data: { which } }
-    await context.commands.record(
-      { ...message, stream },
-      async () => ({ targets: [{ stream, message }] }),
-      commandOptions,
-    )
+  async function record(
+    stream: string,
+    message: { type: string; data: Readonly<Record<string, string>> },
+    ask: RecordOptions,
+  ): Promise<void> {
+    await context.commands.record({ ...message, stream }, async () => ({ targets: [{ stream, message }] }), ask)
+  }
+
+  function replayOne(stream: string, which: 'failed' | 'all', ask: RecordOptions): Promise<void> {
+    return record(stream, { type: 'notification.replay', data: { which } }, ask)
+  }
+
+  async function readFirst(id: string) {
+    checkId(id, 'id of a notification')
+    const stream = streamOf('notification', id)
+    const [first] = await context.store.read({ stream, limit: 1 })
+    if (first) return { stream, first }
+    throw new AverbaError('NOT_FOUND', `Cannot find the notification "${id}": it does not exist`, {
+      hint: 'See notifications.list for all of them, each with its id',
+    })
   }
 
   return {
@@ -130,14 +150,7 @@ export function createNotifications(context: ApiContext): Notifications {
     async replay(filter, ask = {}) {
       if ('id' in filter) {
         const { id, failed = false } = filter
-        checkId(id, 'id of a notification')
-        const stream = streamOf('notification', id)
-        const [first] = await context.store.read({ stream, limit: 1 })
-        if (!first) {
-          throw new AverbaError('NOT_FOUND', `Cannot replay "${id}": the notification does not exist`, {
-            hint: 'See notifications.list for all of them, each with its id',
-          })
-        }
+        const { stream, first } = await readFirst(id)
         if (await isBodyDestroyed(context, bodyAddress(first))) {
           throw new AverbaError('PART_DESTROYED', `Cannot replay "${id}": its body was destroyed`, {
             hint: 'Retention or the erasure of its person destroyed it; the log has its events',
@@ -161,6 +174,10 @@ export function createNotifications(context: ApiContext): Notifications {
         })
       }
       return count
+    },
+    async skip(id, ask = {}) {
+      const { stream } = await readFirst(id)
+      await record(stream, { type: 'notification.skip', data: {} }, ask)
     },
   }
 }

@@ -297,7 +297,6 @@ function wasSent(id: string, events: readonly Recorded[]): boolean {
   return mayHaveBeenSent(summarizeTrace(attempts))
 }
 
-/** Converts an event to an entry of a timeline. */
 export function toEntry(event: Recorded, words: LanguageWords): TimelineEntry {
   const { position, at, type, stream, actor, basis, anomaly, parts = [] } = event
   return {

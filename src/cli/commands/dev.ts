@@ -8,7 +8,6 @@ import { printLine } from '../output.ts'
 import { isControlRunning } from '../running-control.ts'
 import { type Terminal, waitForStop } from '../terminal.ts'
 
-/** The folder in which `averba dev` keeps its files. */
 const devFolder = '.averba'
 /** The file that exists while `averba dev` runs in a folder. */
 const devStateFile = join(devFolder, 'dev.json')

@@ -48,10 +48,26 @@ const skipCommand = defineCommand({
   },
 })
 
+const removeCommand = defineCommand({
+  usage: 'remove <name...>',
+  description: 'Forget followers that no process runs any longer. The log keeps who decided it.',
+  arguments: ['the names of averba followers list'],
+  options: { ...actorOption, ...sourceOptions },
+  example: 'averba followers remove erp --actor agent-7',
+  notes: 'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.',
+  async run(terminal, { actor, ...source }, names) {
+    return withLog(terminal, source, async ({ log }) => {
+      const done = await actOnEach(terminal, names, { act: name => log.unfollow(name, readActor(actor)) })
+      return describeDone(terminal.say, done, 'follower')
+    })
+  },
+})
+
 export const followersCommands = defineGroup('followers', 'Followers of the log and handlers of notifications.', [
   listCommand,
   retryCommand,
   skipCommand,
+  removeCommand,
 ])
 
 function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): Iterable<string | Line> {

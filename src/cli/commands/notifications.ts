@@ -79,10 +79,27 @@ const replayCommand = defineCommand({
   },
 })
 
+const skipCommand = defineCommand({
+  usage: 'skip <id...>',
+  description: 'Let handlers that failed go on without notifications that a person has dealt with.',
+  arguments: ['the ids of averba notifications list'],
+  options: { ...actorOption, ...sourceOptions },
+  example: 'averba notifications skip 01m7wd7tg0 --actor agent-7',
+  notes:
+    'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
+  async run(terminal, { actor, ...source }, ids) {
+    return withLog(terminal, source, async ({ notifications }) => {
+      const done = await actOnEach(terminal, ids, { act: id => notifications.skip(id, readActor(actor)) })
+      return describeDone(terminal.say, done, 'notification')
+    })
+  },
+})
+
 export const notificationsCommands = defineGroup('notifications', 'The inbox: notifications of the portal.', [
   listCommand,
   showCommand,
   replayCommand,
+  skipCommand,
 ])
 
 interface NotificationFilter {
@@ -138,7 +155,7 @@ function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow
   if (rows.length === 0) return yield say`No notifications.`
   const table = rows.map((row): Row => {
     const why = handlersOf(row).map(each => describeHandler(say, each))
-    const hint = row.trouble ? ' [replay]' : ''
+    const hint = row.trouble ? ' [replay, skip]' : ''
     const cells = [idOf(row), row.evento, row.state, formatInstant(row.received_at), why.join(', ') + hint]
     return { cells, ...(row.trouble && { style: row.trouble === 'parked' ? ('red' as const) : ('yellow' as const) }) }
   })

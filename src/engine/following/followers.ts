@@ -5,10 +5,10 @@ import { type Follower, followsTypes } from '../../store/ledger/follower-table.t
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
 import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
-import { backoffMs, fromInstant, isWaitOver, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
+import { backoffMs, dayMs, fromInstant, isWaitOver, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { EventMap, RecordedIn } from '../../vocabulary/log-types.ts'
-import type { RecordedEvent } from '../../vocabulary/message.ts'
+import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import {
   callInTime,
   checkHandlerTime,
@@ -182,6 +182,21 @@ export class Followers<E extends EventMap = EventMap> {
 
   list(): Promise<Follower[]> {
     return this.#store.followers.list()
+  }
+
+  /** Lists those that no process has run for a day although an event waits for them: their handler may be gone. */
+  async listAbandoned(): Promise<Follower[]> {
+    const isLongAgo = (at: Instant) => this.#clock.now() - fromInstant(at) > dayMs
+    const found: Follower[] = []
+    for (const each of await this.#store.followers.list()) {
+      const { name, types, position, isParked, dueAt, takenUntil } = each
+      if (types === null || isParked || takenUntil !== null || this.#registered.has(name)) continue
+      if (dueAt !== null && !isLongAgo(dueAt)) continue
+      const next = await this.#store.followers.next(position, types)
+      const event = next === undefined ? undefined : await this.#store.readAt(next)
+      if (event && isLongAgo(event.at)) found.push(each)
+    }
+    return found
   }
 
   /** Runs one call per follower at a time. A running call may end early for its own caller, so another follows it. */

@@ -2,7 +2,6 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Store } from '../../store/store.ts'
 import type { Performers } from '../../vocabulary/performer.ts'
 
-/** What `DueCalls` works with. */
 export interface DueCallsParts {
   readonly find: (limit: number) => Promise<string[]>
   /** When the next call becomes due, by the clock. */

@@ -15,7 +15,6 @@ export interface ClaimableEffect extends ClaimCandidate {
   readonly performer: Performer
 }
 
-/** An effect that is claimed for an attempt. */
 export interface ClaimedEffect extends LedgerClaim {
   readonly performer: Performer
   readonly about: Requester

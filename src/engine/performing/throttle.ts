@@ -14,7 +14,6 @@ const requestsAtOnceDefault = 8
 /** For how long a turn that was granted and not used is kept. */
 const turnKeptMs = 1_000
 
-/** What a throttle works with. */
 export interface ThrottleParts {
   readonly clock: Clock
   readonly rates: Pick<Rates, 'take'>

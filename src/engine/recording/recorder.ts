@@ -201,7 +201,6 @@ export function refusalError(reason: string, code: ErrorCode = 'REFUSED'): Averb
   return new AverbaError(code, `Cannot do this now: ${reason}`, hint === undefined ? {} : { hint })
 }
 
-/** The hints of refusals. A stored refusal gets the same one. */
 const refusalHints: Partial<Record<ErrorCode, string>> = {
   REFUSED:
     'Nothing was sent. When the reason no longer holds, ask under a new command id: a refusal is stored with its id',

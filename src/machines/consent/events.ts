@@ -109,7 +109,6 @@ export type ConsentEvent =
   /** A fact that arrived after the erasure. */
   | Event<'consent.unexpected', UnexpectedFact>
 
-/** An event of another status. */
 export type StatusEvent = Extract<
   ConsentEvent,
   { type: 'consent.approved' | 'consent.denied' | 'consent.revoked' | 'consent.expired' | 'consent.conflicted' }

@@ -14,7 +14,6 @@ import {
   type RequestableStatus,
 } from './status.ts'
 
-/** The context of the consent chart. */
 export interface ConsentContext extends History {
   readonly consent: string
   readonly subject: string
@@ -54,7 +53,6 @@ export const oldReadingsMax = 3
 
 const unread = { history: [], historyStatus: null, oldReadings: 0, untimed: [] } as const
 
-/** The context of an unknown consent. */
 export const initialContext: ConsentContext = {
   consent: '',
   subject: '',
@@ -67,7 +65,6 @@ export const initialContext: ConsentContext = {
   lapsed: null,
 }
 
-/** Checks that an event requests a full reading. */
 export function requestsReading({ effects = [] }: ConsentEvent): boolean {
   return effects.some(({ type }) => type === 'consentService.readConsent')
 }
@@ -110,7 +107,6 @@ function withStatus({ statusesSinceRequest }: ConsentContext, status: ConsentSta
   return consentStatuses.filter(each => each === status || statusesSinceRequest.includes(each))
 }
 
-/** The context and the state of a consent. */
 export interface ConsentView extends ConsentContext {
   readonly isVanished: boolean
   /** Never read, or vanished. */

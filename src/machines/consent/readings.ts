@@ -51,7 +51,6 @@ const endRepeatedMaxMs = 30 * dayMs
 type Reading = ConsentReading & { readonly askedAt?: Instant | undefined }
 type FullReading = Reading & { readonly history: readonly HistoryEntry[] }
 
-/** The effect that reads a consent in full. */
 export function readConsent({ consent, subject }: Pick<ConsentView, 'consent' | 'subject'>, dueAt?: Instant): Effect {
   const opens = { cpf: cpfAddress(subject), record: `${streamOf('consent', consent)}/1/record` }
   return { type: 'consentService.readConsent', data: {}, opens, ...(dueAt !== undefined && { dueAt }) }

@@ -13,7 +13,6 @@ export type StandingReason =
   | 'uncertain'
   | 'never-read'
 
-/** What is known of a consent at an instant. */
 export interface KnownConsent {
   /** The status then; null when unknown. */
   readonly status: ConsentStatus | null
@@ -34,7 +33,6 @@ export interface KnownConsent {
 
 export type ListedStatus = ConsentStatus | 'unreadable'
 
-/** Checks that a status which a reading showed is an end. */
 export function isEndShown(shown: ListedStatus | 'refused' | null): shown is ConsentStatus {
   return shown !== null && shown !== 'unreadable' && shown !== 'refused' && !isOpen(shown)
 }

@@ -50,7 +50,6 @@ export function nodesUnder(node: AnyStateNode): AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesUnder)]
 }
 
-/** Returns the path of a state in its chart. */
 export function statePath({ path }: AnyStateNode): string {
   return path.join('.')
 }

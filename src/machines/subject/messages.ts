@@ -80,7 +80,6 @@ export interface SyncAgain {
   readonly dueAt: Instant
 }
 
-/** The events of a data subject. */
 export type SubjectEvent =
   /** The first event: its part `cpf` holds the CPF. */
   | Event<'subject.enrolled', { subject: string; origin: SubjectOrigin }>

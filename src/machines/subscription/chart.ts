@@ -274,5 +274,4 @@ export function pickEndpoint({ endpoint, generation }: HeldEndpoint): HeldEndpoi
   return { endpoint, generation }
 }
 
-/** The state of a subscription's chart. */
 export type SubscriptionState = SnapshotFrom<typeof chart>

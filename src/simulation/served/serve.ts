@@ -30,7 +30,6 @@ export interface ServeOptions extends IssuedCertificate, ListenOptions {
   readonly clientCa?: string | undefined
 }
 
-/** A running server. */
 export interface Server {
   readonly port: number
   close(): Promise<void>

@@ -110,11 +110,8 @@ export const policiesSchema = z.strictObject({
 
 /** What the simulated services do where the contracts are silent. docs/unspecified.md describes every policy. */
 export type Policies = z.infer<typeof policiesSchema>
-/** The policies of the consent service, where document 1 is silent. */
 export type ConsentPolicies = z.infer<typeof consentPolicies>
-/** The policies of the token service, where document 2 is silent. */
 export type TokenPolicies = z.infer<typeof tokenPolicies>
-/** The policies of the validation service, where document 2 is silent. */
 export type ValidationPolicies = z.infer<typeof validationPolicies>
 /** The policies of the portal, where document 3 is silent. */
 export type PortalPolicies = z.infer<typeof portalPolicies>

@@ -77,7 +77,6 @@ function* requireCheckpoint(): Steps<StoredCheckpoint> {
   throw new AverbaError('INVALID_INPUT', 'Cannot write a proof: the log has no checkpoint yet')
 }
 
-/** An event with its exact header. */
 interface FoundEvent {
   readonly position: number
   readonly header: string

@@ -91,7 +91,6 @@ interface FoundPart extends PresentPart {
   readonly commitment: Uint8Array | null
 }
 
-/** An event with its parts that exist. */
 interface EventParts {
   readonly position: number
   readonly header: CheckedHeader | undefined

@@ -28,7 +28,6 @@ export interface CheckOptions {
   readonly signal?: AbortSignal
 }
 
-/** How much of the log was checked. */
 export type LogChecked = Pick<LogVerified, 'events' | 'parts' | 'erasedParts'>
 
 /** What was checked, and the faults found; none means that the store is sound. */
@@ -81,7 +80,6 @@ export function findKeyFaults(
   return missing.map(epoch => `the epoch ${epoch} is missing in the keyring`)
 }
 
-/** Throws if a check found faults. */
 export function throwOnFaults(what: string, [worst]: readonly Fault[]): void {
   if (worst) throw damagedError(`${what}: ${worst.examples[0]}`)
 }

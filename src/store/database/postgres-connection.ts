@@ -25,7 +25,6 @@ const readingAtOnceMax = 4
 const changingAtOnceMax = 3
 const gatherMs = 50
 
-/** A reading that waits for its turn. */
 interface WaitingReading {
   readonly run: (session: PostgresSession) => Promise<void>
   readonly reject: (error: unknown) => void

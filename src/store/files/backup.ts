@@ -15,7 +15,6 @@ export interface BackupResult extends StoreFacts, Pick<CheckFindings, 'parts'> {
   readonly pending: readonly PendingCount[]
 }
 
-/** How to make a backup. */
 export interface BackupOptions {
   readonly store: string
   /** The path of the backup, which must not exist. */

@@ -138,7 +138,6 @@ async function checkSameLog(from: Reading, to: Connection, end: number): Promise
   throw occupiedError()
 }
 
-/** The error for a place that has a log. */
 export function occupiedError(): AverbaError {
   return new AverbaError('INVALID_INPUT', 'Cannot move the log: there is a log at the new place', {
     hint: 'Name a file or a schema that does not exist',

@@ -31,7 +31,6 @@ export async function writeNewFile<T>(
   }
 }
 
-/** Refuses a path that exists. */
 export function checkAbsent(path: string): void {
   if (!existsSync(path)) return
   throw new AverbaError('INVALID_INPUT', `Cannot write "${path}": it exists already`, {

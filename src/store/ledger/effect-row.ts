@@ -84,7 +84,6 @@ export function latestPlausible({ at }: Pick<Lease, 'at'>): Instant {
   return toInstant(fromInstant(at) + clocksDifferMaxMs)
 }
 
-/** Writes rows, new or changed. */
 export function writeEffects(changed: readonly EffectRow[]): Steps<void> {
   return each(upsert, changed, row => columns.map(column => row[column]))
 }

@@ -1,3 +1,4 @@
+import type { ExpressionBuilder } from 'kysely'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
@@ -127,6 +128,15 @@ export class FollowerTable {
     return this.#change(parked.set({ position: to, is_parked: 0, attempts: 0, due_at: null, reason: '' }))
   }
 
+  /** Forgets a follower. False when a process has it, or it was moved. */
+  remove({ name, position }: Follower): Promise<boolean> {
+    const lease = this.#leasing.begin()
+    const row = db.deleteFrom('follower').where('name', '=', name).where('position', '=', position)
+    return this.#connection.transact(function* (): Steps<boolean> {
+      return (yield* first(row.where(isFree(lease)).returning('name'))) !== undefined
+    }, 'rows')
+  }
+
   /** Reports whether a row was changed. */
   #change(update: ReturnType<typeof updateHeld>): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
@@ -135,19 +145,22 @@ export class FollowerTable {
   }
 }
 
-/** Takes a follower whose lease is over, by the condition of `isLeaseOver`. A new one starts at the log's beginning. */
-function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
-  const { owner, now, until, latest } = lease
-  const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
-  yield* rows(insert.onConflict(on => on.doNothing()))
-  const update = db.updateTable('follower').set({ lease_owner: owner, lease_until: until }).where('name', '=', name)
-  const taken = update.where(eb =>
+/** The condition of `isLeaseOver`, for one whose lease is not this process's. */
+function isFree({ owner, now, latest }: Lease) {
+  return (eb: ExpressionBuilder<Schema, 'follower'>) =>
     eb.or([
       ...[eb('lease_owner', '=', owner), eb('lease_until', 'is', null)],
       ...[eb('lease_until', '<=', now), eb('lease_until', '>', latest)],
-    ]),
-  )
-  const row = yield* first(taken.returningAll())
+    ])
+}
+
+/** Takes a follower whose lease is over. A new one starts at the log's beginning. */
+function* takeFollower(name: string, lease: Lease): Steps<Follower | undefined> {
+  const { owner, until } = lease
+  const insert = db.insertInto('follower').values({ name, position: 0, is_parked: 0, attempts: 0, reason: '' })
+  yield* rows(insert.onConflict(on => on.doNothing()))
+  const update = db.updateTable('follower').set({ lease_owner: owner, lease_until: until }).where('name', '=', name)
+  const row = yield* first(update.where(isFree(lease)).returningAll())
   return row && toFollower(row, lease)
 }
 

@@ -48,7 +48,6 @@ export interface TaggedLog {
   readonly tags: Tags
 }
 
-/** Which due effects to list. */
 export interface DueFilter {
   /** Also those of services that want no calls now. */
   readonly withUnwanted?: boolean
@@ -115,7 +114,6 @@ export function* nextDueAt(types: readonly string[], lease: Lease, until: Instan
   )
 }
 
-/** An effect that can be claimed. */
 export interface ClaimCandidate {
   /** The effect, with this attempt counted. */
   readonly pending: PendingEffect
@@ -248,7 +246,6 @@ export function* isEffectOpen(id: string): Steps<boolean> {
   return (yield* findEffect(id))?.is_open === 1
 }
 
-/** Which effects to list. */
 export interface EffectFilter {
   readonly stream?: string
   readonly states?: readonly EffectState[]
@@ -321,7 +318,6 @@ export type StoredEffect = EffectRow &
     readonly name: string
   }
 
-/** Finds the row of an effect. */
 export function findEffect(id: string): Steps<StoredEffect | undefined> {
   return first({ sql: selectEffect, parameters: parseEffectId(id) })
 }

@@ -5,7 +5,6 @@ import { damagedLogError, forgedLogError } from './header.ts'
 import type { LogEnd, Tags } from './tags.ts'
 import { rootAt, Tree } from './tree.ts'
 
-/** The end of a stored log, with its tree. */
 export interface Head extends LogEnd {
   readonly tree: Tree
   /** The leaf of the newest event; null without events. */
@@ -57,7 +56,6 @@ function changedLogError(events: number) {
 /** Reads what changes in the head when another process has written what a writer keeps in memory. */
 export const selectHeadMark = { sql: 'select tag, fence, views, epoch, schema from head', parameters: [] }
 
-/** What `selectHeadMark` gives for a head. */
 export function headMarkOf({ tag, fence, views, epoch, schema }: Head): object {
   return { tag, fence, views, epoch, schema }
 }

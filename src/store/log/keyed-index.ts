@@ -50,7 +50,6 @@ export function* writeEntries(
   )
 }
 
-/** A digest as the key of a map. */
 export function digestKey(digest: Uint8Array): string {
   return Buffer.from(digest.buffer, digest.byteOffset, digest.length).toString('latin1')
 }

@@ -11,7 +11,6 @@ export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version
 /** How many events are read at once. */
 export const tailEvents = 500
 
-/** Reads the next events after a position. */
 export function readTail(after: number): Steps<readonly StoredEvent[]> {
   const events = db.selectFrom('event').select(['position', 'stream', 'version', 'type', 'header', 'leaf', 'tag'])
   return rows(events.where('position', '>', after).orderBy('position').limit(tailEvents))

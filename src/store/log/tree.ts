@@ -4,7 +4,6 @@ import { rows, type Steps } from '../database/connection.ts'
 import { damagedLogError } from './header.ts'
 import { endOfLog } from './read.ts'
 
-/** The size of a hash in bytes. */
 export const hashBytes = 32
 
 /** Node returns a hash in this encoding in less than half the time that a buffer takes. */

@@ -101,7 +101,6 @@ function copyChangedCells(held: ViewRow, row: ViewRow): void {
   }
 }
 
-/** What `catchUp` works with. */
 export interface CatchUpParts {
   readonly connection: Connection
   readonly headers: HeaderReader

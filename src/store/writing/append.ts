@@ -33,7 +33,6 @@ export interface ExpectedStream {
   readonly isNew?: boolean
 }
 
-/** One atomic append. */
 export interface Append {
   readonly at: Instant
   /** Every stream that is written, and every other stream that the decision depends on. */

@@ -15,7 +15,6 @@ import { findAll } from './found.ts'
 import { Batch, stageAppend } from './stage.ts'
 import { RecentDigests, WriterCache } from './writer-cache.ts'
 
-/** What a writer works with. */
 export interface WriterParts {
   readonly connection: Connection
   readonly vault: Vault

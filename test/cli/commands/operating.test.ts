@@ -136,7 +136,7 @@ test('a parked notification is found, read with a record of who read it, and han
   expect(asked.out).toMatch(/\n1 notification: 1 found\.\nNothing was done\.\n$/)
   await passTime(world, hourMs, 12)
   const listed = await averba('notifications', 'list', '--state', 'parked', ...of)
-  expect(listed.out).toMatch(/ +parked +\S+Z +erp: parked \[replay\]\n$/)
+  expect(listed.out).toMatch(/ +parked +\S+Z +erp: parked \[replay, skip\]\n$/)
   const [{ id }] = parse(await averba('notifications', 'list', '--json', ...of)).notifications
   const sealed = await averba('notifications', 'show', id, ...of)
   expect(sealed.out).toContain('sealed: --data shows it')
@@ -158,6 +158,38 @@ test('a parked notification is found, read with a record of who read it, and han
     { state: 'handled' },
   ])
   expect(await averba('notifications', 'replay', ...by, ...of)).toMatchObject({ code: 0, out: 'Nothing was found.\n' })
+})
+
+test('a follower that nobody runs is removed, and a notification is skipped', async () => {
+  const { world, of } = await openOnFile({ averba: { subscriptions: [{ evento, chaveSecreta: 'chave-secreta-um' }] } })
+  world.averba.notifications.handle(evento, 'erp', async () => {
+    throw new Error('the ERP is down')
+  })
+  await applyPlan(world.averba)
+  const delivery = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
+  await world.portal.notify(delivery)
+  await passTime(world, hourMs, 14)
+  const name = `notifications/${evento}/erp`
+  expect(await averba('followers', 'remove', name, ...by, ...of)).toMatchObject({ code: 1 })
+  await world.restart()
+  await world.portal.notify({ ...delivery, body: { n: 2 } })
+  // The commands run days later.
+  const status = await averba('status', ...of)
+  expect(status.out).toContain(
+    `WRONG followers: no process has run ${name} for a day: run it, or use averba followers remove`,
+  )
+  expect(await averba('followers', 'remove', name, ...by, ...of)).toMatchObject({
+    code: 0,
+    out: `accepted  ${name}\n1 follower: 1 accepted.\n`,
+  })
+  expect(await averba('followers', 'list', ...of)).toMatchObject({ code: 0, out: 'No followers.\n' })
+
+  const [{ id }] = parse(await averba('notifications', 'list', '--state', 'parked', '--json', ...of)).notifications
+  expect(await averba('notifications', 'skip', id, ...by, ...of)).toMatchObject({
+    code: 0,
+    out: `accepted  ${id}\n1 notification: 1 accepted.\n`,
+  })
+  expect((await averba('notifications', 'list', ...of)).out).toMatch(/ +handled +\S+Z +erp: skipped\n/)
 })
 
 test('a parked follower tries again, or skips with a record of who decided it', async () => {

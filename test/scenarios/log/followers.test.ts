@@ -10,6 +10,7 @@ import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
+const actor = { kind: 'person', ref: 'operadora' } as const
 const cpfs = ['25774435016', '11144477735', '52998224725', '39053344705', '15350946056']
 
 /** An engine on a file, and a way to open more on it, all with one clock. */
@@ -242,7 +243,6 @@ test('an operator has a parked follower retry or skip its event, whose position 
   expect(await averba.log.retry('crm')).toBeUndefined()
   expect(lines).toMatchObject([{ message: 'a parked follower tries its event again', follower: 'crm', position: 3 }])
   await park()
-  const actor = { kind: 'person', ref: 'operadora' } as const
   expect(await averba.log.skip('crm', { actor })).toBe(3)
   const skipped = {
     message: 'a parked follower skips an event that it has not handled',
@@ -254,7 +254,7 @@ test('an operator has a parked follower retry or skip its event, whose position 
   await expect(averba.log.skip('crm')).rejects.toMatchObject({
     code: 'NOT_FOUND',
     message: 'Cannot skip for "crm": no parked follower has this name',
-    hint: 'log.followers() shows which ones are parked',
+    hint: 'See log.followers() and the check "followers" of health',
   })
   await expect(averba.log.skip('nobody')).rejects.toMatchObject({ code: 'NOT_FOUND' })
   expect(lines).toMatchObject([skipped])
@@ -264,6 +264,49 @@ test('an operator has a parked follower retry or skip its event, whose position 
   expect(done).toEqual([2])
   await averba.settle()
   expect(done).toEqual([2, 4])
+})
+
+test('a follower that no process runs for a day is told of, and can be removed', async () => {
+  const { averba: first, clock, open } = await given()
+  const second = await open()
+  const seen: number[] = []
+  first.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
+  await enrolAll(first, 0, 1)
+  await first.settle()
+  await enrolAll(first, 1, 2)
+  const followersCheck = async () => (await second.health()).checks.find(each => each.name === 'followers')
+  const remove = () => second.log.unfollow('crm', { actor })
+  await passTime({ averba: second, clock }, 23 * 60 * minuteMs)
+  expect(await followersCheck()).toMatchObject({ ok: true })
+  await expect(remove()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await passTime({ averba: second, clock }, 2 * 60 * minuteMs)
+  const detail = 'no process has run crm for a day: run it, or use log.unfollow'
+  expect(await followersCheck()).toMatchObject({ ok: false, detail })
+  // The process that follows it can still run it.
+  await expect(first.log.unfollow('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await remove()
+  expect(await followersCheck()).toMatchObject({ ok: true })
+  expect(await second.log.followers()).toEqual([])
+  await expect(remove()).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  const removed = await Array.fromAsync(second.log.read({ types: ['follower.removeRequested'] }))
+  expect(removed).toMatchObject([{ actor, data: { follower: 'crm', position: 3 } }])
+  // A name that comes back is new.
+  await first.settle()
+  expect(seen).toEqual([2, 2, 3])
+})
+
+test('a follower at work, even on an event that is days old, cannot be removed', async () => {
+  const { averba: first, clock, open } = await given()
+  const second = await open()
+  await enrolAll(first, 0, 1)
+  await clock.advance(3 * 24 * 60 * minuteMs)
+  const { handler, reached, wake } = pausing()
+  first.log.follow('crm', ['subject.enrolled'], handler)
+  const settling = first.settle()
+  await reached
+  await expect(second.log.unfollow('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  wake()
+  await settling
 })
 
 test('skip passes the failed event, whatever the follower’s types are by then and whoever skips', async () => {

@@ -8,6 +8,7 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
+const actor = { kind: 'person', ref: 'operadora-7' } as const
 
 /** Engines on one store with one clock, and their log lines. */
 async function given(count = 1) {
@@ -206,7 +207,6 @@ test('parked notifications are replayed in order after the handler is fixed', as
   await averba.settle()
   expect(seen).toEqual([])
   await notify(averba, { n: 4 })
-  const actor = { kind: 'person', ref: 'operadora-7' } as const
   expect(await averba.notifications.replay({ failed: true }, { actor })).toBe(3)
   expect(await averba.notifications.replay({ failed: true })).toBe(0)
   await averba.settle()
@@ -253,6 +253,37 @@ test('a replay ends the wait of a failing handler, also from another process, an
   await averba.settle()
   expect(seen).toEqual([1, 2])
   expect((await inboxOf(averba)).map(each => each.state)).toEqual(['handled', 'handled'])
+})
+
+test('a notification that a person has dealt with is skipped, and called again only by a replay', async () => {
+  const { averba, clock } = await given()
+  let calls = 0
+  averba.notifications.handle(evento, 'crm', async () => {
+    calls += 1
+    if (calls <= 13) throw new Error('poison')
+  })
+  await notify(averba, { n: 1 })
+  const [{ id } = { id: '' }] = await inboxOf(averba)
+  const skip = () => averba.notifications.skip(id, { actor })
+  await expect(skip()).rejects.toMatchObject({ code: 'REFUSED' })
+  await untilParked(averba, clock)
+  await skip()
+  await expect(skip()).rejects.toMatchObject({ code: 'REFUSED' })
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled', handlers: [{ handler: 'crm', state: 'skipped' }] }])
+  expect((await averba.health()).checks).toContainEqual(expect.objectContaining({ name: 'notifications', ok: true }))
+  const skipped = await Array.fromAsync(averba.log.read({ types: ['notification.skipped'] }))
+  expect(skipped).toMatchObject([{ actor, data: { handlers: ['crm'] } }])
+  expect(await averba.notifications.replay({ failed: true })).toBe(0)
+  await untilParked(averba, clock)
+  expect(calls).toBe(12)
+  await averba.notifications.replay({ id })
+  await averba.settle()
+  // Also while it is still tried again.
+  await averba.notifications.skip(id)
+  await untilParked(averba, clock)
+  expect(calls).toBe(13)
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled' }])
+  await expect(averba.notifications.skip('nenhuma')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 test('a replay during the last call is not lost when that call fails', async () => {

@@ -18,7 +18,6 @@ const retryMinMs = 1_000
 /** How many generations after the current one are tried to recognise the secrets of another log of ours. */
 const generationsTried = 20
 
-/** The secrets of our subscriptions. */
 export type SubscriptionSecrets = ReturnType<typeof createSubscriptionSecrets>
 
 /**

@@ -10,7 +10,6 @@ import type { Memory } from '../memory.ts'
 import type { PortalPolicies } from '../policies.ts'
 import { applyLifeInput, type SimulatedSubscription } from './subscription.ts'
 
-/** An event at the portal, and its recipient. */
 export interface PortalNotice {
   readonly evento: string
   readonly destinatarioTipo: RecipientKind

@@ -25,7 +25,6 @@ type Silence = 'keep' | 'delete'
 
 const windowMs = limits.deletionDays * dayMs
 
-/** The life of a new subscription. */
 export function beginLife(at: number): SubscriptionLife {
   return { state: 'active', registeredAt: at }
 }
