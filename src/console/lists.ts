@@ -208,7 +208,10 @@ export function describeWaiting({ words, labels, message }: Page, { waiting, ...
 export function actsOn(page: Page, { id, waiting }: Call): Html {
   const { texts } = page
   const acts = (['retry', 'park', 'withdraw'] as const).filter(act => waiting?.actions.includes(act))
-  return html`${acts.map(act => actForm(page, `effects/${act}`, texts[act], { id }))}`
+  // A doubtful paid call: what the person found out is entered there.
+  const resolve =
+    waiting?.actions.includes('resolve') && html`<a href="/validations?state=inconclusive">${texts.resolve}</a>`
+  return html`${acts.map(act => actForm(page, `effects/${act}`, texts[act], { id }))}${resolve}`
 }
 
 /** The followers of the log and the handlers of notifications. */

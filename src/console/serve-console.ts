@@ -175,8 +175,9 @@ function addPages(app: Hono, options: ConsoleOptions): void {
     const origin = c.req.header('origin')
     if (options.actor === undefined || origin !== new URL(c.req.url).origin) return c.text('Forbidden', 403)
     if (!isAct(name)) return c.notFound()
-    const fields = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
-    const shown = await act(page, name, Object.fromEntries(fields), options.actor)
+    const sent = Object.entries(await c.req.parseBody()).map(([key, value]) => [key, String(value)])
+    const form: Record<string, string> = Object.fromEntries(sent)
+    const shown = html`<p><code>${name} ${form.stream ?? form.id ?? form.name ?? form.evento ?? ''}</code></p>${await act(page, name, form, options.actor)}`
     // Where the form was: a browser names only pages of the console itself.
     const referer = c.req.header('referer')
     const back = referer?.startsWith(`${origin}/`) ? referer.slice(origin.length) : '/'

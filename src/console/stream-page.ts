@@ -3,9 +3,11 @@ import { describeEvent } from '../pages/describe.ts'
 import { showInstant, showTable } from '../pages/document.ts'
 import { type Html, html } from '../pages/html.ts'
 import { showTimeline } from '../pages/show-timeline.ts'
+import type { Instant } from '../vocabulary/message.ts'
+import { streamOf } from '../vocabulary/names.ts'
 import { machineNames, showChart } from './chart.ts'
 import { actsOn, describeWaiting } from './lists.ts'
-import { actForm, knownAtForm, type Page, readKnownAt, required } from './page.ts'
+import { actForm, knownAtForm, linkToStream, type Page, readKnownAt, required } from './page.ts'
 import { findStreamRow, type StreamRow } from './stream-row.ts'
 
 const eventsShown = 200
@@ -67,15 +69,23 @@ async function readCalls({ averba }: Page, stream: string): Promise<Call[]> {
 /** The columns of a row. What is sealed is named, and not opened. */
 function showRow({ texts, query, ...page }: Page, row: object): Html {
   const cells = Object.entries(row).filter(([, value]) => value !== null && value !== '')
-  const show = (value: unknown) => (isSealed(value) ? html`<em>${texts.sealed}</em>` : String(value))
+  const show = (name: string, value: unknown) => {
+    if (isSealed(value)) return html`<em>${texts.sealed}</em>`
+    if (name === 'subject') return linkToStream(streamOf('subject', String(value)))
+    return isInstant(value) ? showInstant(value, page.labels) : String(value)
+  }
   const hasSealed = cells.some(([, value]) => isSealed(value))
   const [, key] = cells[0] ?? []
   const canReveal = hasSealed && readKnownAt(query) === undefined
   const reveal = actForm({ texts, query, ...page }, 'reveal', texts.reveal, { stream: String(key) }, [
     required('purpose', texts.purpose),
   ])
-  return html`<h2>${texts.recorded}</h2><dl class="data">${cells.map(([name, value]) => html`<dt>${name}</dt><dd>${show(value)}</dd>`)}</dl>
+  return html`<h2>${texts.recorded}</h2><dl class="data">${cells.map(([name, value]) => html`<dt>${name}</dt><dd>${show(name, value)}</dd>`)}</dl>
 ${canReveal && reveal}`
+}
+
+function isInstant(value: unknown): value is Instant {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
 }
 
 function isSealed(value: unknown): boolean {

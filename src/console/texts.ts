@@ -127,6 +127,7 @@ const texts = {
   replay: ['Tratar de novo', 'Handle again'],
   skipNotification: ['Dispensar', 'Skip'],
   skipEvent: ['Pular o evento', 'Skip the event'],
+  resolve: ['Apurar', 'Resolve'],
   isCharged: ['Foi cobrada', 'It was charged'],
   isNotCharged: ['Não foi cobrada', 'It was not charged'],
   note: ['Como se apurou (fica lacrado)', 'How it was found out (kept sealed)'],

@@ -98,6 +98,23 @@ test('every page shows the log in both languages, without personal data, and for
   expect(machine).not.toContain('The data subject')
 })
 
+test('a stream leads to what it is about, shows its times in words, and ended calls come newest first', async () => {
+  const { world } = await createReportedWorld()
+  const { get } = consoleOf(world)
+  const [consent] = await world.averba.views.selectFrom('consents').selectAll().execute()
+  const { text } = await get(`/stream/${consent?.consent}`)
+  expect(text).toContain(`<dt>subject</dt><dd><a href="/stream/subject-${consent?.subject}">`)
+  expect(text).toMatch(/<dt>changed_at<\/dt><dd><time datetime="/)
+  const { text: calls } = await get('/effects?state=settled')
+  const positions = await Promise.all(
+    [...calls.matchAll(/<code>([a-z]+-[^/<]+\/\d+\/\d+)<\/code>/g)].map(async ([, id = '']) => {
+      return (await world.averba.effects.get(id))?.position ?? 0
+    }),
+  )
+  expect(positions.length).toBeGreaterThan(5)
+  expect(positions).toEqual(positions.toSorted((one, other) => other - one))
+})
+
 test('a past moment shows what was known then, and the proof answers whether a consent was valid', async () => {
   const { world } = await createReportedWorld()
   const [revoked] = await eventsOf(world, 'consent.revoked')
@@ -137,6 +154,7 @@ test('an operator acts in a name that the log keeps, and sees personal data only
   const active = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
   expect(active.length).toBeGreaterThan(0)
   const decided = await post('consents/revoke', { stream: active[0]?.consent ?? '', reason: 'asked by phone' })
+  expect(decided.text).toContain(`<code>consents/revoke ${active[0]?.consent}</code>`)
   expect(decided.text).toContain('Done.')
   expect((await eventsOf(world, 'consent.changeRequested')).at(-1)).toMatchObject({
     actor,
@@ -151,6 +169,7 @@ test('an operator acts in a name that the log keeps, and sees personal data only
     ['followers/retry', { name: 'nobody' }],
     ['followers/skip', { name: 'nobody' }],
     ['notifications/replay', { id: 'notification-none' }],
+    ['notifications/skip', { id: 'notification-none' }],
     ['validations/charged', { id: 'none' }],
     ['validations/not-charged', { id: 'none' }],
     ['subscriptions/rotate', { evento: 'none' }],
@@ -197,6 +216,7 @@ test('a validation in doubt is resolved with how it was found out, and an error 
   await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
   await world.averba.validations.validate({ id: 'order-1', cpf: world.samples.cpf, claims: { nome: 'X' } })
   const { get, post } = consoleOf(world, { actor: 'agent-7' })
+  expect((await get('/effects')).text).toContain('<a href="/validations?state=inconclusive">Resolve</a>')
   expect((await get('/validations?state=inconclusive')).text).toMatch(/not-charged".*<input name="note">/)
   await post('validations/not-charged', { id: 'order-1', note: 'not on the invoice' })
   const resolved = { state: 'resolved', resolved: { charged: false, note: 'not on the invoice' } }

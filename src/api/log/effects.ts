@@ -25,7 +25,8 @@ export interface Effects {
   /** Gets one call by the id in an outcome, with the last answer to it that was not understood. */
   get(id: string): Promise<CallDetail | undefined>
   /**
-   * Lists the calls, oldest first: all, those of one state, or those that have not ended (`open`).
+   * Lists the calls: all, those of one state, or those that have not ended (`open`). The oldest first, but those of a
+   * state that has ended the newest first.
    *
    * @throws {AverbaError} `INVALID_INPUT` for an unknown state
    */

@@ -255,7 +255,7 @@ export interface EffectFilter {
   readonly limit?: number
 }
 
-/** Lists effects, the oldest first: of any state unless the filter has states. */
+/** Lists effects: of any state unless the filter has states. The oldest first, but ended ones the newest first. */
 export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps<PendingEffect[]> {
   const { stream, states, withDamaged, after, limit } = filter
   let query = db
@@ -274,14 +274,16 @@ export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps
   // With a literal instead of a parameter, so that the small index of open effects is used.
   if (states?.every(state => openStates.includes(state))) query = query.where('effect.is_open', '=', eb => eb.lit(1))
   if (limit !== undefined) query = query.limit(limit)
+  const [order, beyond] =
+    states && !states.some(state => openStates.includes(state)) ? (['desc', '<'] as const) : (['asc', '>'] as const)
   if (after) {
     const [, , n] = parseEffectId(after.id)
     const { position } = after
     query = query
-      .where('effect.position', '>=', position)
-      .where(eb => eb.or([eb('effect.position', '>', position), eb('effect.n', '>', n)]))
+      .where('effect.position', `${beyond}=`, position)
+      .where(eb => eb.or([eb('effect.position', beyond, position), eb('effect.n', beyond, n)]))
   }
-  const found = yield* rows(query.orderBy('effect.position').orderBy('effect.n'))
+  const found = yield* rows(query.orderBy('effect.position', order).orderBy('effect.n', order))
   return found.map(row => (withDamaged ? toPendingOrDamaged(row, headers) : toPendingEffect(row, headers)))
 }
 

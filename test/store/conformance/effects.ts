@@ -1,6 +1,6 @@
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { unsentStates } from '../../../src/vocabulary/message.ts'
+import { type EffectState, type PendingEffect, unsentStates } from '../../../src/vocabulary/message.ts'
 import { appendOf, at } from '../append-of.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'
@@ -48,6 +48,27 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       await store.append(appendOf('token-a', 'none', [{ effects }]))
       expect(await store.dueEffects(now + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
       expect(await store.dueEffects(now + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
+    }))
+
+  test('effects that have ended are listed the newest first, page by page, and others the oldest first', () =>
+    given(async store => {
+      const effects = Array.from({ length: 3 }, () => ({ type: 'tokenService.requestToken', data: {} }))
+      await store.append(appendOf('token-a', 'none', [{ effects }]))
+      await store.append(appendOf('token-b', 'none', [{ effects }]))
+      const ids = ['token-a', 'token-b'].flatMap(stream => [0, 1, 2].map(n => `${stream}/1/${n}`))
+      const listAll = async (states: readonly EffectState[]) => {
+        const found: PendingEffect[] = []
+        for (;;) {
+          const after = found.at(-1)
+          const page = await store.effects({ states, limit: 2, ...(after && { after }) })
+          if (page.length === 0) return found.map(each => each.id)
+          found.push(...page)
+        }
+      }
+      expect(await listAll(['pending'])).toEqual(ids)
+      await store.append(appendOf('subject-a', 'none', [{ cancels: ids }]))
+      expect(await listAll(['cancelled'])).toEqual(ids.toReversed())
+      expect(await listAll(['cancelled', 'pending'])).toEqual(ids)
     }))
 
   for (const [how, first, isAtOnce] of [
