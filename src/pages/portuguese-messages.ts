@@ -579,6 +579,11 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Give a line like the one in the file "key" of an exported bundle':
     'Dê uma linha como a do arquivo "key" de um pacote exportado',
   'Cannot continue this log': 'Não é possível continuar este registro',
+  'Cannot move the log: it has a fault: {}': 'Não é possível mudar o registro de lugar: tem um defeito: {}',
+  'Cannot move the log: it has left for another place':
+    'Não é possível mudar o registro de lugar: ele já saiu para outro lugar',
+  'Name the place as before. If that is lost, averba resume continues the log at its former place':
+    'Dê o mesmo lugar de antes. Se ele se perdeu, averba resume continua o registro no lugar anterior',
   'Cannot move the log: its copy has a fault: {}': 'Não é possível mudar o registro de lugar: cópia com defeito: {}',
   'Verify the log at its former place': 'Verifique o registro no lugar anterior',
   'Cannot replay against "{}": this version does not exist here':
@@ -1024,8 +1029,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'it was written without the keys of this log': 'foi escrito sem as chaves deste registro',
   'Cannot use this log: it was moved, and goes on elsewhere':
     'Não é possível usar este registro: mudou de lugar, e continua em outro',
-  'Use its new place. This one can still be verified and read by tools':
-    'Use o novo lugar. Este ainda pode ser verificado e lido por ferramentas',
+  'Use its new place. This one can still be verified and read by tools. If the new place is lost, see averba resume':
+    'Use o novo lugar. Este ainda pode ser verificado e lido por ferramentas. Se o novo se perdeu, veja averba resume',
   'it has {} events, and had {} when its keyring was written': 'tem {} eventos; tinha {} quando o chaveiro foi escrito',
   'Cannot destroy the epoch {}: keys are wrapped under it': 'Não é possível destruir a época {}: ela protege chaves',
   'Cannot rebuild "{}"': 'Não é possível refazer "{}"',

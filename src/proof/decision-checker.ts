@@ -18,7 +18,7 @@ const logTable = {
   moves: {
     absent: { [beganType]: [{ to: 'begun' }] },
     begun: { [machinesAddedType]: [{}], [resumedType]: [{}], [movedType]: [{ to: 'moved' }] },
-    moved: { [arrivedType]: [{ to: 'begun' }] },
+    moved: { [arrivedType]: [{ to: 'begun' }], [resumedType]: [{ to: 'begun' }] },
   },
   makes: {
     'log.begin': [{ event: beganType }],

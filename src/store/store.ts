@@ -49,7 +49,7 @@ import { lookUp, lookUpRows } from './log/keyed-index.ts'
 import { type LogPage, type ReadFilter, readAt, readOrSearch, readPage, readWithEnd } from './log/read.ts'
 import { readStreamEnd } from './log/streams.ts'
 import { Tags } from './log/tags.ts'
-import { checkNotMoved } from './log/tail.ts'
+import { busyLogError, checkNotMoved } from './log/tail.ts'
 import {
   beginLog,
   checkKeyringId,
@@ -141,7 +141,7 @@ export class Store<E extends EventMap = EventMap> {
         if (schema !== undefined && found !== schema) yield* checkSchema(options.path)
         schema = found
       }
-      if (!options.isArriving) yield* checkNotMoved()
+      if (!options.isArriving && !options.acceptRollback) yield* checkNotMoved()
       yield* checkTail(tags, signer, position, after)
     }
     const onForeign: WriterParts['onForeign'] = (events, cache) => this.#projector.forgetRows(events, headers, cache)
@@ -197,7 +197,8 @@ export class Store<E extends EventMap = EventMap> {
       if (first?.type !== beganType) throw damagedLogError('Cannot open the log: its first event is not log.began')
       checkKeyringId(path, first, keyring)
     }
-    if (!isArriving) await this.#connection.read(checkNotMoved)
+    // A log whose new place is lost continues at its former one.
+    if (!isArriving && !acceptRollback) await this.#connection.read(checkNotMoved)
     const newest = await mark?.read()
     if (!acceptRollback) await this.#connection.read(() => checkAgainstMark(path, this.headers, keyring, newest))
     this.#writer.newest = await this.#connection.read(() => checkWhole(this.#tags, keyring.signer))
@@ -206,7 +207,7 @@ export class Store<E extends EventMap = EventMap> {
       const { at, ...resumed } = await this.#connection.read(() =>
         resumeLog(this.headers, keyring, this.#options, newest),
       )
-      await this.append({ at, ...resumed })
+      await this.appendAlone({ at, ...resumed })
       await this.#connection.transact(() => makeEffectsDue(at))
       await keyring.rememberSize(this.#writer.newest.position)
     }
@@ -225,6 +226,12 @@ export class Store<E extends EventMap = EventMap> {
   /** Appends to one or more streams with parts, receipt and index entries: all of it or nothing. */
   append(input: Append): Promise<Appended> {
     return this.#writer.append(input)
+  }
+
+  /** Appends what only a process that has the log to itself may. Throws `STORE_BUSY` when it is not alone. */
+  async appendAlone(input: Append): Promise<void> {
+    if ((await this.append(input)).status === 'appended') return
+    throw busyLogError()
   }
 
   /** Reads a page of the log. With `types`, the events are a union of these. */

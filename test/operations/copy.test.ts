@@ -1,10 +1,10 @@
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
-import { copyStore, diagnoseStore, openAverba, replayLog, valueOf, verifyLog } from '../../src/index.ts'
+import { copyStore, diagnoseStore, openAverba, replayLog, resumeStore, valueOf, verifyLog } from '../../src/index.ts'
 import { Store } from '../../src/store/store.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase } from '../support/use-database.ts'
 import { openWorld } from '../support/world.ts'
 
@@ -97,6 +97,62 @@ test('a move that was interrupted goes on where it was', async () => {
   expect(await verifyLog(to)).toMatchObject({ faults: [], events: events + 1 })
 })
 
+test('a log that has left goes to no second place, and continues where it was when its new place is lost', async () => {
+  const { store, cpf } = await makeLog()
+  const [to, other] = [temporaryStore(), temporaryStore()]
+  await copyStore({ from: { store }, to: { store: to } })
+  await expect(copyStore({ from: { store }, to: { store: other } })).rejects.toMatchObject({ code: 'MOVED' })
+  expect(existsSync(other)).toBe(false)
+  rmSync(to)
+  const { resumedAs } = await resumeStore({ store })
+  expect(await verifyLog({ store })).toMatchObject({ faults: [], origin: resumedAs })
+  const averba = await openAverba({ store, schedules: false })
+  await averba.consents.enrol({ cpf })
+  await averba.close()
+  await copyStore({ from: { store }, to: { store: other } })
+  expect(await verifyLog({ store: other })).toMatchObject({ faults: [], origin: resumedAs })
+})
+
+test('a move that was interrupted while the new place builds its views goes on', async () => {
+  const { store } = await makeLog()
+  const to = { store: temporaryStore() }
+  const { append } = Store.prototype
+  const arriving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
+    if (input.events[0]?.event.type !== 'log.arrived') return append.call(this, input)
+    throw new TypeError('interrupted')
+  })
+  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
+  arriving.mockRestore()
+  // As a process leaves it that is killed before it has filled the tables of a view.
+  useDatabase(to.store, database => database.exec("update head set views = ''; update projection set reason = 'x'"))
+  await copyStore({ from: { store }, to })
+  expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
+test('of two moves, or two that resume at once, one is told that it is not alone', async () => {
+  const { store } = await makeLog()
+  const to = { store: temporaryStore() }
+  const { append } = Store.prototype
+  let isFirst = true
+  const late = (type: string, before: () => Promise<unknown>) =>
+    vi.spyOn(Store.prototype, 'append').mockImplementation(async function (this: Store, input) {
+      if (isFirst && input.events[0]?.event.type === type) {
+        isFirst = false
+        await before()
+      }
+      return append.call(this, input)
+    })
+  const arriving = late('log.arrived', () => copyStore({ from: { store }, to }))
+  await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  arriving.mockRestore()
+  expect(await verifyLog(to)).toMatchObject({ faults: [] })
+  isFirst = true
+  const resuming = late('log.resumed', () => resumeStore(to))
+  await expect(resumeStore(to)).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  resuming.mockRestore()
+  expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
 test('a log is not moved while a process works with it', async () => {
   const { store } = await makeLog()
   const held = "insert into follower values ('mail', null, 0, 0, 0, null, '', 'other', '2999-01-01T00:00:00.000Z')"
@@ -111,7 +167,8 @@ test('a log is not moved while a process works with it', async () => {
 test('a log does not leave for a place that is wrong', async () => {
   const { store } = await makeLog()
   const { store: other } = await makeLog()
-  const foreign = join(temporaryFolder(), 'foreign.keys')
+  const [foreign, marked] = [join(temporaryFolder(), 'foreign.keys'), temporaryStore()]
+  writeFileSync(`${marked}.mark`, 'of another log')
   writeFileSync(foreign, 'another keyring')
   const wrong: [Parameters<typeof copyStore>[0]['to'], string][] = [
     [{ store: postgres.newAddress() }, 'MISCONFIGURED'],
@@ -122,9 +179,16 @@ test('a log does not leave for a place that is wrong', async () => {
     [{ store: join(temporaryFolder(), 'nowhere', 'log.sqlite') }, 'STORE_UNSAFE'],
     [{ store: other, keyring: `${store}.keys` }, 'INVALID_INPUT'],
     [{ store }, 'INVALID_INPUT'],
+    [{ store: temporaryStore(), keyring: join(temporaryFolder(), 'nowhere', 'averba.keys') }, 'STORE_UNSAFE'],
+    [{ store: marked }, 'INVALID_INPUT'],
   ]
   for (const [to, code] of wrong) {
     await expect(copyStore({ from: { store }, to }), code).rejects.toMatchObject({ code })
     await (await openAverba({ store, schedules: false })).close()
   }
+  // A fault that engines do not look for would be found in the copy only.
+  useDatabase(store, database => database.exec('delete from receipt'))
+  const to = { store: temporaryStore() }
+  await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'CORRUPT' })
+  await (await openAverba({ store, schedules: false })).close()
 })

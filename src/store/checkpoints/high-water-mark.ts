@@ -139,7 +139,8 @@ export function* resumeLog(
     ...(since !== undefined && { lostErasures: { count: erasures.length, since } }),
   }
   const at = toInstant(clock.now())
-  return { at, streams: [{ stream: logStream, expect: 'exists' }], events: [logEvent(resumedType, 'log.resume', data)] }
+  const streams = [{ stream: logStream, expect: 'exists' }] as const
+  return { at, streams, events: [logEvent(resumedType, 'log.resume', data)], end: size }
 }
 
 /** Reads the last accepted restore and its position; `undefined` when there was none. */

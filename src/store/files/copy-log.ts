@@ -11,6 +11,7 @@ import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
 import { readTime } from '../database/server-time.ts'
 import { parseHeader } from '../log/header.ts'
+import { busyLogError } from '../log/tail.ts'
 import { rootAt } from '../log/tree.ts'
 import { type Append, logEvent } from '../writing/append.ts'
 
@@ -40,25 +41,35 @@ export interface Copied {
   readonly root: string
 }
 
+/** A move of a log, and a digest of the only place that it goes to. */
+export interface Move {
+  readonly move: string
+  readonly to: string
+}
+
 /** Makes the append after which nothing is recorded at a place any more. */
-export function leave(move: string, at: Instant): Append {
-  const events = [logEvent(movedType, 'log.move', { move })]
-  return { at, streams: [{ stream: logStream, expect: 'exists' }], events }
+export function leave(move: Move, end: number, at: Instant): Append {
+  return {
+    at,
+    streams: [{ stream: logStream, expect: 'exists' }],
+    events: [logEvent(movedType, 'log.move', move)],
+    end,
+  }
 }
 
 /** Makes the append with which a log goes on at its new place. */
 export function arrive(move: string, { events: size, root }: Copied, at: Instant): Append {
   const events = [logEvent(arrivedType, 'log.arrive', { move, size, root })]
-  return { at, streams: [{ stream: logStream, expect: 'exists' }], events }
+  return { at, streams: [{ stream: logStream, expect: 'exists' }], events, end: size }
 }
 
-/** Reads the name of the move that a log has left its place with; `undefined` when it has not. */
-export function* readMove(): Steps<string | undefined> {
+/** Reads the move that a log has left its place with; `undefined` when it has not. */
+export function* readMove(): Steps<Move | undefined> {
   const newest = db.selectFrom('event').select(['type', 'header']).orderBy('position', 'desc').limit(1)
   const found = yield* first(newest)
   if (found?.type !== movedType) return undefined
-  const { move }: { move?: unknown } = parseHeader(found.header).data ?? {}
-  return String(move)
+  const { move, to }: { move?: unknown; to?: unknown } = parseHeader(found.header).data ?? {}
+  return { move: String(move), to: String(to) }
 }
 
 /**
@@ -73,9 +84,7 @@ export function* checkIdle(dialect: Connection['dialect'], hostNow: Instant): St
   for (const table of ['effect', 'follower'] as const) {
     const held = db.selectFrom(table).select('lease_until').where('lease_until', '>', now).limit(1)
     if (yield* first(held)) {
-      throw new AverbaError('STORE_BUSY', 'Cannot move or resume the log: a process works with it', {
-        hint: 'Close every engine on it first. After one that died, wait for a minute',
-      })
+      throw busyLogError()
     }
   }
 }

@@ -60,8 +60,14 @@ export function* checkNotMoved(): Steps<void> {
   if (yield* isMoved()) throw movedError()
 }
 
+export function busyLogError(): AverbaError {
+  return new AverbaError('STORE_BUSY', 'Cannot move or resume the log: a process works with it', {
+    hint: 'Close every engine on it first. After one that died, wait for a minute',
+  })
+}
+
 export function movedError(): AverbaError {
   return new AverbaError('MOVED', 'Cannot use this log: it was moved, and goes on elsewhere', {
-    hint: 'Use its new place. This one can still be verified and read by tools',
+    hint: 'Use its new place. This one can still be verified and read by tools. If the new place is lost, see averba resume',
   })
 }

@@ -38,6 +38,8 @@ export interface Append {
   /** Every stream that is written, and every other stream that the decision depends on. */
   readonly streams: readonly ExpectedStream[]
   readonly events: readonly NewEvent[]
+  /** The position that the log must end at: it conflicts when anything was recorded since. */
+  readonly end?: number
   readonly about?: { commandId?: string; correlationId?: string; actor?: Actor; basis?: Basis }
   /** The receipt to store, so that a repeated command gets the same answer. */
   readonly receipt?: NewReceipt

@@ -152,7 +152,8 @@ function stage(context: AppendContext, input: Append, found: Found): Appended {
 
 /** Checks what an append requires besides the versions of its streams. Returns why it conflicts, if it does. */
 function findConflict({ batch, cache }: AppendContext, input: Append, found: Found): string | undefined {
-  const { indexEntries = [], recent, settles, moves, cancelsFrom, destroys, concerns } = input
+  const { end, indexEntries = [], recent, settles, moves, cancelsFrom, destroys, concerns } = input
+  if (end !== undefined && end !== cache.position) return 'something was recorded meanwhile'
   const valueOf = (entry: IndexEntry) => batch.indexEntries.get(entryKey(entry))?.value ?? found.indexed?.get(entry)
   const taken = indexEntries.find(entry => valueOf(entry) !== entry.replaces)
   if (taken) return `a ${taken.kind} was indexed meanwhile`
