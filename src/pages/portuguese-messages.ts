@@ -643,6 +643,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'at {}, the log continues another log than the one before':
     'na posição {}, o registro continua outro registro, e não o anterior',
   'at {}, the log does not name its key': 'na posição {}, o registro não indica a sua chave',
+  'at {}, the log goes on under another key': 'em {}, o registro continua com outra chave',
   'at {}, the log names another key than the one it is verified with':
     'na posição {}, o registro indica uma chave diferente daquela com que é verificado',
   'the checkpoint over {} events is over other events': 'o checkpoint sobre {} eventos abrange outros eventos',
@@ -711,7 +712,6 @@ const saidMessages: Readonly<Record<string, string>> = {
     'o carimbo do tempo do checkpoint {} não é da nota assinada inteira',
   "a witness's signature of checkpoint {} is wrong": 'a assinatura de uma testemunha no checkpoint {} está errada',
   'is damaged': 'apresenta danos',
-  'is of another log': 'é de outro registro',
   'has a wrong signature': 'tem uma assinatura errada',
   'is not signed with the key of the log': 'não tem assinatura da chave do registro',
   // store

@@ -1,8 +1,9 @@
 import type { PartMark } from '../vocabulary/message.ts'
 import { CompactTree } from './compact-tree.ts'
 import { DecisionChecker, type StreamState } from './decision-checker.ts'
+import { toHex } from './encoding.ts'
 import { Faults } from './faults.ts'
-import { type Checkpoint, parseVerifierKey } from './note.ts'
+import { type Checkpoint, parseVerifierKey, type VerifierKey } from './note.ts'
 import { beganType, logStream, parseRecorded, type RecordedHeader, resumedType } from './recorded-header.ts'
 
 /** A sealed part that the store or the bundle has. */
@@ -37,15 +38,16 @@ export class LogVerifier {
   readonly #decisions = new DecisionChecker()
   readonly #checkpoints: readonly Checkpoint[]
   readonly #keys: ReadonlySet<string>
+  #key: string | undefined
   #nextCheckpoint = 0
   #origin = ''
   #lastAt = ''
   #parts = 0
 
-  /** `keys` are the verifier key lines that the checkpoints were verified with: the log has to name one of them. */
-  constructor(checkpoints: readonly Checkpoint[], keys: readonly string[]) {
+  /** `keys` are those that the checkpoints were verified with: the log has to name one of them, under its own name. */
+  constructor(checkpoints: readonly Checkpoint[], keys: readonly VerifierKey[]) {
     this.#checkpoints = checkpoints
-    this.#keys = new Set(keys)
+    this.#keys = new Set(keys.map(({ publicKey }) => toHex(publicKey)))
   }
 
   /** The number of events so far. */
@@ -131,8 +133,12 @@ export class LogVerifier {
     const [origin, line] = [textIn(data.origin), textIn(data.key)]
     const key = parseVerifierKey(line)
     if (key?.name !== origin) this.faults.add('origin', `at ${position}, the log does not name its key`)
-    if (this.#keys.size > 0 && !this.#keys.has(line))
+    const named = key && toHex(key.publicKey)
+    if (this.#keys.size > 0 && !this.#keys.has(named ?? ''))
       this.faults.add('origin', `at ${position}, the log names another key than the one it is verified with`)
+    this.#key ??= named
+    // A log keeps its signing key: whoever has another one cannot continue it.
+    if (named !== this.#key) this.faults.add('origin', `at ${position}, the log goes on under another key`)
     this.#origin = origin
   }
 

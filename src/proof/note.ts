@@ -42,6 +42,11 @@ export function createVerifierKey(name: string, publicKey: Uint8Array, type: Sig
   return { name, id, type, publicKey: key }
 }
 
+/** The same keys under one name: a log that continues after a restore has another name, and keeps its key. */
+export function withName(name: string, keys: readonly VerifierKey[]): VerifierKey[] {
+  return keys.map(({ publicKey, type }) => createVerifierKey(name, publicKey, type))
+}
+
 /** Writes a verifier key line, without a newline. */
 export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): string {
   return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`

@@ -1,6 +1,6 @@
 import type { Fault, Faults } from './faults.ts'
 import { type LogVerified, LogVerifier } from './log-verifier.ts'
-import { type VerifierKey, writeVerifierKey } from './note.ts'
+import type { VerifierKey } from './note.ts'
 import {
   type GivenCheckpoint,
   type StampedCheckpoint,
@@ -81,7 +81,7 @@ export async function verifyLog(
   const points = [...checkpoints, ...(typeof kept === 'object' ? [kept] : [])].sort((a, b) => a.size - b.size)
   const held = typeof kept === 'object' ? kept.size : 0
   const signed = checkpoints.at(-1)?.size ?? 0
-  const verifier = new LogVerifier(points, keys.map(writeVerifierKey))
+  const verifier = new LogVerifier(points, keys)
   const verified = await verifyEvents(verifier, { signed, held })
   faults.addAll(verifier.faults.list())
   const found = { ...verified, ...anchors, signed, held, faults: faults.list(), checkpoints: given.length }

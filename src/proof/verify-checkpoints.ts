@@ -1,6 +1,6 @@
 import { toBytes, toHex } from './encoding.ts'
 import { type Fault, Faults } from './faults.ts'
-import { parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote } from './note.ts'
+import { parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote, withName } from './note.ts'
 
 /** A checkpoint that is not verified yet, with the answer of an anchor. */
 export interface GivenCheckpoint {
@@ -35,7 +35,7 @@ export interface TrustedCheckpoints {
 /**
  * Verifies the signatures of checkpoints.
  *
- * @param keys of the log itself: one for each name that it signs under
+ * @param keys of the log itself
  * @param witnesses keys of others that the verifier trusts; a key of the log itself is ignored, whatever its name
  */
 export async function verifyCheckpoints(
@@ -83,9 +83,7 @@ function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
 export async function verifyCheckpoint(note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint | string> {
   const checkpoint = parseCheckpoint(note)
   if (!checkpoint) return 'is damaged'
-  const own = keys.filter(key => key.name === checkpoint.origin)
-  if (own.length === 0) return 'is of another log'
-  const signed = await verifyNote(checkpoint.note, own)
+  const signed = await verifyNote(checkpoint.note, withName(checkpoint.origin, keys))
   if (!signed) return 'has a wrong signature'
   return signed.length > 0 ? checkpoint : 'is not signed with the key of the log'
 }

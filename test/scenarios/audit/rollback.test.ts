@@ -12,7 +12,8 @@ import {
   valueOf,
   verifyLog,
 } from '../../../src/index.ts'
-import { parseCheckpoint } from '../../../src/proof/note.ts'
+import { LogVerifier } from '../../../src/proof/log-verifier.ts'
+import { createVerifierKey, parseCheckpoint, writeVerifierKey } from '../../../src/proof/note.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { restoreBackup } from '../../../src/store/files/restore.ts'
@@ -311,4 +312,29 @@ test('after an accepted rollback, the keys of a bundle prove events from before 
     const [former] = keys
     expect(former && (await verifyTlogProof(proof, [former]))).toMatchObject({ isProven: false })
   }
+})
+
+test('a log that continued is verified with the key line that was kept before, and goes on under no other key', async () => {
+  const { store, backup } = await backedUp()
+  const kept = readFileSync(`${store}.mark`, 'utf8')
+  const { resumedAs } = await restoreStore({ backup, store, acceptRollback: true, clock: new VirtualClock() })
+  const bundle = `${store}.bundle`
+  await exportBundle({ store, dir: bundle })
+  const [former = '', own = ''] = readFileSync(join(bundle, 'key'), 'utf8').trim().split('\n')
+  for (const place of [store, bundle])
+    expect(await verifyLog({ store: place, keys: [former] })).toMatchObject({ faults: [], origin: resumedAs })
+  // The mark of what was lost is still refused.
+  expect((await verifyLog({ store: bundle, keys: [former], mark: kept })).level).toBe('broken')
+
+  const leaves = readFileSync(join(bundle, 'leaves.ndjson'), 'utf8').trim().split('\n')
+  const verify = (line: string) => {
+    const verifier = new LogVerifier([], [])
+    for (const leaf of leaves) verifier.add(leaf.replace(own, line), [])
+    return verifier.faults.list().filter(each => each.check === 'origin')
+  }
+  expect(verify(own)).toEqual([])
+  const foreign = writeVerifierKey(createVerifierKey(resumedAs ?? '', new Uint8Array(32).fill(7)))
+  expect(verify(foreign)).toMatchObject([
+    { examples: [expect.stringMatching(/^at \d+, the log goes on under another key$/)] },
+  ])
 })
