@@ -413,8 +413,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'É conferido e continua com outro nome, ligado ao antigo por um evento. Chamadas que estavam pendentes passam a desconhecidas, exceto leituras: podem ter sido feitas desde então. Uma aplicação com marca própria chama resumeStore com ela.\nCódigos de saída: 0 feito, 1 não feito.',
   'Personal data stays sealed: it cannot be read without the keyring.\nExit codes: 0 done, 1 not done.':
     'Dados pessoais ficam lacrados: não podem ser lidos sem o chaveiro.\nCódigos de saída: 0 feito, 1 não feito.',
-  'Refused commands are not in the log, and are not replayed.\nNo handler is called: averba notifications replay handles notifications again.\nExit codes: 0 all results are equal, 1 the log cannot be read, 2 a result is different.':
-    'Comandos recusados não estão no registro, e não são repetidos.\nNenhum tratador é chamado: para tratar notificações de novo, averba notifications replay.\nCódigos de saída: 0 todos os resultados são iguais, 1 o registro não pode ser lido, 2 um resultado é diferente.',
+  'Refused commands are not in the log, and are not replayed.\nNo handler is called: averba notifications replay handles notifications again.\nExit codes: 0 all results are equal, 1 the log cannot be read or nothing was repeated, 2 a result is different.':
+    'Comandos recusados não estão no registro, e não são repetidos.\nNenhum tratador é chamado: para tratar notificações de novo, averba notifications replay.\nCódigos de saída: 0 todos os resultados são iguais, 1 o registro não pode ser lido ou nada foi repetido, 2 um resultado é diferente.',
   'Serves /healthz, /readyz and /metrics on run.host and run.port, by default 127.0.0.1:9464.\nReceivers of several logs on one port are distinguished by path.\nAfter SIGTERM or SIGINT it finishes the work under way, and stops; a second signal stops it at once.\nExit codes: 0 stopped by a signal, 1 it could not start, 130 and 143 stopped by a second signal, 70 a bug.':
     'Oferece /healthz, /readyz e /metrics em run.host e run.port, por padrão 127.0.0.1:9464.\nReceptores de vários registros em uma porta são distinguidos pelo caminho.\nDepois de SIGTERM ou SIGINT termina o que está em andamento e para; um segundo sinal o para na hora.\nCódigos de saída: 0 parado por um sinal, 1 não pôde começar, 130 e 143 parado por um segundo sinal, 70 um defeito.',
   'The keyring is not in the backup: back up <store>.keys in another place.\nExit codes: 0 done, 1 not done.':
@@ -465,6 +465,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'again at {}': 'de novo em {}',
   'attempt|attempts': 'tentativa|tentativas',
   'No events.': 'Nenhum evento.',
+  'Nothing was repeated: look at --until and --against.': 'Nada foi repetido: veja --until e --against.',
   'No followers.': 'Nenhum seguidor.',
   'No notifications.': 'Nenhuma notificação.',
   'No subscriptions.': 'Nenhuma inscrição.',

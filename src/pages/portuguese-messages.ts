@@ -505,6 +505,10 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Não é possível resolver a validação: informe --charged ou --not-charged, um dos dois',
   'To compare a log with a checkpoint that was kept, verify the store or an export of it':
     'Para comparar um registro com um checkpoint guardado, verifique o registro ou uma exportação dele',
+  'Cannot verify a bundle with {}: it is for a store':
+    'Não é possível verificar um pacote com {}: serve para um registro',
+  'Give --key with the verifier key line of the log: a bundle is verified without its keyring':
+    'Dê --key com a linha da chave de verificação do registro: um pacote é verificado sem o chaveiro',
   'Cannot verify a proof with {}: it is for a whole log':
     'Não é possível verificar uma prova com {}: serve para um registro inteiro',
   'Give the line, or a file with the line': 'Informe a linha, ou um arquivo com a linha',
@@ -626,6 +630,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the key was kept and not destroyed, or the reverse': 'a chave foi conservada e não destruída, ou o contrário',
   'the erasure deleted another number of index rows': 'a eliminação excluiu outro número de linhas do índice',
   'other calls were cancelled': 'foram canceladas outras chamadas',
+  'it gave up another number of ends': 'desistiu de outro número de fins',
   'its completion is not the recorded one': 'a sua conclusão não é a que foi registrada',
   'the epochs were destroyed at another time, or while the key is kept':
     'as épocas foram destruídas em outro instante, ou enquanto a chave é conservada',

@@ -247,6 +247,7 @@ const owners: BothLanguages<string> = {
 }
 
 const sentences = {
+  thirdParty: ['Terceiro', 'Third party'],
   charged: ['foi cobrada', 'it was charged'],
   notCharged: ['não foi cobrada', 'it was not charged'],
   retention: [

@@ -26,6 +26,7 @@ export interface CheckedReceipt {
   readonly legalBasis: string
   readonly keeps: readonly string[]
   readonly erasedAt: string
+  readonly endsGivenUp: number
   readonly destroyed: {
     readonly parts: readonly DestroyedPart[]
     readonly list: string
@@ -84,6 +85,7 @@ export function checkErasureReceipt(receipt: CheckedReceipt): string[] {
     ['the key was kept and not destroyed, or the reverse', destroyed.keys, isKeyKept ? 0 : 1],
     ['the erasure deleted another number of index rows', destroyed.indexRows, erased.data.indexRows],
     ['other calls were cancelled', destroyed.calls, erased.cancels ?? []],
+    ['it gave up another number of ends', receipt.endsGivenUp, erased.data.endsGivenUp],
     ['its completion is not the recorded one', receipt.completed, completed],
     [
       'the epochs were destroyed at another time, or while the key is kept',

@@ -136,7 +136,7 @@ function toOperation(
       ...sent.flatMap(({ partNames }) => partNames.map(name => describeKind(name, words))),
     ]),
     sources: unique(parts.map(({ name }) => words.sources[findDataSource(`${type}/${name}`)])),
-    recipients: unique(sent.map(({ service }) => words.services[service] ?? service)),
+    recipients: unique(sent.map(({ service }) => words.services[service] ?? words.thirdParty)),
   }
 }
 
@@ -144,7 +144,7 @@ function unique(texts: readonly string[]): string[] {
   return [...new Set(texts)]
 }
 
-/** A call that sent, or may have sent, personal data. */
+/** A call that sent, or may have sent, personal data; or a disclosure. */
 interface SentCall {
   readonly service: string
   /** The names of the parts that the adapter opened. */
@@ -165,8 +165,9 @@ function createSentCalls(store: LogStore) {
   /** The requesting events of calls that have not ended, since the reading began. */
   const requests = new GenerationalCache<string, Recorded>(cachedEventsMin)
 
-  /** The calls that this event shows to have been sent. */
+  /** The calls that this event shows to have been sent, or what it gave to a third party. */
   async function findSent(event: Recorded): Promise<SentCall[]> {
+    if (event.type === 'reveal.recorded') return event.data.isDisclosed ? [toDisclosure(event)] : []
     for (const [n, effect] of (event.effects ?? []).entries())
       if (sharesPersonalData(effect)) requests.set(`${event.id}/${n}`, event)
     const sent: SentCall[] = []
@@ -225,6 +226,12 @@ function isWithheld(event: Recorded): event is Recorded<'validation.withheld' | 
 
 function sharesPersonalData({ type, opens = {} }: Effect): boolean {
   return recipients.has(serviceOf(type)) && Object.keys(opens).length > 0
+}
+
+function toDisclosure(event: Recorded<'reveal.recorded'>): SentCall {
+  const { parts, owners } = event.data
+  const partNames = parts.map(address => address.slice(address.lastIndexOf('/') + 1))
+  return { service: 'thirdParty', partNames, owners, requestedBy: event }
 }
 
 function toSentCall({ type, opens = {} }: Effect, request: Recorded): SentCall {

@@ -19,7 +19,7 @@ export const replayCommand = defineCommand({
   notes:
     'Refused commands are not in the log, and are not replayed.\n' +
     'No handler is called: averba notifications replay handles notifications again.\n' +
-    'Exit codes: 0 all results are equal, 1 the log cannot be read, 2 a result is different.',
+    'Exit codes: 0 all results are equal, 1 the log cannot be read or nothing was repeated, 2 a result is different.',
   async run(terminal, { until, against }, store) {
     const progress = createProgress(terminal)
     const result = await replayLog({
@@ -31,7 +31,7 @@ export const replayCommand = defineCommand({
     return {
       result,
       lines: formatReplay(terminal.say, result),
-      code: result.divergence ? divergedCode : exitCodes.done,
+      code: result.divergence ? divergedCode : result.decisions > 0 ? exitCodes.done : exitCodes.error,
     }
   },
 })
@@ -39,6 +39,7 @@ export const replayCommand = defineCommand({
 function* formatReplay(say: Say, { decisions, otherVersions, position, divergence }: ReplayResult): Iterable<string> {
   yield say`${decisions} decisions up to ${position} were repeated.`
   if (otherVersions > 0) yield say`${otherVersions} were not, since their machine version is not available.`
+  if (!divergence && decisions === 0) return yield say`Nothing was repeated: look at --until and --against.`
   if (!divergence) return yield say`All results are equal to the recorded ones.`
   yield say`At ${divergence.position}, in ${divergence.stream}, ${divergence.causedBy} has a different result:`
   yield say`recorded  ${divergence.recorded}`

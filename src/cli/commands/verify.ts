@@ -53,6 +53,12 @@ export const verifyCommand = defineCommand({
       }))
       return verifyProof(terminal.say, proof, parseKeyOptions(key), parseKeyOptions(witness))
     }
+    if (statSync(store, { throwIfNoEntry: false })?.isDirectory()) {
+      const hint = 'Give --key with the verifier key line of the log: a bundle is verified without its keyring'
+      rejectOptions({ '--keys': keys, '--root-key-from': rootKeyFrom }, option => ({
+        ...{ cannot: `Cannot verify a bundle with ${option}: it is for a store`, hint },
+      }))
+    }
     const result = await verifyLog({
       ...readLogOptions(store, { keys, rootKeyFrom }),
       onProgress: createProgress(terminal),

@@ -76,7 +76,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
     throw new AverbaError('KEYS_MISMATCH', `${cannot} with "${each}": ${keyFault}`, { hint })
   }
   return await writeNewFile(store, entropy, async temporary => {
-    const restored = await copyChecked(source, path, temporary, options)
+    const restored = await copyChecked(source, { path, opens }, temporary, options)
     await options.accept?.(temporary)
     // Changes that SQLite left in the write-ahead log, such as the accepted restore, would be lost.
     if (existsSync(`${temporary}-wal`))
@@ -89,7 +89,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
 
 async function copyChecked(
   source: Snapshot,
-  keyring: string,
+  { path, opens }: Keyrings,
   to: string,
   options: RestoreOptions,
 ): Promise<RestoreResult> {
@@ -103,10 +103,13 @@ async function copyChecked(
     cannot,
     checked.faults.filter(fault => fault.check !== 'views'),
   )
-  const { erased, size } = await inspectKeyring(new KeyringFile(keyring, entropy), entropy)
+  // The newer of them knows of more erasures, and of more events.
+  const known = await Promise.all(opens.map(each => inspectKeyring(new KeyringFile(each, entropy), entropy)))
+  const size = Math.max(...known.map(each => each.size))
+  const erased = Object.assign({}, ...known.map(each => each.erased))
   if (!accept) await copy.read(() => refuseRollback(cannot, readMark(markPath(store)), size))
   // The keyring first: a store without one cannot be opened.
-  const keys = await placeKeyring(keyring, keyringPath(store), entropy)
+  const keys = await placeKeyring(path, keyringPath(store), entropy)
   const { parts } = checked
   const pending = await copy.read(countPending)
   const lostErasures = await copy.read(() => findLostErasures(untaggedHeaders, erased))
@@ -126,8 +129,14 @@ function* refuseRollback(cannot: string, mark: string | undefined, size: number)
   })
 }
 
+interface Keyrings {
+  readonly path: string
+  /** All that have to open the log. */
+  readonly opens: readonly string[]
+}
+
 /** Chooses the keyring. An existing one beside the new store stays, and has to open the log as well. */
-function findKeyring({ backup, store, keys }: RestoreOptions): { path: string; opens: readonly string[] } {
+function findKeyring({ backup, store, keys }: RestoreOptions): Keyrings {
   const beside = keyringPath(store)
   const path = keys ?? (existsSync(beside) ? beside : keyringPath(backup))
   if (!existsSync(path)) {

@@ -57,6 +57,23 @@ test('an operation has purpose, legal basis, data, data subjects and recipients'
   })
 })
 
+test('what is disclosed is shared with a third party, and what is revealed within the organisation is not', async () => {
+  const world = await openWorld({ averba: { recordKeys: ['validation'] } })
+  const { averba, clock, samples } = world
+  await averba.validations.validate({ id: 'order-7', cpf: samples.cpf, claims: { nome: 'MARIA' } })
+  const [asked] = await Array.fromAsync(averba.log.read({ types: ['validation.requested'] }))
+  const actor = { kind: 'person', ref: 'agent-7' } as const
+  await averba.audit.disclose(asked?.id ?? '', { actor, purpose: 'given to an auditor' })
+  const row = await averba.views.selectFrom('subjects').selectAll().executeTakeFirstOrThrow()
+  await averba.subjects.reveal(row, { actor, purpose: 'call back' })
+  await clock.advance(1_000)
+  const shared = (await operationsOf({ world } as ReportedWorld)).filter(({ type }) => type === 'reveal.recorded')
+  expect(shared).toMatchObject([
+    { kinds: ['shared'], recipients: ['Terceiro'], data: ['Dados enviados para validação'], actor },
+  ])
+  expect(shared[0]?.owners).toEqual([expect.stringMatching(/^subject-/)])
+})
+
 test('a report with too many operations is refused, and the hint says where to end the period', async () => {
   const { world } = await createReportedWorld()
   const operations = await operationsOf({ world })

@@ -72,6 +72,10 @@ test('one record is disclosed with its file and the key of the log, and only its
   writeFileSync(lines, `${key}\r\n`)
   expect((await averba('verify', file, '--key', lines)).code).toBe(0)
   expect((await averba('verify', file, '--key', temporaryFolder())).code).toBe(1)
+  // A bundle has no keyring: one that is named is not silently left out.
+  expect((await averba('verify', temporaryFolder(), '--keys', 'nosuch')).err).toContain(
+    'Cannot verify a bundle with --keys',
+  )
   // Without the key of the log nobody tells whose it is.
   expect((await averba('verify', file)).code).toBe(1)
 

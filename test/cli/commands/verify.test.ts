@@ -34,6 +34,15 @@ test('a bundle is verified by averba: self-consistent alone, held with a kept ch
   expect((await verifyLog({ store })).root).toBe(verdict.root)
 })
 
+test('a replay says how much it repeated, and one of nothing has not succeeded', async () => {
+  expect(await averba('replay', store)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('All results are equal'),
+  })
+  const nothing = { code: 1, out: expect.stringContaining('Nothing was repeated: look at --until and --against.') }
+  expect(await averba('replay', store, '--until', '0')).toMatchObject(nothing)
+})
+
 test.each(forgeries)('a bundle is broken with %s', async (_, file, change) => {
   const { level, faults } = await verifyLog({ store: changeBundle(bundle, file, change) })
   expect(level).toBe('broken')

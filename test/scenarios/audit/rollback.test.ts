@@ -221,6 +221,8 @@ async function erasedSince() {
   await averba.consents.enrol({ cpf: '11144477735' })
   const backup = `${store}.backup`
   await backupStore({ store, to: backup })
+  const older = `${backup}.keys`
+  copyFileSync(`${store}.keys`, older)
   await clock.advance(1000)
   const { erasedAt } = await averba.subjects.erase({ subject }, asked)
   await clock.advance(1000)
@@ -228,16 +230,21 @@ async function erasedSince() {
   expect(await check(averba)).toMatchObject({ ok: true })
   await world.close()
   for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
-  const restore = (to = store) =>
+  const restore = (to = store, keys = `${store}.keys`) =>
     restoreStore({
       backup,
       store: to,
-      keys: `${store}.keys`,
+      keys,
       acceptRollback: true,
       clock: new VirtualClock(),
     })
-  return { store, subject, partly, erasedAt, restore }
+  return { store, older, subject, partly, erasedAt, restore }
 }
+
+test('a restore with an older keyring looks at the newer one beside the store too', async () => {
+  const { older, subject, partly, restore } = await erasedSince()
+  expect((await restore(undefined, older)).lostErasures).toMatchObject([{ subject }, { subject: partly }])
+})
 
 test('checks of a restored log report subjects erased after the backup until they are erased again', async () => {
   const { store, subject, partly, erasedAt, restore } = await erasedSince()

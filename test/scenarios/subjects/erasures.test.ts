@@ -27,6 +27,7 @@ test('a person is erased in one transaction, and a deep check explains every mis
   expect(receipt).toMatchObject({ subject, ...asked, keeps: [], epochsDestroyedAt: null })
   expect(receipt.completed).toMatchObject({ epoch: 2, previous: [1], found: 0 })
   expect(receipt.completed?.searchedFor).toBeGreaterThan(4)
+  expect(checkErasureReceipt({ ...receipt, endsGivenUp: 1 })).toEqual(['it gave up another number of ends'])
   expect(receipt.destroyed.parts.map(part => part.name)).toEqual(
     expect.arrayContaining(['cpf', 'record', 'claims', 'result']),
   )
