@@ -1273,6 +1273,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'The data subject was erased before it was sent': 'Os dados do titular foram eliminados antes do envio',
   'A reading showed that it was not done': 'Uma leitura mostrou que não foi feita',
   'an answer that is too large from': 'uma resposta grande demais de',
+  'a 401 with more than one token from': 'um 401 com mais de um token de',
   'an answer that is not that of': 'uma resposta que não é de',
   '{} {} got {}; see effects.get': '{} {} com {}; veja effects.get',
   'Give an address such as http://proxy.example:3128, or environment':
@@ -1341,6 +1342,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'correct its address, or ask who answers there': 'corrija o seu endereço, ou pergunte a quem responde ali',
   'check address, user name and password of the proxy, or ask who runs it':
     'confira o endereço, o nome de usuário e a senha do proxy, ou pergunte ao responsável por ele',
+  'find out why: the contract may be blocked, or not cover the service or the person':
+    'descubra por quê: o contrato pode estar bloqueado, ou não cobrir o serviço ou a pessoa',
   'check that our client certificate is the registered one and has not expired':
     'confira se o nosso certificado do cliente é o cadastrado e não expirou',
   'It was given up, or replaced by another command, before it was done':
@@ -1438,7 +1441,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'O consentimento indicado já não está em vigor: nada foi enviado',
   'The named consent is no longer effective: an earlier request was sent but not processed, and it was not repeated':
     'O consentimento indicado já não está em vigor: um pedido anterior foi enviado, mas não processado, e não foi repetido',
-  'the newer token was answered 401 too': 'o token mais novo também teve a resposta 401',
+  'CALL_UNAUTHORIZED: the call was answered 401 with more than one token':
+    'CALL_UNAUTHORIZED: a chamada teve a resposta 401 com mais de um token',
   'other processes keep requesting tokens': 'outros processos continuam a pedir tokens',
   'the gateway returned the rejected token again': 'o gateway devolveu de novo o token rejeitado',
   'TOKEN_REJECTED: {} tokens in a row were answered 401': 'TOKEN_REJECTED: {} tokens seguidos tiveram a resposta 401',
@@ -1690,6 +1694,8 @@ export const composedMessages: Readonly<Record<string, string>> = {
   'it agrees with the services within {} s': 'concorda com os serviços, com diferença de até {} s',
   '{} call got an answer that is not that of the {}': '{} chamada recebeu uma resposta que não é de {}',
   '{} calls got an answer that is not that of the {}': '{} chamadas receberam uma resposta que não é de {}',
+  '{} call got a 401 with more than one token from the {}': '{} chamada recebeu um 401 com mais de um token de {}',
+  '{} calls got a 401 with more than one token from the {}': '{} chamadas receberam um 401 com mais de um token de {}',
   '{} call got an answer that is too large from the {}': '{} chamada recebeu uma resposta grande demais de {}',
   '{} calls got an answer that is too large from the {}': '{} chamadas receberam uma resposta grande demais de {}',
   'the portal has {}': 'o portal tem {}',

@@ -2,6 +2,7 @@ import type { Fact, Json, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
 import { readProblem } from '../http/answer-body.ts'
+import { declaredMeaning } from '../http/answer-meaning.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentId, readResult, writeValidatePerson } from './protocol.ts'
@@ -69,7 +70,8 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           const write = () => writeValidatePerson(options, { bearer, ...fields })
           return sendRequest({ ...options, sensitive: [cpf] }, 'once', write, maySend)
         }
-        const result = await withToken(options.tokens, send, opened.claims)
+        const isMeant = (answer: HttpAnswer) => declaredMeaning(answer, options.answers) !== undefined
+        const result = await withToken(options.tokens, { call: pending.id, sent: opened.claims ?? null, isMeant }, send)
         if (result.status === 'deferred') return result
         const reader: AnswerReader<ValidationFact> = {
           service: 'validationService',

@@ -1,8 +1,9 @@
 import { type SecretSource, secretFrom } from '../../adapters/credentials/secret.ts'
 import type { TokenKeeper } from '../../adapters/token/client.ts'
-import type { TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
+import type { Rejection, TokenAnswer, TokenSource, TokenUnavailable } from '../../adapters/token/with-token.ts'
 import { type Holder, remainingMs, type TokenNeed } from '../../machines/token.ts'
 import { cancelReason } from '../../runtime/clock.ts'
+import { GenerationalCache } from '../../runtime/generational-cache.ts'
 import type { TokenRow } from '../../views/tokens.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { foreignAdvice, foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
@@ -17,6 +18,8 @@ import type { CheckResult } from '../health-check.ts'
 const othersWaitMs = 15_000
 /** How many steps a renewal may take before the call is deferred; each step follows a new event. */
 const stepsMax = 20
+/** How many calls that two tokens were refused for are remembered. */
+const refusedCallsMin = 1_000
 /** How many refusals of credentials are read; each is of another key or secret. */
 const refusalsMax = 1_000
 
@@ -24,11 +27,8 @@ const refusalsMax = 1_000
 const exchangesMax = 10
 const [exchangeWindowMs, exchangeEveryMs] = [600_000, 60_000]
 
-/** A token that an operation answered with 401, with the code of the reason. */
-interface RejectedToken {
-  readonly value: string
-  readonly code: string | undefined
-}
+/** A token that an operation answered with 401. */
+type RejectedToken = Rejection & { readonly value: string }
 
 type TokenContext = Pick<ApiContext, 'engine' | 'store' | 'clock'>
 type TokenOptions = NonNullable<ApiContext['options']['tokenService']>
@@ -46,6 +46,8 @@ export class Tokens implements TokenSource {
   #held: { readonly status: 'held'; readonly value: string } | undefined
   /** The last token that an operation accepted. */
   #served: string | undefined
+  /** The calls that two tokens were refused for. */
+  readonly #refused = new GenerationalCache<string, true>(refusedCallsMin)
   #renewal: Promise<TokenAnswer> | undefined
   /** When this process replaced the token of another contract with one of its own. */
   #exchanges: readonly number[] = []
@@ -60,22 +62,36 @@ export class Tokens implements TokenSource {
     return this.#held ?? this.#renewOnce(undefined)
   }
 
-  /** Renews the token, unless it was already renewed since: a late 401 gets the newer token. */
-  async renew(value: string, code?: string): Promise<TokenAnswer> {
+  /**
+   * Renews the token, unless it was already renewed since: a late 401 gets the newer token. A call that two tokens were
+   * refused for rejects no more of them before their end: the reason may be the call, and others would wait for it.
+   */
+  async renew(value: string, by: Rejection): Promise<TokenAnswer> {
     if (this.#held && this.#held.value !== value) return this.#held
-    const answer = await this.#renewOnce({ value, code })
+    if (this.#refused.get(by.call) && !(await this.#isOver())) return refusedTwice(by)
+    const answer = await this.#renewOnce({ ...by, value })
+    // Its next token will be the second one.
+    if (answer.status !== 'held') this.#refused.set(by.call, true)
     // The joined renewal may have begun before the rejection.
-    return answer.status === 'held' && answer.value === value ? this.#renewOnce({ value, code }) : answer
+    return answer.status === 'held' && answer.value === value ? this.#renewOnce({ ...by, value }) : answer
   }
 
-  reportAccepted(token: string): void {
+  reportAccepted(token: string, call: string): void {
+    this.#refused.delete(call)
     if (this.#held?.value === token) this.#served = token
   }
 
   /** Rejects the newer token too, and defers the call: a still newer one is for the next attempt. */
-  async giveUp(rejected: string, code?: string): Promise<TokenUnavailable> {
-    const answer = await this.renew(rejected, code)
-    return answer.status === 'held' ? deferral('the newer token was answered 401 too') : answer
+  async giveUp(rejected: string, by: Rejection): Promise<TokenUnavailable> {
+    const answer = await this.renew(rejected, by)
+    this.#refused.set(by.call, true)
+    return answer.status === 'held' ? refusedTwice(by) : answer
+  }
+
+  /** Whether the token in use has reached the end that the gateway stated. */
+  async #isOver(): Promise<boolean> {
+    const latest = await this.#latestState()
+    return latest?.type !== 'token.renewed' || latest.data.expiresAt <= toInstant(this.#context.clock.now())
   }
 
   #renewOnce(rejected: RejectedToken | undefined): Promise<TokenAnswer> {
@@ -251,6 +267,11 @@ function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOpt
       credential: digestOf('credential', key, secret),
     }),
   }
+}
+
+function refusedTwice({ code }: Rejection): TokenUnavailable {
+  const reason = 'CALL_UNAUTHORIZED: the call was answered 401 with more than one token'
+  return deferral(code === undefined ? reason : `${reason}: ${code}`)
 }
 
 function credentialsRefused({ data }: TokenLocked): TokenUnavailable {

@@ -106,7 +106,7 @@ async function copyChecked(
   // The newer of them knows of more erasures, and of more events.
   const known = await Promise.all(opens.map(each => inspectKeyring(new KeyringFile(each, entropy), entropy)))
   const size = Math.max(...known.map(each => each.size))
-  const erased = Object.assign({}, ...known.map(each => each.erased))
+  const erased = Object.fromEntries(known.flatMap(each => Object.entries(each.erased)))
   if (!accept) await copy.read(() => refuseRollback(cannot, readMark(markPath(store)), size))
   // The keyring first: a store without one cannot be opened.
   const keys = await placeKeyring(path, keyringPath(store), entropy)

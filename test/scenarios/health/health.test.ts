@@ -117,7 +117,8 @@ test('a notification that a handler failed on is reported, and fails the check o
   expect(ready).toBe(true)
   expect(checks.find(each => each.name === 'notifications')).toMatchObject({
     ok: false,
-    detail: '2 parked, 0 to be retried: fix the handler, then call notifications.replay({ failed: true })',
+    detail:
+      '2 parked, 0 to be retried: fix the handler, then call notifications.replay({ failed: true }), or notifications.skip',
   })
   isBroken = false
   expect(await averba.notifications.replay({ failed: true })).toBe(2)

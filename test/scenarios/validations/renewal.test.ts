@@ -31,7 +31,8 @@ test('a renewal that joins a lookup of the rejected token is still made', async 
   expect(await open().current()).toEqual(held)
   // After a restart, one call looks up the token while another learns that it is no longer valid.
   const tokens = open()
-  const [looked, renewed, again] = [tokens.current(), tokens.renew('t1'), tokens.renew('t1')]
+  const by = { call: 'validation-1/1/0', code: undefined }
+  const [looked, renewed, again] = [tokens.current(), tokens.renew('t1', by), tokens.renew('t1', by)]
   expect(await looked).toEqual(held)
   expect(await renewed).toEqual({ status: 'held', value: 't2' })
   expect(await again).toEqual({ status: 'held', value: 't2' })

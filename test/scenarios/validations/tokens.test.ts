@@ -20,16 +20,13 @@ function openOther({ clock, reach }: World, options: Partial<AverbaOptions> = {}
   return openValidating({ clock, fetch, ...options })
 }
 
+const validationService = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
+
 test('200 operations in flight when the token ends cost one token request', async () => {
   const inFlight = Promise.withResolvers<void>()
   let waiting = 0
-  const validationService = {
-    baseUrl: 'https://validacao.exemplo.br',
-    service: 'datavalid-demonstracao',
-    requestsAtOnceMax: 200,
-  }
   const world = await openWorld({
-    averba: { validationService },
+    averba: { validationService: { ...validationService, requestsAtOnceMax: 200 } },
     intercept: async (request, forward) => {
       if (isValidation(request) && waiting < 200) {
         waiting += 1
@@ -269,6 +266,64 @@ test.each([
     expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred', reason })
   for await (const { data } of world.averba.log.read({ types: ['token.rejected', 'token.repeated'] }))
     expect(data).toMatchObject({ code: '900907' })
+})
+
+test.each([
+  ['same', 60],
+  ['revoke', 5],
+] as const)(
+  'a call that is answered 401 with every token holds up no other for a day, with reissue "%s"',
+  async (reissue, waitMax) => {
+    const world = await openWorld({
+      policies: { tokenService: { reissue } },
+      intercept: async (request, forward) =>
+        isValidation(request) && (await request.clone().text()).includes('Odd')
+          ? Response.json({ code: 'NOT_COVERED' }, { status: 401 })
+          : forward(request),
+    })
+    const { averba, clock, samples } = world
+    const odd = { id: 'odd', cpf: samples.cpf, claims: { nome: 'Odd' } }
+    expect(await averba.validations.validate(odd)).toMatchObject({ status: 'deferred' })
+    const waits: number[] = []
+    for (let minute = 0; minute < 6 * 60; minute += 5) {
+      await averba.settle()
+      void validate(averba, `at-${minute}`)
+      await clock.advance(5 * minuteMs)
+    }
+    await averba.settle()
+    for await (const { id, state, requestedAt, endedAt } of averba.validations.list())
+      if (id !== 'odd') waits.push(state === 'answered' ? Date.parse(endedAt ?? '') - Date.parse(requestedAt) : 1e9)
+    expect(waits).toHaveLength(72)
+    // A gateway that returns the rejected token stops all until its end, once.
+    expect(Math.max(...waits)).toBeLessThanOrEqual(waitMax * minuteMs)
+    expect(waits.filter(wait => wait > 5 * minuteMs).length).toBeLessThanOrEqual(12)
+    const [call] = await Array.fromAsync(averba.effects.list({ state: 'deferred' }))
+    expect(call?.reason).toBe('CALL_UNAUTHORIZED: the call was answered 401 with more than one token: NOT_COVERED')
+    const { checks } = await averba.health()
+    expect(checks.find(({ name }) => name === 'effects')).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining('1 call got a 401 with more than one token from the validationService'),
+    })
+    expect(checks.find(({ name }) => name === 'token')).toMatchObject({ ok: true })
+  },
+)
+
+test.each([
+  ['unknown', Response.json({ code: 'X' }, { status: 401 })],
+  ['declined', new Response('<html>X</html>', { status: 401 })],
+] as const)('a 401 that the host has declared as %s is the answer, and is not sent again', async (means, answer) => {
+  let sent = 0
+  const world = await openWorld({
+    averba: { validationService: { ...validationService, answers: [{ status: 401, contains: 'X', means }] } },
+    intercept: async (request, forward) => {
+      if (!isValidation(request)) return forward(request)
+      sent += 1
+      return answer.clone()
+    },
+  })
+  expect(await validate(world.averba, 'p1')).toMatchObject({ status: means })
+  await passTime(world, hourMs)
+  expect([sent, world.tokenService.requests]).toEqual([1, 1])
 })
 
 test('the code of a 401 is reported also if there is no newer token', async () => {
