@@ -16,7 +16,7 @@ import {
 import { checkKnownNames } from '../vocabulary/names.ts'
 import type { CommandOptions, Outcome } from '../vocabulary/outcome.ts'
 import type { Attributes, Tracing } from '../vocabulary/tracing.ts'
-import { checkActor, checkBasis, checkId, checkMs } from './arguments.ts'
+import { checkActor, checkBasis, checkId, checkMs, checkSignal } from './arguments.ts'
 import { type LogStore, openAs, type Recorded } from './events.ts'
 
 /** How long a caller waits for an outcome by default. */
@@ -185,7 +185,8 @@ export function createCommands(
   /** Checks all options, `waitMs` included, before anything is recorded. */
   function requestContext(commandOptions: CommandOptions): RequestContext {
     checkKnownNames(commandOptions, commandOptionNames, { noun: 'option' })
-    const { commandId, actor, basis, correlationId, waitMs } = commandOptions
+    const { commandId, actor, basis, correlationId, waitMs, signal } = commandOptions
+    if (signal !== undefined) checkSignal(signal)
     if (waitMs !== undefined) checkMs(waitMs, 'waitMs')
     if (commandId !== undefined) checkId(commandId, 'command id')
     if (correlationId !== undefined) checkId(correlationId, 'correlation id')

@@ -109,6 +109,11 @@ class ServiceOptions {
    * `health` says so; a paid one is in doubt. Parsing holds up the process for tens of milliseconds a megabyte.
    */
   readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
+  /**
+   * How long a request may take, its answer included, in milliseconds: 10 seconds by default. A paid answer that comes
+   * later is in doubt. A `fetch` of the host's own has its own limit.
+   */
+  readonly timeoutMs? = optional(wholeNumber(1_000, 120_000), '30_000')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
   readonly answers?: readonly AnswerDeclaration[] = optional(
     z.array(group(AnswerDeclaration), 'it is not a list'),
@@ -421,7 +426,10 @@ export class HostOptions {
   readonly clock? = optional(withFunctions<Clock>('now', 'sleep'), 'new VirtualClock()')
   /** Gives random bytes; the system's by default. For tests, such as `seededEntropy` of `averba/simulation`. */
   readonly entropy? = optional(withFunctions<Entropy>('bytes'), 'seededEntropy(1)')
-  /** Sends the requests to every service, over TLS; by default averba's own sockets do, with `certificate` and `ca`. */
+  /**
+   * Sends the requests to every service, over TLS; by default averba's own sockets do, with `certificate` and `ca`. It
+   * has to end each by itself: a request that never ends keeps one of the places of `requestsAtOnceMax`.
+   */
   readonly fetch? = optional(hostFunction<Fetch>(), 'request => fetch(request)')
 }
 

@@ -186,6 +186,9 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe um identificador de effects.list, ou o effect de um desfecho',
   'Cannot {} the call: no call has this id': 'Não é possível aplicar {} à chamada: nenhuma tem este identificador',
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
+  'Cannot use the signal: it is no AbortSignal': 'Não é possível usar o sinal: não é um AbortSignal',
+  'Give the signal of an AbortController: { signal: controller.signal }':
+    'Dê o sinal de um AbortController: { signal: controller.signal }',
   'See log.followers() and the check "followers" of health':
     'Veja log.followers() e a verificação "followers" de health',
   'Cannot remove "{}": no follower of this name has waited for a process for a day':

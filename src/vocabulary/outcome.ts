@@ -46,13 +46,14 @@ export type RecordOptions = Pick<CommandOptions, 'actor' | 'basis' | 'correlatio
 /** Thrown for an outcome other than `settled`. */
 export class OutcomeError extends AverbaError {
   override readonly name = 'OutcomeError'
-  readonly outcome: Outcome<unknown>
+  declare readonly outcome: Outcome<unknown>
 
   constructor(outcome: Outcome<unknown>) {
     super('OUTCOME', `Cannot take the value: the outcome is ${describeOutcome(outcome)}`, {
       hint: outcomeHint(outcome),
     })
-    this.outcome = outcome
+    // The text of a service may quote personal data: who prints the error does not print it.
+    Object.defineProperty(this, 'outcome', { value: outcome })
   }
 }
 

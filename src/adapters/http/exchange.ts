@@ -34,6 +34,8 @@ export interface ExchangeOptions {
   readonly clock: Clock
   /** The largest answer, in bytes. */
   readonly answerBytesMax?: number | undefined
+  /** How long a request may take. */
+  readonly timeoutMs?: number | undefined
   /** Limits of the answer, if not the usual ones. */
   readonly limits?: AnswerLimits
   /** Secrets and CPFs in the request body: they are removed from answers that quote them. */
@@ -55,7 +57,8 @@ export async function sendRequest(
   maySend: MaySend = alwaysSend,
 ): Promise<Exchange> {
   checkRequest(buildRequest)
-  const limits = { ...(options.answerBytesMax && { bodyBytesMax: options.answerBytesMax }), ...options.limits }
+  const { answerBytesMax: bodyBytesMax, timeoutMs: budgetMs } = options
+  const limits = { ...(bodyBytesMax && { bodyBytesMax }), ...(budgetMs && { budgetMs }), ...options.limits }
   let isOurs = true
   const attempt = async (): Promise<HttpAnswer> => {
     const mayLeave = await maySend()

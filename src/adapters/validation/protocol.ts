@@ -49,12 +49,19 @@ export interface ReadResult extends ValidationResult {
 
 /** Reads the answer: a result for each claimed field. `undefined` when it has no readable member of the contract. */
 export function readResult(text: string, claims: Claims): ReadResult | undefined {
-  const { members, unreadable } = readMembers(parseJson(text))
+  const body = parseJson(text)
+  const { members, unreadable } = readMembers(body)
   const { cpf_disponivel, ...answer } = members
   const answered = flattenMembers(answer)
-  if (answered.size === 0 && cpf_disponivel === undefined) return undefined
   const fields: Record<string, FieldResult> = {}
-  for (const path of flattenMembers(claims).keys()) fields[path] = { result: 'not-evaluated' }
+  for (const path of flattenMembers(claims).keys()) {
+    fields[path] = { result: 'not-evaluated' }
+    // The contract shows no answer for some claims: one that is given is not dropped.
+    const value = answered.has(path) ? undefined : memberAt(body, path)
+    if (typeof value === 'boolean') answered.set(path, value)
+    else if (value !== undefined) unreadable.push(path)
+  }
+  if (answered.size === 0 && cpf_disponivel === undefined) return undefined
   for (const [path, value] of answered) {
     if (typeof value === 'boolean') fields[path] = { ...fields[path], result: value ? 'match' : 'mismatch' }
     else if (typeof value === 'number') fields[comparedField(path)] = withSimilarity(fields[comparedField(path)], value)
@@ -82,6 +89,12 @@ function readMembers(body: unknown): { members: ValidationResponse; unreadable: 
   return rest.success
     ? { members: rest.data, unreadable: paths.map(path => path.join('.')) }
     : { members: {}, unreadable: [] }
+}
+
+function memberAt(body: unknown, path: string): unknown {
+  const read = (from: unknown, name: string) =>
+    typeof from === 'object' && from !== null && Object.hasOwn(from, name) ? Reflect.get(from, name) : undefined
+  return path.split('.').reduce(read, body)
 }
 
 function removeMember(body: unknown, path: readonly PropertyKey[]): void {

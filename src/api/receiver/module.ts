@@ -2,6 +2,7 @@ import { createReceiver, type Receiver } from '../../adapters/receiver/receiver.
 import { LogLimiter } from '../../runtime/log-limiter.ts'
 import { describeError, errorName } from '../../vocabulary/error-words.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
+import { followerName } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import type { CheckResult } from '../health-check.ts'
 import type { Module } from '../module.ts'
@@ -16,9 +17,11 @@ export function createReceiverModule(
   { declarations, secrets, methods }: SubscriptionModule,
 ): Module<{ receiver: Receiver }> {
   const { clock, engine, options, log, tracing } = context
-  const refused = countRefusals(evento => declarations.isDeclared(evento))
-  /** Only declared events are logged: anyone may send any name. */
-  const eventoIfDeclared = (evento: string) => declarations.isDeclared(evento) && { evento }
+  /** Anyone may send any name: only events that are declared, or have a handler, are counted and logged. */
+  const isKnown = (evento: string) =>
+    declarations.isDeclared(evento) || context.followers.isRegistered(followerName({ evento, name: '' }))
+  const refused = countRefusals(isKnown)
+  const eventoIfKnown = (evento: string) => isKnown(evento) && { evento }
   const limiter = new LogLimiter(clock)
   const logLimited = (line: LogLine) =>
     limiter.log(`${line.message} ${line.error} ${line.evento}`, times => log({ ...line, ...(times > 1 && { times }) }))
@@ -31,7 +34,7 @@ export function createReceiverModule(
     onQuotaSpent(evento) {
       refused.noteRefused(evento, 'QUOTA_SPENT')
       const message = 'a notification was not stored: too much was received that shows no secret'
-      logLimited({ level: 'warn', message, error: 'QUOTA_SPENT', ...eventoIfDeclared(evento) })
+      logLimited({ level: 'warn', message, error: 'QUOTA_SPENT', ...eventoIfKnown(evento) })
     },
     async store(incoming) {
       // The portal keeps a failure record of a notification that was answered 503, and we read it.
@@ -42,7 +45,7 @@ export function createReceiverModule(
     onAnswered: (status, ms) => engine.emit('answered', { status, ms }),
     onRefused(status, reason, evento, detail) {
       refused.noteRefused(evento, status)
-      const more = { ...(detail !== undefined && { detail }), ...eventoIfDeclared(evento) }
+      const more = { ...(detail !== undefined && { detail }), ...eventoIfKnown(evento) }
       logLimited({ level: 'warn', message: `a notification was refused: ${reason}`, status, ...more })
     },
     onStoreError: error =>
@@ -51,7 +54,7 @@ export function createReceiverModule(
     onMissed: reason => void methods.subscriptions.recoverSoon(reason),
     onMiswired(error, evento) {
       refused.noteRefused(evento, error.code)
-      const more = { error: error.code, detail: describeError(error), ...eventoIfDeclared(evento) }
+      const more = { error: error.code, detail: describeError(error), ...eventoIfKnown(evento) }
       logLimited({ level: 'error', message: 'a notification reached the receiver incomplete', ...more })
     },
   })
@@ -85,14 +88,14 @@ const reasons: Readonly<Record<number | string, RefusalReason>> = {
   BODY_CONSUMED: { name: 'BODY_CONSUMED', advice: 'put the receiver before any body parser' },
 }
 
-/** Refused notifications of a declared event since the last accepted one: event and reason, as anyone may send them. */
-function countRefusals(isDeclared: (evento: string) => boolean) {
+/** Refused notifications of a known event since the last accepted one: event and reason, as anyone may send them. */
+function countRefusals(isKnown: (evento: string) => boolean) {
   let counted: { readonly evento: string; readonly reason: RefusalReason; count: number }[] = []
   return {
     /** Notes a refused notification, by the status of its answer or the code of an error. */
     noteRefused(evento: string, by: number | string): void {
       const reason = reasons[by]
-      if (!reason || !isDeclared(evento)) return
+      if (!reason || !isKnown(evento)) return
       const known = counted.find(each => each.evento === evento && each.reason === reason)
       if (known) known.count += 1
       else counted.push({ evento, reason, count: 1 })

@@ -101,7 +101,7 @@ function createPortalPerformers(
   portal: NonNullable<HostOptions['portal']>,
   declarations: DeclaredSubscriptions,
 ): PerformersOf<PortalEffects> {
-  const { baseUrl, authenticate, failuresBytesMax, answerBytesMax, answers } = portal
+  const { baseUrl, authenticate, failuresBytesMax, answerBytesMax, timeoutMs, answers } = portal
   const client = createPortalClient({
     baseUrl,
     authenticate: typeof authenticate === 'object' ? shareLogin(context, baseUrl, authenticate) : authenticate,
@@ -109,6 +109,7 @@ function createPortalPerformers(
     fetch: context.http.open('portal'),
     answers,
     answerBytesMax,
+    timeoutMs,
     secretsOf: secrets.secretsOf.bind(secrets),
     closedTimes: shareText(context, `portal-closed-${hash('sha256', baseUrl, 'hex').slice(0, 16)}`),
     ...(failuresBytesMax !== undefined && { failuresBytesMax }),

@@ -20,6 +20,8 @@ const othersWaitMs = 15_000
 const stepsMax = 20
 /** How many calls that two tokens were refused for are remembered. */
 const refusedCallsMin = 1_000
+/** After so many requests in a row without a token, it is no passing trouble. */
+const failedAttemptsMax = 5
 /** How many refusals of credentials are read; each is of another key or secret. */
 const refusalsMax = 1_000
 
@@ -292,9 +294,11 @@ export async function checkToken(
   const wrong = row && findTokenTrouble(row, toInstant(clock.now()))
   if (wrong !== undefined) return { ok: false, detail: wrong }
   const [request] = await store.effects({ stream, states: ['deferred'] })
-  const code = foreignCodeIn(request?.reason ?? '')
-  if (!request || code === undefined) return { ok: true, detail: 'not locked' }
-  return { ok: false, detail: `${request.reason}: ${foreignAdvice[code]}, then effects.retry("${request.id}")` }
+  if (!request) return { ok: true, detail: 'not locked' }
+  const code = foreignCodeIn(request.reason)
+  if (code === undefined && request.attempts < failedAttemptsMax) return { ok: true, detail: 'not locked' }
+  const advice = foreignAdvice[code ?? 'SERVICE_MISDIRECTED']
+  return { ok: false, detail: `${request.reason}: ${advice}, then effects.retry("${request.id}")` }
 }
 
 /** Describes what is wrong with a token. A wait that is over is fine: the next call requests a token. */

@@ -184,6 +184,11 @@ export class Followers<E extends EventMap = EventMap> {
     return this.#store.followers.list()
   }
 
+  /** Whether a handler of this process has a name that begins so. */
+  isRegistered(prefix: string): boolean {
+    return [...this.#registered.keys()].some(name => name.startsWith(prefix))
+  }
+
   /** Lists those that no process has run for a day although an event waits for them: their handler may be gone. */
   async listAbandoned(): Promise<Follower[]> {
     const isLongAgo = (at: Instant) => this.#clock.now() - fromInstant(at) > dayMs

@@ -1,3 +1,4 @@
+import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
@@ -40,6 +41,9 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   const no = { status: 403, code: 'TITULAR-01', title: 'Maria da Silva sem permissão', detail: 'rua 1' }
   const refused = { ...unknown, status: 'declined', problem: no } as const
   expect(() => valueOf(refused)).toThrow(/the outcome is declined with status 403 TITULAR-01$/)
+  const printed = inspect(new OutcomeError(refused)) + JSON.stringify(new OutcomeError(refused))
+  expect(printed).not.toMatch(/Maria|rua 1/)
+  expect(new OutcomeError(refused).outcome).toBe(refused)
   expect(hintOf(refused)).toMatch(/outcome\.problem/)
   // Texts of our own, not of a service, may be shown.
   const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
@@ -73,4 +77,30 @@ test('after a clock that was a day ahead is corrected, calls are made and retrie
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
   expect((await averba.audit.verify()).faults).toEqual([])
+})
+
+test('a signal that is none is refused before anything is recorded', async () => {
+  const { averba } = await openWorld()
+  const before = await averba.log.end()
+  const signal = new AbortController() as unknown as AbortSignal // As from JavaScript.
+  const asked = averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { signal })
+  await expect(asked).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    hint: expect.stringContaining('controller.signal') as unknown,
+  })
+  expect(await averba.log.end()).toBe(before)
+})
+
+test('a service may be given longer than ten seconds, and a paid answer is then not in doubt', async () => {
+  const outcomes: string[] = []
+  for (const timeoutMs of [undefined, 30_000]) {
+    const service = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
+    const { averba, clock, faults } = await openWorld({
+      averba: { validationService: { ...service, ...(timeoutMs && { timeoutMs }) } },
+    })
+    await faults.add({ kind: 'delay', service: 'validationService', ms: 12_000, times: 1 })
+    const asked = averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+    outcomes.push((await clock.finish(asked)).status)
+  }
+  expect(outcomes).toEqual(['unknown', 'settled'])
 })

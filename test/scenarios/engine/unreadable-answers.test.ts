@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Claims } from '../../../src/index.ts'
 import { valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
@@ -176,11 +177,11 @@ describe('a paid answer', () => {
     })
     const { validations, log } = world.averba
     /** The outcome of a validation with this answer, its last event, and what is shown of it. */
-    const ask = async (body: string, status = 200) => {
+    const ask = async (body: string, status = 200, of: Claims = claims) => {
       answers.push({ body, status })
       asked += 1
       const id = `v-${asked}`
-      const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims })
+      const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims: of })
       const [last] = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
       return { outcome, last, shown: await validations.get(id) }
     }
@@ -211,6 +212,16 @@ describe('a paid answer', () => {
       const marked = { data: { unreadable }, anomaly: 'members of it could not be read' }
       expect(last, body).toMatchObject({ type: 'validation.answered', ...marked })
     }
+    // The contract shows no answer to these claims: one that is given counts.
+    const unanswered = { data_nascimento: '1990-01-31', endereco: { municipio: 'X' }, situacao_cpf: 'regular' }
+    const body = '{"data_nascimento":false,"endereco":{"municipio":"S"},"outro":{"x":true}}'
+    const answered = await ask(body, 200, unanswered)
+    expect(valueOf(answered.outcome).fields).toEqual({
+      data_nascimento: { result: 'mismatch' },
+      'endereco.municipio': { result: 'not-evaluated' },
+      situacao_cpf: { result: 'not-evaluated' },
+    })
+    expect(answered.last).toMatchObject({ data: { unreadable: ['endereco.municipio'] } })
     // Nothing of these is unreadable, also not a similarity without a match result.
     const { outcome } = await ask('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
     expect(valueOf(outcome).fields).toEqual({

@@ -165,6 +165,20 @@ test('events with refused notifications fail the check until one is accepted, ea
   expect(await found()).toEqual(well)
 })
 
+test('a receiver that serves handlers only, without declared subscriptions, tells of refusals too', async () => {
+  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', trustedProxies: 2 }
+  const { averba } = await openWorld({ averba: { receiver, subscriptions: [] } })
+  averba.notifications.handle('um', 'erp', async () => undefined)
+  const send = (evento: string) => {
+    const headers = { 'event-type': evento, 'x-forwarded-for': '189.9.1.2' }
+    const sent = new Request('https://receptor.exemplo.br/averba', { method: 'POST', body: '{}', headers })
+    return averba.receiver.fetch(sent, { remoteAddress: '10.0.0.1' })
+  }
+  for (const evento of ['um', 'de-outrem']) expect((await send(evento)).status).toBe(403)
+  const [check] = (await averba.health({ only: ['receiver'] })).checks
+  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(': um 1 ADDRESS_REFUSED: check') })
+})
+
 test('a log without its keyring is not ready', async () => {
   const store = temporaryStore()
   const averba = await openEngine({ store })

@@ -82,6 +82,16 @@ test.each<[string, number, string]>([
   },
 )
 
+test('a token address that answers 200 with a page is red after five attempts', async () => {
+  const { world, validate, state, check } = await givenAnswer(200, html)
+  expect(await validate('v1')).toMatchObject({ status: 'deferred' })
+  expect(await check()).toMatchObject({ ok: true })
+  await passTime(world, 60 * minuteMs, 4)
+  expect(state.asked).toBeGreaterThanOrEqual(5)
+  const detail = expect.stringMatching(/its answer has no bearer token: correct its address.*then effects\.retry/)
+  expect(await check()).toMatchObject({ ok: false, detail })
+})
+
 test.each([408, 429])('a %i of the token endpoint is not about the credentials or the address', async status => {
   const { validate, state, lines, check } = await givenAnswer(status, '')
   expect(await validate('v1')).toMatchObject({
