@@ -20,7 +20,6 @@ import type { HttpClients } from './http-clients.ts'
 import type { HostOptions } from './options.ts'
 import type { SubjectDirectory } from './subject-directory.ts'
 
-/** What every area of the API shares. */
 export interface ApiContext {
   /** Without the host's logger, which may throw: use `log`. */
   readonly options: Omit<HostOptions, 'logger'>
@@ -45,7 +44,6 @@ export interface ApiContext {
   isFresh(readAt: Instant | null, ageMaxMs: number | undefined): boolean
 }
 
-/** Creates the context that the areas share. */
 export function createApiContext(parts: Omit<ApiContext, 'require' | 'isFresh'>): ApiContext {
   const { options, clock } = parts
   return {

@@ -57,7 +57,6 @@ export function checkOneOf(given: unknown, known: readonly string[], what: strin
   })
 }
 
-/** Checks an actor. Throws as `checkId` does. */
 export function checkActor({ kind, ref }: Actor): void {
   if (kind !== 'subject' && kind !== 'person' && kind !== 'system') {
     throw new AverbaError('INVALID_INPUT', "Cannot use the actor's kind: it is not one of subject, person, system")

@@ -48,7 +48,6 @@ function checkEndpoint(evento: string, endpoint: string): void {
   if (url.port !== '') throw subscriptionError(evento, 'its endpoint must be on port 443')
 }
 
-/** The error for a subscription that cannot be made. */
 export function subscriptionError(evento: string, what: string): AverbaError {
   return new AverbaError('MISCONFIGURED', `Cannot subscribe to "${evento}": ${what}`, {
     hint: 'Correct the options subscriptions or receiver.publicUrl',

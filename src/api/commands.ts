@@ -19,7 +19,6 @@ import type { Attributes, Tracing } from '../vocabulary/tracing.ts'
 import { checkActor, checkBasis, checkId, checkMs, checkSignal } from './arguments.ts'
 import { type LogStore, openAs, type Recorded } from './events.ts'
 
-/** How long a caller waits for an outcome by default. */
 export const defaultWaitMs = 30_000
 
 /** The outcome of a call whose data subject was erased before the call was sent. */

@@ -22,7 +22,6 @@ function env(name: string): string {
   return value
 }
 
-/** Reads the file that an environment variable names. */
 const textOf = (name: string) => readFileSync(env(name), 'utf8')
 
 /**

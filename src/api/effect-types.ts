@@ -17,7 +17,6 @@ interface Epochs {
   readonly epochs: readonly number[]
 }
 
-/** What that work ended with. */
 export type KeyFact =
   | Fact<'keys.rotated', ErasureCompleted>
   | Fact<'keys.epochsDestroyed', Epochs>
@@ -51,7 +50,6 @@ export type PendingOf<T extends keyof EffectTypes> = PendingIn<EffectTypes, T>
 
 export type OutcomeFact<T extends FactIn<EffectTypes>['type']> = Extract<FactIn<EffectTypes>, Fact<T>>
 
-/** An effect that a fact of this type may end. */
 export type PendingUntil<T extends FactIn<EffectTypes>['type']> = PendingOf<EndedBy<EffectTypes, T>>
 
 /** Reports whether an effect is of a type, and its event can be read: its data is then as a machine recorded it. */

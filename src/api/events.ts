@@ -26,7 +26,6 @@ export type Events = { [T in MachineEvent['type']]: DataOf<MachineEvent, T> } & 
   'log.arrived': { move: string; size: number; root: string }
 }
 
-/** The store, with the events of our machines. */
 export type LogStore = Store<Events>
 
 /** An event as the log holds it. */
@@ -69,7 +68,6 @@ export function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
   })
 }
 
-/** Opens a part that must exist. */
 export async function requireAs<K extends keyof SealedParts>(
   store: Pick<LogStore, 'open'>,
   kind: K,
@@ -80,7 +78,6 @@ export async function requireAs<K extends keyof SealedParts>(
   return found
 }
 
-/** The sealed part of a notification. */
 export type SealedBody = {
   /** The bytes as received, in base64. */
   readonly bytes: string

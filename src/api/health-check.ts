@@ -83,7 +83,6 @@ export function selectTroubled(views: Pick<ViewsHandle<Pick<Views, 'notification
   return counted.where('trouble', 'is not', null).groupBy('trouble')
 }
 
-/** Reads the rows of `selectTroubled`. */
 export function toTroubles(
   rows: readonly { readonly trouble: string | null; readonly count: number }[],
 ): HandlerTroubles {

@@ -47,7 +47,6 @@ export function group<T extends object>(Options: new () => T): z.ZodType<T, T> {
   return schema as unknown as z.ZodType<T, T> // `declare` gave the fields these types, and put schemas into them.
 }
 
-/** One option of a group. */
 export interface ListedOption extends Sample {
   readonly name: string
   /** Its doc comment, as one line. */
@@ -130,7 +129,6 @@ export const secret = accepted<SecretSource>(
   missingTextHint,
 )
 
-/** An https address without credentials. */
 export const httpsAddress = text
   .refine(address => !holdsCredentials(address), { error: 'it contains a user name or a password', abort: true })
   .refine(address => parseHttpsAddress(address) !== undefined, 'it is not an https address')

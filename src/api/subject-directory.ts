@@ -60,7 +60,6 @@ export function createSubjectDirectory(store: Store, createId: () => string) {
     })
   }
 
-  /** Finds the subject of a CPF, or returns what to record to enrol one. */
   async function prepareSubject(
     cpf: Cpf,
     origin: SubjectOrigin,
@@ -79,7 +78,6 @@ export function createSubjectDirectory(store: Store, createId: () => string) {
     }
   }
 
-  /** Whether an owner was erased, with all that is sealed for it. */
   async function isErased(owner: string): Promise<boolean> {
     return (await store.owners.stateOf(owner)) === 'erased'
   }

@@ -44,7 +44,6 @@ export async function settleAll(
   return { ...counts }
 }
 
-/** The jobs that this process runs. */
 function jobsOf({ options }: ApiContext, modules: readonly Module[]): Job[] {
   return options.schedules === false ? [] : modules.flatMap(({ jobs = [] }) => jobs)
 }

@@ -10,7 +10,6 @@ import type { Terminal } from './terminal.ts'
 
 export const defaultConfig = 'averba.config.ts'
 
-/** The option of every command that uses one configuration. */
 export const configOption = { '--config <file>': { text: 'the configuration', fallback: defaultConfig } } as const
 
 /**
@@ -105,7 +104,6 @@ export const sourceOptions = {
   ...logOptions,
 } as const
 
-/** The values of these options. */
 export interface SourceValues {
   readonly config: string | undefined
   readonly store: string | undefined

@@ -7,7 +7,6 @@ import type { Line } from './output.ts'
 import { createProgress } from './progress.ts'
 import type { Terminal } from './terminal.ts'
 
-/** What became of one of many. */
 export interface DoneOne {
   readonly id: string
   /**
@@ -15,7 +14,6 @@ export interface DoneOne {
    * and such a process continues it. `found`: nothing was to be done. `untried`: a bug ended the command before.
    */
   readonly status: 'done' | 'accepted' | 'recorded' | 'failed' | 'found' | 'untried'
-  /** Why it failed. */
   readonly detail?: string
   /** Of a call that has not succeeded, or not yet. */
   readonly outcome?: Outcome<unknown>

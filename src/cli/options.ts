@@ -10,7 +10,6 @@ import {
 } from '../index.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The options of every command that opens a log. */
 export const logOptions = {
   '--keys <file>': 'the keyring, when it is not beside the file: that of a log on PostgreSQL',
   '--root-key-from <variable>': {
@@ -19,16 +18,13 @@ export const logOptions = {
   },
 } as const
 
-/** What the help says of the log that a command opens. */
 export const logArgument = 'the file of the log, or the address of its schema on PostgreSQL; it may be in use'
 
 /** A log that a command opens, as these options say. */
 export interface LogOptions extends Pick<OpenedWith, 'store' | 'rootKey'> {
-  /** The path of its keyring. */
   readonly keyring?: string
 }
 
-/** What the options say about a log. */
 export function readLogOptions(store: string, { keys, rootKeyFrom }: LogOptionValues): LogOptions {
   return { store, ...(keys !== undefined && { keyring: keys }), ...(rootKeyFrom && { rootKey: rootKeyFrom }) }
 }
@@ -63,7 +59,6 @@ export function readRootKey(variable: string): Keys {
 
 export const limitOption = { '--limit <count>': { text: 'how many to list', fallback: 100, read: readLimit } } as const
 
-/** Reads a number of things to list. */
 export function readLimit(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text)
   throw new AverbaError('INVALID_INPUT', 'Cannot use --limit: give a number from 1 to 999999')
@@ -123,17 +118,14 @@ export function readReveal({
   throw new AverbaError('INVALID_INPUT', `Cannot show the data: ${missing} is missing`, { hint })
 }
 
-/** The person who decides. */
 export function readActor(ref: string): Pick<CommandOptions, 'actor'> {
   return { actor: { kind: 'person', ref } }
 }
 
-/** The option of every command that is about a data subject. */
 export const subjectOption = {
   '--subject <ref>': 'the data subject; without it the CPF is read from standard input',
 } as const
 
-/** What the help says of it. */
 export const cpfNote =
   'A CPF is read from standard input, since command lines appear in process lists and shell histories.'
 

@@ -76,7 +76,6 @@ export class WatchedOutput {
   }
 }
 
-/** Formats pending calls, one line for each type and state. */
 export function formatPendingEffects(say: Say, pending: Diagnosis['pending']): string[] {
   return pending.map(({ type, state, count, dueAt, foreign }) => {
     const whose = foreign === null ? '' : ` (${foreign})`

@@ -79,7 +79,6 @@ function describeOption({ description, defaultValue, mandatory, argChoices = [] 
   return more.length === 0 ? description : `${description} (${more.join('; ')})`
 }
 
-/** The command line with all commands, in the language of a terminal. */
 export function createProgram(terminal: Terminal, start: StartWork): Command {
   const { say } = terminal
   const program = new Command()

@@ -1,7 +1,6 @@
 import { AverbaError } from '../index.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Shows how far a task is. */
 export type ShowProgress = (what: string, done: number, end: number) => void
 
 const barWidth = 24

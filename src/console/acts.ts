@@ -3,7 +3,6 @@ import { type Html, html } from '../pages/html.ts'
 import type { Page } from './page.ts'
 import { findStreamRow } from './stream-row.ts'
 
-/** What an operator sends with a form. */
 type Form = Readonly<Record<string, string>>
 
 interface By {
@@ -63,7 +62,6 @@ function readable(value: unknown): string {
   return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(value, null, 2)
 }
 
-/** Whether the console has such an act. */
 export function isAct(name: string): boolean {
   return Object.hasOwn(acts, name)
 }

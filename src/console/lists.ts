@@ -124,7 +124,6 @@ export function showValidations(page: Page): Promise<Html> {
   })
 }
 
-/** The inbox. */
 export function showNotifications(page: Page): Promise<Html> {
   const { texts, labels, words } = page
   const handlers = ({ handlers: text }: Views['notifications']): Html => {
@@ -151,7 +150,6 @@ export function showNotifications(page: Page): Promise<Html> {
   })
 }
 
-/** Our subscriptions, with the forecast of their deletion. */
 export async function showSubscriptions(page: Page): Promise<Html> {
   const { texts, labels, averba, words } = page
   const all = await averba.subscriptions.list({ inactive: true })

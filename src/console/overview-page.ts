@@ -14,7 +14,6 @@ const placeOf: Readonly<Record<string, string>> = {
   undecided: '/validations?state=inconclusive',
 }
 
-/** The state of the log at a glance. */
 export async function showOverview({ averba, texts, labels, message }: Page): Promise<Html> {
   const { figures, health, expiring, subscriptions, needs } = await readOverview(averba)
   const calls = [...countCalls(figures)].map(([state, count]) => `${count} ${state}`).join(', ')

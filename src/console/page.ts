@@ -8,7 +8,6 @@ import { getLanguageWords, type LanguageWords } from '../pages/words.ts'
 import { readMoment } from '../vocabulary/brasilia.ts'
 import { type Texts, textsOf } from './texts.ts'
 
-/** What every page of the console is made of. */
 export interface Page {
   readonly averba: Averba
   readonly language: Language
@@ -23,7 +22,6 @@ export interface Page {
   readonly actor?: string | undefined
 }
 
-/** Creates what a page is made of, in a language. */
 export function createPage({
   language,
   ...given
@@ -53,7 +51,6 @@ const menu = [
   ['/verify', 'verify'],
 ] as const
 
-/** Writes a whole page around its content. */
 export function writePage({ language, texts, actor, path, query }: Page, title: string, content: Html): string {
   const other = language === 'en' ? 'pt-BR' : 'en'
   const here = new URLSearchParams(query)

@@ -35,7 +35,6 @@ export interface ConsoleOptions {
   readonly onBug: (error: unknown) => void
 }
 
-/** A console that is being served. */
 export interface RunningConsole {
   /** Where to open it, with its token. Whoever knows the address may do what the console does. */
   readonly address: string

@@ -119,7 +119,6 @@ function toEntry({ words }: Page, event: Recorded) {
   return { ...entry, parts: parts.map(({ name }) => words.kinds[`${type}/${name}`] ?? words.kinds[name] ?? name) }
 }
 
-/** Shows the chart of a machine, with links to the others. */
 export async function showMachine(page: Page, name: string): Promise<Html> {
   return html`<p>${(await machineNames()).map(each => html`<a href="/machines/${each}"${each === name && html` aria-current="page"`}>${each}</a> `)}</p>
 ${await showChart(page, name)}`

@@ -13,7 +13,6 @@ export type RetentionEvent = Event<'retention.applied', RetentionApplied>
 
 type RetentionMessage = Message<'retention.apply', RetentionApplied>
 
-/** Records which parts retention destroyed. */
 export const retentionMachine = defineDecider({
   name: 'retention',
   description: 'The parts that were destroyed when their retention period ended.',

@@ -38,7 +38,6 @@ const writtenByAverba: ReadonlySet<string> = new Set([
   'consent.changeWithheld/problem',
 ])
 
-/** Names of parts that services give. */
 const givenByServices: ReadonlySet<string> = new Set(['record', 'detail', 'unreadable', 'address', 'result', 'problem'])
 
 /** Finds who gave a kind of sealed data (`<event type>/<part name>`): a service, otherwise the host. */

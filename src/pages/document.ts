@@ -16,7 +16,6 @@ interface Page {
   readonly log: ReportedLog
   readonly main: Html
   readonly isWide?: boolean
-  /** Our own script, and the data that it reads. */
   readonly script?: { readonly source: string; readonly data: Html }
 }
 

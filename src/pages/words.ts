@@ -125,7 +125,6 @@ const handlerStates: BothLanguages<HandlerState['state']> = {
   handled: ['terminou', 'done'],
 }
 
-/** The states of a subscription, and of its deliveries. */
 const subscriptionStates: BothLanguages<string> = {
   declared: ['declarada', 'declared'],
   registering: ['sendo registrada', 'being registered'],

@@ -14,7 +14,6 @@ export function nodeHashHex(left: string, right: string): string {
   return sha256(pair)
 }
 
-/** The root of a tree without leaves. */
 export const emptyRoot: string = sha256('')
 
 /**

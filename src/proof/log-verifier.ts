@@ -162,7 +162,6 @@ export interface MissingPart {
   readonly owner: string
 }
 
-/** The types of events that explain why a part is missing. */
 export const absenceTypes = ['subject.erased', 'retention.applied'] as const
 
 /** The members of an event that are needed to explain a missing part. */

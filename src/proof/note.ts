@@ -42,11 +42,6 @@ export function createVerifierKey(name: string, publicKey: Uint8Array, type: Sig
   return { name, id, type, publicKey: key }
 }
 
-/** The same keys under one name: a log that continues after a restore has another name, and keeps its key. */
-export function withName(name: string, keys: readonly VerifierKey[]): VerifierKey[] {
-  return keys.map(({ publicKey, type }) => createVerifierKey(name, publicKey, type))
-}
-
 /** Writes a verifier key line, without a newline. */
 export function writeVerifierKey({ name, id, type, publicKey }: VerifierKey): string {
   return `${name}+${id}+${toBase64(Uint8Array.from([type, ...publicKey]))}`
@@ -62,7 +57,6 @@ export function parseVerifierKey(line: string): VerifierKey | undefined {
   return key.id === id ? key : undefined
 }
 
-/** Signs a text that ends with a newline. */
 export function signNote(text: string, name: string, signer: Signer): string {
   const { id } = createVerifierKey(name, signer.publicKey)
   const signature = Uint8Array.from([...fromHex(id), ...signer.sign(toBytes(text))])

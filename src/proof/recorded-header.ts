@@ -66,23 +66,19 @@ export function areObjects(value: unknown): value is Record<string, unknown>[] {
   return Array.isArray(value) && value.every(isObject)
 }
 
-/** Reports whether a value is an object, and not an array. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The stream of the events about the log itself. */
 export const logStream = 'log-main'
 /** The first event of a log: its name, its keyring and the key of its checkpoints. */
 export const beganType = 'log.began'
-/** The event that adds the transition tables of new machines. */
 export const machinesAddedType = 'log.machinesAdded'
 /** The event after which a restored log continues under a new name. */
 export const resumedType = 'log.resumed'
 
 /** The last event at a place that the log has left: nothing is recorded there any more. */
 export const movedType = 'log.moved'
-/** The event with which the log goes on at its new place. */
 export const arrivedType = 'log.arrived'
 
 /** Every type of event about the log itself. */

@@ -15,7 +15,6 @@ export interface TlogProof {
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/** Writes a proof, with the header as its extra data. */
 export function writeTlogProof(header: string, index: number, path: readonly string[], note: string): string {
   const hashes = path.map(hash => `${toBase64(fromHex(hash))}\n`).join('')
   return `${firstLine}\nextra ${toBase64(toBytes(header))}\nindex ${index}\n${hashes}\n${note}`

@@ -48,9 +48,7 @@ export interface Verdict {
   readonly root: string
 }
 
-/** What a log is verified with. */
 export interface Evidence {
-  /** Its checkpoints, the smallest first. */
   readonly checkpoints: readonly GivenCheckpoint[]
   readonly keys: readonly VerifierKey[]
   /** Whether the caller gave the keys, and they were not read from the log itself. */
@@ -60,7 +58,6 @@ export interface Evidence {
   readonly mark: string | undefined
   /** Whether the caller gave the mark, and it was not read from beside the log. */
   readonly isMarkGiven: boolean
-  /** How a fault of the mark begins. */
   readonly markName: string
   /** Why the log is not compared with a checkpoint from outside, without a mark. */
   readonly notHeldReason: string

@@ -1,6 +1,6 @@
 import { toBytes, toHex } from './encoding.ts'
 import { type Fault, Faults } from './faults.ts'
-import { parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote, withName } from './note.ts'
+import { createVerifierKey, parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote } from './note.ts'
 
 /** A checkpoint that is not verified yet, with the answer of an anchor. */
 export interface GivenCheckpoint {
@@ -26,7 +26,6 @@ export interface TrustedCheckpoints {
   readonly checkpoints: readonly SignedCheckpoint[]
   /** The size of the largest checkpoint that a witness signed. */
   readonly anchored: number
-  /** The largest checkpoint with a time stamp. */
   readonly stamped: StampedCheckpoint | undefined
   /** Answers of anchors that were ignored, and why. */
   readonly uncounted: readonly Fault[]
@@ -83,7 +82,9 @@ function isSameKey(a: VerifierKey, b: VerifierKey): boolean {
 export async function verifyCheckpoint(note: string, keys: readonly VerifierKey[]): Promise<SignedCheckpoint | string> {
   const checkpoint = parseCheckpoint(note)
   if (!checkpoint) return 'is damaged'
-  const signed = await verifyNote(checkpoint.note, withName(checkpoint.origin, keys))
+  // A log that continues after a restore has another name, and keeps its key.
+  const own = keys.map(({ publicKey, type }) => createVerifierKey(checkpoint.origin, publicKey, type))
+  const signed = await verifyNote(checkpoint.note, own)
   if (!signed) return 'has a wrong signature'
   return signed.length > 0 ? checkpoint : 'is not signed with the key of the log'
 }

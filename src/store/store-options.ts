@@ -9,7 +9,6 @@ import type { Connection } from './database/connection.ts'
 import type { Schemas } from './log/header.ts'
 
 export interface StoreOptions<E extends EventMap = EventMap> {
-  /** The path of its file, or `:memory:`. */
   readonly path: string
   /** Where the database and the keyring are kept instead of that file. */
   readonly medium?: StoreMedium

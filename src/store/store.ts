@@ -307,7 +307,6 @@ export class Store<E extends EventMap = EventMap> {
     return this.vault.keyring.digest(kind, text)
   }
 
-  /** The digest in hexadecimal. */
   digestHex(kind: string, text: string): string {
     return Buffer.from(this.digest(kind, text)).toString('hex')
   }

@@ -47,7 +47,6 @@ export interface PreparedEpoch {
   readonly for: StoredKeys
 }
 
-/** The keys of a keyring, wrapped in advance under another root key. */
 export interface PreparedRoot {
   readonly keys: Keys | undefined
   /** The keyring whose keys were wrapped: another one may have more of them, or fewer. */
@@ -63,7 +62,6 @@ interface OpenedKeyring {
   readonly epochs: Map<number, KeyObject>
   readonly digest: Hmac
   readonly tag: Hmac
-  /** Authenticates the stored keyring. */
   readonly mac: Hmac
   readonly signer: KeyringSigner
 }

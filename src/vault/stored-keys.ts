@@ -2,7 +2,6 @@ import { AverbaError } from '../vocabulary/errors.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import type { Hmac } from './cryptography.ts'
 
-/** The content of a stored keyring. Keys are in base64. */
 export interface StoredKeys {
   readonly format: 1
   /** Names the keyring, in the first event of its log too. */
@@ -13,7 +12,6 @@ export interface StoredKeys {
   readonly holder?: string | undefined
   /** The wrapped secret that all other keys are derived from: those of digests, tags and signatures. */
   readonly secret: string
-  /** The wrapped keys of the epochs. */
   readonly epochs: Readonly<Record<string, string>>
   /** Erasures that are missing from backups which still open. */
   readonly erased?: RememberedErasures | undefined
@@ -79,7 +77,6 @@ interface RememberedErasure {
 /** By subject. */
 export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
 
-/** An erasure to add to the keyring. */
 export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {
   readonly subject: string
 }

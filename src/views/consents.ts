@@ -113,7 +113,6 @@ function lapsesAt(before: ConsentRow, after: ConsentRow, isRecorded: boolean): I
 
 const noChange = { asked: null, asked_at: null, is_lost: 0 } as const
 
-/** Checks that our open change is ended by a status. */
 function isChangeEnded(
   { asked, asked_at: askedAt, is_lost }: ConsentRow,
   shown: { status: ConsentStatus; since?: Instant; askedAt?: Instant },

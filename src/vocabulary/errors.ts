@@ -98,12 +98,10 @@ export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-/** Checks that the error reports a damaged file. */
 export function isCorrupt(error: unknown): error is AverbaError {
   return error instanceof AverbaError && error.code === 'CORRUPT'
 }
 
-/** Checks that the error reports a damaged file or a wrong key. */
 export function isDamage(error: unknown): error is AverbaError {
   return isCorrupt(error) || (error instanceof AverbaError && error.code === 'KEYS_MISMATCH')
 }

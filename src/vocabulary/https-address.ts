@@ -6,7 +6,6 @@ export function parseHttpsAddress(text: string): URL | undefined {
   return secureUrl.test(text) && !/^[^/]*\/\/[^/?#]*@/.test(text) ? (URL.parse(text) ?? undefined) : undefined
 }
 
-/** Reports whether an address holds a user name or a password. */
 export function holdsCredentials(address: string): boolean {
   const url = URL.parse(address)
   return url !== null && (url.username !== '' || url.password !== '')

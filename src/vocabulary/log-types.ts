@@ -6,7 +6,6 @@ export type EventMap = Readonly<Record<string, unknown>>
 /** Which effects there are: by type, their data, and the facts of their outcomes. */
 export type EffectMap = Readonly<Record<string, { readonly data: unknown; readonly fact: Fact }>>
 
-/** The types of a map, as texts. */
 export type TypeIn<M> = keyof M & string
 
 /** The data that the messages of a union have, when they are of a type. */
@@ -22,10 +21,8 @@ export type PendingIn<M extends EffectMap, T extends TypeIn<M> = TypeIn<M>> = {
   [K in T]: PendingEffect<K, M[K]['data']>
 }[T]
 
-/** The facts of the outcomes of all effects. */
 export type FactIn<M extends EffectMap> = M[TypeIn<M>]['fact']
 
-/** The types of the effects that a type of fact may end. */
 export type EndedBy<M extends EffectMap, T extends string> = {
   [K in TypeIn<M>]: T extends M[K]['fact']['type'] ? K : never
 }[TypeIn<M>]

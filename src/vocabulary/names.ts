@@ -56,7 +56,6 @@ export function followerName({ evento, name }: { readonly evento: string; readon
   return `notifications/${evento}/${name}`
 }
 
-/** The stream of our account at the portal. */
 export const portalStream = 'portal-main'
 
 /** Reports whether a store is the address of a database on a PostgreSQL server, instead of the path of a file. */
@@ -78,7 +77,6 @@ export const serviceNames = ['consentService', 'tokenService', 'validationServic
 /** One of the four services. */
 export type ServiceName = (typeof serviceNames)[number]
 
-/** Returns the service of an effect: the first segment of its type. */
 export function serviceOf(effectType: string): string {
   return effectType.slice(0, effectType.indexOf('.'))
 }

@@ -26,7 +26,6 @@ export interface View<Row extends object = object> {
   fold(row: Row | undefined, event: RecordedEvent): Row | undefined
 }
 
-/** A column of a view, with the type of its cells. */
 export interface ColumnOf<T extends Cell> {
   readonly type: Column
   /** Never there: it only carries the type. */

@@ -105,7 +105,6 @@ interface ConsentClientOptions extends ExchangeOptions {
 interface ConsentOperation<E extends { readonly data: unknown; readonly fact: Fact<string, object> }> {
   readonly effectClass: EffectClass
   readonly isRoutine?: true
-  /** The status that a change asks for. */
   readonly asked?: (data: E['data']) => string
   readonly write: (base: string, call: ConsentCall<E['data']>) => Request
   readonly read: (text: string, call: ConsentCall<E['data']>) => ReadFact<E['fact']>
@@ -172,7 +171,6 @@ const operations: { readonly [T in keyof ConsentEffects]: ConsentOperation<Conse
   },
 }
 
-/** Creates the performers of the consent service (document 1). */
 export function createConsentClient(options: ConsentClientOptions): PerformersOf<ConsentEffects> {
   return makePerformers<ConsentEffects, Unanswered>(operations, type => toPerformer(type, operations[type], options))
 }

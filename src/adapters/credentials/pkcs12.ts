@@ -50,7 +50,6 @@ export async function readPkcs12(bytes: Uint8Array | string, passphrase = ''): P
   }
 }
 
-/** Reports whether reading failed for a wrong passphrase. */
 export function isPassphraseError(error: unknown): boolean {
   return error instanceof Error && /mac|password/i.test(error.message)
 }

@@ -32,7 +32,6 @@ export type Exchange =
 export interface ExchangeOptions {
   readonly fetch: Fetch
   readonly clock: Clock
-  /** The largest answer, in bytes. */
   readonly answerBytesMax?: number | undefined
   /** How long a request may take. */
   readonly timeoutMs?: number | undefined
@@ -126,7 +125,6 @@ export type ReadFact<F extends Fact> = F | undefined | Promise<F | undefined>
 /** Turns the answers of an operation into facts. */
 export interface AnswerReader<F extends Fact> {
   readonly service: ServiceName
-  /** The fact of a success; `undefined` when the answer cannot be read. */
   readonly settled: (text: string) => ReadFact<F>
   /** Why a success cannot be read, when more can be said than that. */
   readonly unreadable?: string

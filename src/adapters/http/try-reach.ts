@@ -8,7 +8,6 @@ import { maskNumbers, readBoundedText } from './answer-body.ts'
 import { type DeclaredAnswer, declaredMeaning, isOwnForm, meaningOf } from './answer-meaning.ts'
 import { openSocket, type SocketOptions } from './transport.ts'
 
-/** Whether a service could be reached. */
 export interface ReachResult {
   readonly isReached: boolean
   /** What was found, and what to do if the service was not reached. */
@@ -20,7 +19,6 @@ export interface ReachResult {
 interface ReachOptions extends SocketOptions {
   readonly service: ServiceName
   readonly answers?: readonly DeclaredAnswer[] | undefined
-  /** Replaces the socket. */
   readonly fetch?: Fetch
 }
 

@@ -16,7 +16,6 @@ const loginMaxMs = 30_000
 /** There is no session now, and no operation of the portal was called. */
 export type NoSession = Extract<AttemptOutcome, { status: 'deferred' }>
 
-/** Sends calls with the headers that authenticate them. */
 export interface PortalAuthenticator {
   send(call: AuthenticatedCall): Promise<Exchange | NoSession>
 }

@@ -31,7 +31,6 @@ import {
 import { createSharedSession, type SharedLogin } from './shared-session.ts'
 import { type SharedText, shareInMemory } from './shared-text.ts'
 
-/** The address of the portal, and how to authenticate there. */
 export interface PortalClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   readonly authenticate: Exclude<PortalAuthentication, PortalLogin> | SharedLogin

@@ -7,7 +7,6 @@ import { declaredMeaning, meaningOf } from '../http/answer-meaning.ts'
 import { type AnswerReader, type ExchangeOptions, type HttpAnswer, sendRequest, toOutcome } from '../http/exchange.ts'
 import { type Bearer, readToken, refusesCredentials, writeRequestToken } from './protocol.ts'
 
-/** Stores the token of one credential. */
 export interface TokenKeeper {
   readonly stream: string
   /** The stored token, in use or rejected. */

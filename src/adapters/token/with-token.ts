@@ -19,7 +19,6 @@ export type TokenAnswer =
 /** Why there is no token now. */
 export type TokenUnavailable = Exclude<TokenAnswer, { status: 'held' }>
 
-/** Where tokens come from. */
 export interface TokenSource {
   /** The token in use. Requests one when no token is in use. */
   current(): TokenAnswer | Promise<TokenAnswer>

@@ -8,7 +8,6 @@ import { type TokenSource, withToken } from '../token/with-token.ts'
 import { environmentId, readResult, writeValidatePerson } from './protocol.ts'
 import { type Claims, claimsSchema } from './wire.ts'
 
-/** The validation service, and where to get tokens for it. */
 export interface ValidationClientOptions extends ExchangeOptions {
   readonly baseUrl: string
   /** The `baseUrl` that the log began with, if the same service has moved. */

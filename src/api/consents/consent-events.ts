@@ -76,13 +76,11 @@ async function readLastSynced(
   return undefined
 }
 
-/** The last known controller of a consent. */
 export function controllerIn(events: readonly ConsentRecorded[]): string | null {
   const shown = events.findLast(each => each.type === 'consent.appeared' || each.type === 'consent.amended')
   return shown?.data.controller ?? null
 }
 
-/** When the last reading of a consent was requested. */
 export function readAtOf({ events, synced }: ConsentHistory): Instant | null {
   return lastReadAt(events, askedAtOf(synced))
 }

@@ -157,7 +157,6 @@ export function nextSync(
   return { again: { schedule, dueAt: toInstant(context.clock.now() + waitMs) } }
 }
 
-/** Adds the next reading to a declined one: the schedule continues. */
 export function addNextSync(
   context: ApiContext,
   pending: PendingEffect,

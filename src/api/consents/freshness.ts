@@ -68,7 +68,6 @@ export interface SyncPlan {
   }[]
 }
 
-/** Computes the plan from the current subjects. */
 export async function planSync(context: ApiContext): Promise<SyncPlan> {
   const rows = await context.views
     .selectFrom('subjects')

@@ -49,7 +49,6 @@ function selectComing({ views, clock }: ApiContext) {
   return open.where('lapses_at', '>', toInstant(clock.now()))
 }
 
-/** When the next consent expires. */
 export async function nextLapseAt(context: ApiContext): Promise<number> {
   const next = await undefinedIfStopped(selectComing(context).limit(1).executeTakeFirst())
   return next?.lapses_at ? fromInstant(next.lapses_at) : Number.POSITIVE_INFINITY

@@ -149,7 +149,6 @@ export function createSubjectReadings<T>(
   const underWay = new Map<string, SharedReading<T>>()
   const keyOf = ({ subject, controller = '' }: Wanted) => `${subject} ${controller}`
 
-  /** Reads now. */
   async function read(wanted: Wanted, onAnswered: () => void = () => undefined): Promise<Outcome<T>> {
     context.require('consentService')
     const key = keyOf(wanted)

@@ -55,9 +55,7 @@ const selectorNames = ['cpf', 'subject', 'id', 'ageMaxMs'] as const
 
 interface RefreshedHistory {
   readonly history: ConsentHistory
-  /** When the question was asked. */
   readonly askedAt: Instant
-  /** A reading was needed and failed. */
   readonly hasFailed: boolean
 }
 

@@ -18,7 +18,6 @@ export type ConsentRecorded = RecordedBy<'consent'>
 interface StatusChange {
   readonly status: ConsentStatus | 'vanished'
   readonly from: Instant
-  /** The event that shows it. */
   readonly event: ConsentRecorded
 }
 

@@ -31,7 +31,6 @@ async function checkCertificate(
   }
 }
 
-/** A certificate in the options, and its purpose. */
 export interface UsedCertificate {
   readonly name: Extract<HealthCheck['name'], `${string}ertificate`>
   readonly service: 'consentService' | 'portal' | 'receiver'

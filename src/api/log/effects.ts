@@ -150,7 +150,6 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
     return refusalError(isProbed ? probedReason : refusalReasons[state])
   }
 
-  /** Changes the state of an effect and records it; `from` lists the allowed states. */
   async function changeState(
     id: string,
     verb: 'retry' | 'park',

@@ -15,7 +15,6 @@ import { createLog, type Log } from './log.ts'
 export type { Effects } from './effects.ts'
 export type { Log } from './log.ts'
 
-/** Creates the module of the log, for a version with these machines. */
 export function createLogModule(
   context: ApiContext,
   machines: readonly Machine[],

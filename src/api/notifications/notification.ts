@@ -46,7 +46,6 @@ export interface ClearNotification extends Pick<Notification, 'evento' | 'copies
   readonly stream: string
   readonly body: PartAddress
   readonly origin: Notification['origin']
-  /** For a recovered one: when its delivery failed. */
   readonly failedAt: Instant | null
 }
 

@@ -147,10 +147,8 @@ function unique(texts: readonly string[]): string[] {
 /** A call that sent, or may have sent, personal data; or a disclosure. */
 interface SentCall {
   readonly service: string
-  /** The names of the parts that the adapter opened. */
   readonly partNames: readonly string[]
   readonly owners: readonly string[]
-  /** The event that requested the call. */
   readonly requestedBy: Recorded
 }
 

@@ -185,7 +185,6 @@ async function findParts(store: LogStore, subject: SubjectRef, events: readonly 
   return parts.map(part => ({ ...part, isHeld: existing.has(part) }))
 }
 
-/** Records that parts are about to be opened. */
 type RecordReveal = (revealed: { parts: readonly PartAddress[]; owners: readonly string[] }) => Promise<void>
 
 /** Parts named in one event. */

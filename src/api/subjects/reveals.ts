@@ -23,7 +23,6 @@ export interface Reveals {
 const sealedColumnsMax = 100
 const partAddress = /^[a-z]+-[^/]+\/\d+\/[^/]+$/
 
-/** Creates the reveals of the `subjects` area. */
 export function createReveals(context: ApiContext): Reveals {
   const { engine, store } = context
   /** The sealed columns with their owners, by the log and not by their form. */
@@ -62,7 +61,6 @@ export function checkRevealRequest({ actor, purpose }: { actor: Actor; purpose: 
   checkBasis({ purpose, legalBasis: 'none' })
 }
 
-/** Records that parts are about to be opened. */
 export async function recordReveal(
   { commands, createId }: ApiContext,
   method: string,

@@ -125,7 +125,6 @@ interface PortalReadings {
   /** The last version of the stream when it was read. */
   readonly version: number
   readonly first: Recorded | undefined
-  /** Answers to readings of failures, the newest first. */
   readonly answers: readonly Recorded<'portal.failuresListed' | 'portal.readDeclined'>[]
 }
 

@@ -13,7 +13,6 @@ function portalAddressOf({ baseUrl, knownAs = baseUrl }: PortalOptions): string 
   return trimEndSlashes(new URL(knownAs).href)
 }
 
-/** The portal's address, for the data of a request. */
 export function addressData(portal: PortalOptions | undefined): { address?: string } {
   return portal ? { address: portalAddressOf(portal) } : {}
 }

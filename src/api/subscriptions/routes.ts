@@ -118,13 +118,11 @@ function withoutPassword(text: string): string {
   return url ? Object.assign(url, { username: '', password: '' }).href : text
 }
 
-/** Creates the messages to our subscriptions about what a list shows. */
 function createListMessages(
   { clock }: ApiContext,
   declarations: DeclaredSubscriptions,
   ourSecrets: SubscriptionSecrets,
 ) {
-  /** The reading of a listed subscription, with the generation of its secrets. */
   async function toReading({ evento }: SubscriptionRow, listed: ListedSubscription): Promise<SubscriptionReading> {
     const { remoteId, evento: shown, endpoint, isDeleted, deletedAt, lastSuccessAt, registeredAt } = listed
     // For an event that is no longer declared, the secrets are unknown.

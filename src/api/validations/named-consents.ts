@@ -113,7 +113,6 @@ export function guardByNamedConsents(
   }
 }
 
-/** How a validation ends that a person gives up. */
 function endGivenUp(
   pending: Pick<PendingOf<typeof validatePerson>, 'stream' | 'opens'>,
   sentBefore: boolean,

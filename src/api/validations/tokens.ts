@@ -29,7 +29,6 @@ const refusalsMax = 1_000
 const exchangesMax = 10
 const [exchangeWindowMs, exchangeEveryMs] = [600_000, 60_000]
 
-/** A token that an operation answered with 401. */
 type RejectedToken = Rejection & { readonly value: string }
 
 type TokenContext = Pick<ApiContext, 'engine' | 'store' | 'clock'>

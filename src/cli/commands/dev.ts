@@ -99,7 +99,6 @@ async function subscribe(
   return async () => undefined
 }
 
-/** Starts a receiver of averba, and returns the function that ends it. */
 async function startReceiver(
   services: RunningServices,
   eventos: readonly string[],

@@ -57,7 +57,6 @@ function* formatExamination(say: Say, { ok, checks }: Examination): Iterable<str
   yield ok ? say`No problems.` : `${say.count(problems, 'problem')}.`
 }
 
-/** Reports a configuration that cannot be loaded as a failed check. */
 function toFailedExamination(error: unknown): Examination {
   if (!(error instanceof AverbaError)) throw error
   return { ok: false, checks: [{ name: 'configuration', ok: false, detail: describeError(error) }] }

@@ -18,7 +18,6 @@ import type { Terminal } from '../terminal.ts'
 import { describeWait } from './effects.ts'
 
 const followEveryMs = 500
-/** How many of the last events are printed. */
 const lastEvents = 100
 
 export const logCommand = defineCommand({

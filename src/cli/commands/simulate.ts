@@ -123,7 +123,6 @@ interface Run {
   /** How far the clock was ahead. */
   readonly aheadMs: number
   readonly name?: string | undefined
-  /** The address of the control server. */
   readonly control: string
   readonly services: SavedServices
 }

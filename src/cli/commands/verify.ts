@@ -70,7 +70,6 @@ export const verifyCommand = defineCommand({
   },
 })
 
-/** Reads the file if it is a proof or a disclosure of one event. */
 function readProof(path: string): string | undefined {
   if (!existsSync(path) || !statSync(path).isFile() || statSync(path).size > proofBytesMax) return undefined
   const text = readFileSync(path, 'utf8')

@@ -28,7 +28,6 @@ interface FollowerWork {
   readonly work: (closing: AbortSignal) => Promise<WorkDone>
 }
 
-/** What became of the work of a follower. */
 export interface WorkDone {
   /** When there is more to do, unless an event comes before. */
   readonly nextAt: number
@@ -53,7 +52,6 @@ const cannotContinue = ['a follower cannot continue; it is tried again', ''] as 
  * failing handler is retried with growing waits, then parked; it skips no event by itself and blocks no other follower.
  */
 export class Followers<E extends EventMap = EventMap> {
-  /** Every handler call runs in this scope. */
   readonly scope = new HandlerScope()
   readonly #store: Store<E>
   readonly #clock: Clock

@@ -4,7 +4,6 @@ import type { Performers } from '../../vocabulary/performer.ts'
 
 export interface DueCallsParts {
   readonly find: (limit: number) => Promise<string[]>
-  /** When the next call becomes due, by the clock. */
   readonly nextDueAt: () => Promise<number>
   /** Makes one call. True when it may still be due, or due again. */
   readonly make: (id: string) => Promise<boolean>

@@ -10,7 +10,6 @@ import type { Recorder, RequestContext } from '../recording/recorder.ts'
 
 type Requester = Omit<RequestContext, 'commandId'>
 
-/** An effect that may be claimed, with its performer. */
 export interface ClaimableEffect extends ClaimCandidate {
   readonly performer: Performer
 }

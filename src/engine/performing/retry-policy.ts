@@ -59,7 +59,6 @@ const policyOfType: Readonly<Record<string, RetryPolicy>> = {
   'keys.destroyEpochs': endlessPolicy,
 }
 
-/** By the event that requests a call. */
 const policyOfEvent: Readonly<Record<string, RetryPolicy>> = {
   'portal.recoveryRequested': recoveryPolicy,
   'portal.recoveryHastened': hastenedPolicy,

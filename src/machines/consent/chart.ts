@@ -27,7 +27,6 @@ import {
   requestableStatuses,
 } from './status.ts'
 
-/** The same transition for events of several types. */
 function each<T extends ConsentEvent['type'], const V>(types: readonly T[], transition: V): Readonly<Record<T, V>> {
   return Object.fromEntries(types.map(type => [type, transition])) as Record<T, V> // One for each.
 }

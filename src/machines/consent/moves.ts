@@ -38,7 +38,6 @@ export interface ConsentContext extends History {
   /** The differing status of a reading, until a full reading has shown what happened. */
   readonly shown: ListedStatus | null
   readonly shownAt: Instant | null
-  /** That reading was old. */
   readonly isShownOld: boolean
   /** How many full readings in a row were old, up to `oldReadingsMax`. */
   readonly oldReadings: number
@@ -79,7 +78,6 @@ export function afterAppearing(
   return { consent, subject, reading, ...known, ...unread }
 }
 
-/** The context after a status change. */
 export function afterMove(context: ConsentContext, { status, since, askedAt }: StatusMove): Partial<ConsentContext> {
   const isUntimed = since === undefined && status !== context.reading.status
   return {

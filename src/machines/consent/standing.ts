@@ -25,7 +25,6 @@ export interface KnownConsent {
   readonly shown: ListedStatus | null
   /** Its end is wanted, or was given up while its request may still be made. */
   readonly isEndPossible: boolean
-  /** What became of our requested change. */
   readonly change: 'none' | 'requested' | 'lost' | 'contrary'
   /** When the latest reading that covers the instant was sent. */
   readonly readAt: Instant | null

@@ -5,7 +5,6 @@ import { toMachineTable } from './machine-table.ts'
 
 /** A state of a machine as plain data, in the form of an xstate configuration. The machine itself is the outermost. */
 export interface ChartConfig {
-  /** The name of the machine. */
   readonly id?: string
   readonly description: string
   readonly type?: 'parallel'

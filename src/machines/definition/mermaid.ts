@@ -40,7 +40,6 @@ export function toMermaid(config: ChartConfig): string {
   return ['stateDiagram-v2', ...indent(drawInside([config.id ?? ''], config)), ''].join('\n')
 }
 
-/** Returns a state and all states inside it, with their paths. */
 export function statesUnder(state: ChartConfig, path: Path = [state.id ?? '']): { path: Path; state: ChartConfig }[] {
   const inside = Object.entries(state.states ?? {}).flatMap(([key, each]) => statesUnder(each, [...path, key]))
   return [{ path, state }, ...inside]

@@ -43,7 +43,6 @@ export interface ErasureRequest {
   readonly keeps: readonly string[]
 }
 
-/** What an erasure destroyed. */
 export interface ErasureSummary {
   readonly subject: string
   readonly keeps: readonly string[]

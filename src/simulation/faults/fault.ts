@@ -71,7 +71,6 @@ export const faultSchema = z
 export type Fault = z.infer<typeof faultSchema>
 /** The kind of a fault, such as `refuse` or `status`. */
 export type FaultKind = Fault['kind']
-/** The target of a fault: a service, or the receiver. */
 export type FaultTarget = ServiceName | 'receiver'
 
 function* findContradictions(fault: Fault): Generator<readonly [string, string]> {

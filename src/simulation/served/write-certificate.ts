@@ -57,7 +57,6 @@ export function writeCertificate({ subject, publicKey, issuer, extensions, ...ti
   return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n')
 }
 
-/** What a certificate says of its use. */
 export const extension = {
   authority: extend(oids.basicConstraints, sequence(primitive(BOOLEAN, '\u00ff'), integer('\u0000')), true),
   /** Bits 5 and 6: certificates and revocation lists. */
@@ -69,14 +68,12 @@ export const extension = {
     names.length === 0 ? [] : [extend(oids.alternativeNames, sequence(...names.map(alternativeName)))],
 }
 
-/** A name of one part, the common name. */
 export function nameOf(commonName: string): Node {
   return sequence(
     node(SET, [sequence(oid(oids.commonName), primitive(UTF8, Buffer.from(commonName).toString('latin1')))]),
   )
 }
 
-/** The name of the subject of a certificate, as it is written in it. */
 export function subjectOf(certificate: Uint8Array): Node {
   const parsed = asn1.fromDer(forge.util.createBuffer(Buffer.from(certificate).toString('latin1')))
   const content = membersOf(membersOf(parsed)[0])

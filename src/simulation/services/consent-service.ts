@@ -196,7 +196,6 @@ function addRecordRoutes(app: ConsentApp, records: ReturnType<typeof keepRecords
   addReadings('ciencias', cpf => records.awarenessOf(cpf), summarizeAwareness, 'Ciência não encontrada')
 }
 
-/** The consents and awareness records, by CPF and id. */
 function keepRecords({ clock, entropy, memory, policies }: ConsentServiceOptions) {
   const consents: Map<string, Map<string, ConsentimentoDetalhado>> = memory.keep('consents', new Map())
   const awareness: Map<string, Map<string, CienciaDetalhada>> = memory.keep('awareness', new Map())

@@ -69,7 +69,6 @@ export const hosts = {
   portal: 'portal.exemplo.br',
 } as const
 
-/** Every option name, checked by the compiler. */
 const optionNames: Readonly<Record<keyof WorldOptions, true>> = {
   seed: true,
   store: true,

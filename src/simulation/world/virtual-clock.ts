@@ -13,7 +13,6 @@ interface Sleeper {
 
 /** A call under way that moves the clock. */
 interface ClockMover {
-  /** The time at which it stops. */
   readonly end: number
   /** Whether it is waiting for its `isOver`, which may itself wait for this clock. */
   isAsking: boolean

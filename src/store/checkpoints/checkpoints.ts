@@ -38,7 +38,6 @@ function* keepAnchor(size: number, anchor: Uint8Array): Steps<void> {
   yield* rows(db.updateTable('checkpoint').set({ anchor }).where('size', '=', size))
 }
 
-/** Reads every checkpoint, the oldest first. */
 export function* readCheckpoints(): Steps<readonly StoredCheckpoint[]> {
   return yield* rows(db.selectFrom('checkpoint').selectAll().orderBy('number'))
 }

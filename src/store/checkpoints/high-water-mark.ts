@@ -85,7 +85,6 @@ export interface ResumeRecord {
   readonly lostErasures?: { readonly count: number; readonly since: Instant }
 }
 
-/** Returns the verifier key line of a log with this name. */
 export function verifierKeyLine(origin: string, signer: Signer): string {
   return writeVerifierKey(createVerifierKey(origin, signer.publicKey))
 }

@@ -70,7 +70,6 @@ export async function checkRows(
   return verified ?? { events: verifier.size, parts: 0, erasedParts: 0 }
 }
 
-/** Faults of a keyring with respect to a log. */
 export function findKeyFaults(
   facts: Pick<StoreFacts, 'keyring' | 'epochs'>,
   keyring: Pick<Keyring, 'id' | 'epochs'>,

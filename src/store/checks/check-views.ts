@@ -14,7 +14,6 @@ import type { OnPage } from './check-log.ts'
 /** How many rows are held before they are written, which bounds the memory of a check. */
 const rowsMax = 20_000
 
-/** A view that is built again in a temporary table. */
 interface BuiltView {
   readonly view: View
   readonly table: ViewTable

@@ -51,7 +51,6 @@ export class HeadMovedError extends AverbaError {
 /** One database, whatever its dialect. */
 export interface Connection {
   readonly dialect: 'sqlite' | 'postgres'
-  /** The schema of the log, on a server. */
   readonly schema?: string
   /** Lists the tables of the database, as rows with a `name`. */
   readonly listTables: Statement
@@ -104,7 +103,6 @@ export function* rows<R>(query: BuiltQuery<R>): Steps<readonly R[]> {
   return (yield compiled) as readonly R[] // The statement says what its rows are.
 }
 
-/** Runs one statement and returns its first row. */
 export function* first<R>(query: BuiltQuery<R>): Steps<R | undefined> {
   return (yield* rows(query))[0]
 }

@@ -62,7 +62,6 @@ export function mergeReadings(statements: readonly Statement[]): MergedReading |
   }
 }
 
-/** A row of the merged query, with the number of its statement. */
 interface MergedRow {
   readonly of_statement: number
   readonly nth_row: number

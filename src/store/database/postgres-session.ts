@@ -7,7 +7,6 @@ import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres
 /** How long a server may take for the answers to what is sent at once, each with its own limit: then it is lost. */
 const silentMaxMs = 120_000
 
-/** Rows per insert. */
 const rowsAtOnce = 256
 
 interface AskedStatement {
@@ -22,7 +21,6 @@ export class PostgresSession {
   readonly #waitMaxMs: number
   /** The first error: what follows in an aborted transaction only says that it is one. */
   #failure: unknown
-  /** Readings that are about to be sent. */
   readonly #asked: AskedStatement[] = []
   /** Statements whose answers nobody has awaited. */
   #unanswered: Promise<unknown>[] = []

@@ -87,7 +87,6 @@ async function withSession<T>(
   }
 }
 
-/** Makes a pool for an address. Needs the package `pg`. */
 async function createPool(url: string): Promise<PostgresPool> {
   const { default: pg } = await import('pg').catch(cause => {
     const hint = 'Add the package pg: npm install pg'
@@ -116,7 +115,6 @@ function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect' | 'options'> & Part
 /** The settings without which a power cut loses what was acknowledged. */
 export const durableSettings = ['fsync', 'full_page_writes', 'synchronous_commit']
 
-/** Which of these are off. */
 export function findOff(settings: Readonly<Record<string, unknown>>): string[] {
   return durableSettings.filter(name => settings[name] === 'off')
 }

@@ -1,4 +1,3 @@
-/** Matches the value list of an insert of one row. */
 const insertedRow = /(?<=values )\([^()]+\)/
 
 const texts = new Map<string, string>()

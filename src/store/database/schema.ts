@@ -190,7 +190,6 @@ function toPostgres(statement: string): string {
     .replace("x''", "''")
 }
 
-/** The names of the tables of the log and its ledger. */
 export const tableNames: readonly string[] = createTables('sqlite').flatMap(
   statement => /^create table (\w+)/.exec(statement)?.[1] ?? [],
 )

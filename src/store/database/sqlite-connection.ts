@@ -12,7 +12,6 @@ import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
 import { sqlWords, TablesRead } from './tables-read.ts'
 
-/** The path of a database in memory. */
 export const inMemory = ':memory:'
 /** How long one try for a lock blocks the event loop. Tries are repeated, with pauses of the same length. */
 export const lockTryMs = 10

@@ -34,7 +34,6 @@ const pageRows = 500
 
 type Row = Readonly<Record<string, unknown>>
 
-/** What a log was copied with. */
 export interface Copied {
   readonly events: number
   /** The root of the hash tree over all events, equal at both places. */

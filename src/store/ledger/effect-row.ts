@@ -17,7 +17,6 @@ export interface EffectMove {
   /** When it is tried next. A parked one has none. */
   readonly dueAt?: Instant
   readonly reason: string
-  /** The lease of the process that makes the attempt. */
   readonly lease?: Lease
 }
 

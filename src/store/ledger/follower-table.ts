@@ -137,7 +137,6 @@ export class FollowerTable {
     }, 'rows')
   }
 
-  /** Reports whether a row was changed. */
   #change(update: ReturnType<typeof updateHeld>): Promise<boolean> {
     return this.#connection.transact(function* (): Steps<boolean> {
       return (yield* first(update.returning('name'))) !== undefined

@@ -14,7 +14,6 @@ export class LeaseKeeper {
   readonly #connection: Connection
   readonly #clock: Clock
   readonly #leasing: Leasing
-  /** Since when each is held. */
   readonly #held = new Map<Held, number>()
   #idle: AbortController | undefined
   #isClosed = false

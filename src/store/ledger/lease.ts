@@ -55,7 +55,6 @@ export class Leasing {
     this.lagMs = this.#serverTime ? serverLagMs : 0
   }
 
-  /** A lease of this process that begins now. */
   begin(at = this.#clock.now()): Lease {
     const now = this.#serverTime?.() ?? at
     const [until, latest] = [now + this.ms, now + this.ms + clocksDifferMaxMs]

@@ -16,7 +16,6 @@ export interface StoreFacts {
   readonly at: Instant
 }
 
-/** Reads the facts of a store from its first and last events and its keys. */
 export function* readFacts(): Steps<StoreFacts> {
   const events = db.selectFrom('event').select(['position', 'header'])
   const last = yield* first(events.orderBy('position', 'desc').limit(1))

@@ -11,13 +11,11 @@ export interface Head extends LogEnd {
   readonly leaf: Uint8Array | null
   /** The running views: see `Projector`. */
   readonly views: string
-  /** The epoch of new keys. */
   readonly epoch: number
   /** Raised by what changes rows that other writers keep in memory, besides events. */
   readonly fence: number
   /** The tag over its end and its tree. */
   readonly tag: string
-  /** The version of the tables. */
   readonly schema: number
 }
 

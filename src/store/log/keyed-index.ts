@@ -9,7 +9,6 @@ export interface IndexValue {
   readonly value: string
 }
 
-/** How many digests one statement looks up. */
 export const lookUpRows = 100
 
 /**

@@ -4,7 +4,6 @@ import { type Connection, first, oneOf, rows, type Statement, type Steps } from 
 import { db } from '../database/schema.ts'
 import { DamagedEvent, type HeaderReader, type StoredHeader } from './header.ts'
 
-/** Begins a query of the events of one stream. */
 export function eventsOf(stream: string) {
   return db.selectFrom('event').innerJoin('stream', 'stream.key', 'event.stream').where('stream.name', '=', stream)
 }
@@ -83,7 +82,6 @@ export async function searchLog<T>(
   }
 }
 
-/** Which events to read, and in which order. */
 export interface ReadFilter<T extends string = string> {
   readonly after?: number
   readonly types?: readonly T[]
@@ -91,13 +89,11 @@ export interface ReadFilter<T extends string = string> {
   /** The machine whose streams are read, such as `consent`. */
   readonly kind?: string
   readonly stream?: string
-  /** With `stream`: the first version to read. */
   readonly fromVersion?: number
   readonly backward?: boolean
   readonly limit?: number
 }
 
-/** The default size of a page. */
 export const logPageRows = 1_000
 
 /** Reads one page of the log in order of position. */
@@ -231,7 +227,6 @@ export interface Leaf {
   readonly leaf: string
 }
 
-/** Reads the leaf of the event at a position. */
 export function* readLeaf(headers: HeaderReader, position: number): Steps<Leaf | undefined> {
   const row = yield* first<StoredHeader & { leaf: Uint8Array }>({ sql: selectLeaf, parameters: [position] })
   if (row) headers.parse(row)

@@ -2,7 +2,6 @@ import { each, first, type Steps } from '../database/connection.ts'
 import { forgedLogError } from './header.ts'
 import type { Tags } from './tags.ts'
 
-/** A stream: its number, and the version of its last event. */
 export interface StreamEnd {
   readonly key: number
   readonly version: number
@@ -17,7 +16,6 @@ export function* readStreamEnd(tags: Tags, name: string): Steps<StreamEnd | unde
   throw forgedLogError(`The end of "${name}" was changed, or written without the keys of the log`)
 }
 
-/** The end of a stream after an append. */
 export interface ChangedStream extends StreamEnd {
   readonly name: string
   readonly isNew: boolean

@@ -8,7 +8,6 @@ import { isLeafOf } from './tree.ts'
 
 export type StoredEvent = Pick<Schema['event'], 'position' | 'stream' | 'version' | 'type' | 'header' | 'leaf' | 'tag'>
 
-/** How many events are read at once. */
 export const tailEvents = 500
 
 export function readTail(after: number): Steps<readonly StoredEvent[]> {

@@ -35,7 +35,6 @@ export class Tree {
   #peakCount = 0
   #completed: Subtree[] = []
 
-  /** The number of leaves. */
   get size(): number {
     return this.#size
   }

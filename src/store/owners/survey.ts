@@ -8,7 +8,6 @@ import type { HeaderReader } from '../log/header.ts'
 import { headerColumns, type PositionWindow, searchLog } from '../log/read.ts'
 import { eventsNaming, isEventOfPerson, personWindow } from '../parts/person-search.ts'
 
-/** A part that a header names. */
 export interface NamedPart {
   readonly position: number
   readonly type: string

@@ -7,7 +7,6 @@ import { db, type Schema } from '../database/schema.ts'
 import { DamagedEvent, type HeaderReader, type StoredHeader } from '../log/header.ts'
 import { eventsOf, headerColumns, positionBefore } from '../log/read.ts'
 
-/** The position of a part's event, and the part's name. */
 export interface PartPlace {
   readonly position: number
   readonly name: string
@@ -24,7 +23,6 @@ export function isAfterPart({ position, name }: PartPlace) {
     eb(refTuple('part.position', 'part.name'), '>', tuple(position, name))
 }
 
-/** Finds the parts that still exist. */
 export function* findPresent<P extends PartPlace>(parts: readonly P[]): Steps<P[]> {
   const found: P[] = []
   for (const part of parts)

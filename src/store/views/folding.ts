@@ -27,7 +27,6 @@ export class Folding {
   position: number
   /** Whether the last page reached the end of the log. */
   isAtEnd = false
-  /** The position of the event that the view failed at. */
   failingPosition: number | undefined
   readonly #headers: HeaderReader
   readonly #view: View

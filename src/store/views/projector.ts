@@ -125,7 +125,6 @@ class AppendFolding {
   readonly view: View
   readonly #table: ViewTable
   readonly #events: readonly RecordedEvent[]
-  /** The events that change a row, with its key. */
   readonly #keyed: { readonly key: string; readonly event: RecordedEvent }[] = []
   /** The rows that change, and those that are known from earlier writes. */
   readonly #rows = new Map<string, ViewRow | undefined>()
@@ -238,7 +237,6 @@ export function* readViewProgressOf(views: readonly View[]): Steps<readonly View
   })
 }
 
-/** Lists the running views, each as `viewVersionName` gives it. */
 export function* readRunningViews(): Steps<ReadonlySet<string>> {
   return parseRunningViews(
     (yield* first<{ views: string }>({ sql: 'select views from head', parameters: [] }))?.views ?? '',

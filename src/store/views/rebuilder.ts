@@ -46,7 +46,6 @@ const writeRows = 1_000
 /** A crash loses at most this much work. */
 const saveEveryMs = 30_000
 
-/** What views are rebuilt with. */
 export interface RebuildParts extends CatchUpParts {
   readonly clock: Clock
   /** How many rows are held before they are written, which bounds memory: 100,000 when absent. */

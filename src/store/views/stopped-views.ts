@@ -26,7 +26,6 @@ const waitMaxMs = 5 * 60_000
 export class StoppedViews implements ViewStateListener {
   readonly #parts: StoppedViewsParts
   readonly #retries = new Map<string, RetryState>()
-  /** The views reported as stopped; `undefined` before `restore`. */
   #knownStopped: Set<string> | undefined
   #round: Promise<number> | undefined
 

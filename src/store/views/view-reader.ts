@@ -13,7 +13,6 @@ import { foldOne, noSuchView, type ViewRow, ViewTable } from './view-table.ts'
 /** The events that rows are folded from: those of one stream, or of all streams of one kind. */
 export type RowSource = Required<Pick<ReadFilter, 'stream'>> | Required<Pick<ReadFilter, 'kind'>>
 
-/** The last position or the last instant to include. */
 export interface ViewBound {
   readonly position?: number
   readonly at?: Instant
@@ -149,7 +148,6 @@ export async function undefinedIfStopped<T>(reading: Promise<T>): Promise<T | un
   }
 }
 
-/** Reports whether a read failed because a view is stopped. */
 export function isViewStopped(error: unknown): boolean {
   return error instanceof AverbaError && error.code === 'VIEW_STOPPED'
 }

@@ -4,7 +4,6 @@ import type { Cell, View } from '../../vocabulary/view.ts'
 import { type Connection, each, first, type Steps } from '../database/connection.ts'
 import { isReplaced } from '../database/replaced-table.ts'
 
-/** A row of any view, by column. */
 export type ViewRow = Record<string, Cell>
 
 /** Names stand in statements as they are. */
@@ -92,7 +91,6 @@ function keyColumn({ columns }: View): string {
   return ''
 }
 
-/** The statement that creates a view's table. */
 export function createViewTable(
   view: View,
   name: string,

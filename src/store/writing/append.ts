@@ -69,7 +69,6 @@ export interface IndexEntry extends IndexValue {
   readonly replaces?: string
 }
 
-/** The stored outcome of a command. */
 export interface NewReceipt {
   readonly commandId: string
   readonly digest: Uint8Array

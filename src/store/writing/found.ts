@@ -58,7 +58,6 @@ function* find(input: Append, reads: readonly Steps<Found>[], onFound: (finding:
   }
 }
 
-/** The reads for an append: each gives a part of what is found. */
 function readsFor(finder: Finder, input: Append): Steps<Found>[] {
   const { tags, headers, cache, isTrusting } = finder
   const { receipt, recent, destroys, settles, moves, events, indexEntries = [] } = input
@@ -150,7 +149,6 @@ function* findEffects(log: TaggedLog, { settles, moves, events }: Append): Steps
   return { effects, resolved }
 }
 
-/** Finds the stored receipt of a command. */
 export function findReceipt(commandId: string): Steps<Receipt | undefined> {
   return first({ sql: selectReceipt, parameters: [commandId] })
 }

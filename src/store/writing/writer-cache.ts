@@ -13,7 +13,6 @@ import type { Tags } from '../log/tags.ts'
 import type { ForeignEvent } from '../log/tail.ts'
 import type { Tree } from '../log/tree.ts'
 
-/** A stream in the writer's cache. */
 export type KnownStream = StreamEnd
 
 /** An owner's key with its number. An erased owner never gets a new key. */

@@ -14,7 +14,6 @@ export const failureDelayMaxMs = 15_000
 /** After how many opened contents the matcher yields to the event loop: very many may have one length. */
 const openedPerTurn = 50
 
-/** A lost notification, by its failure record. */
 export interface LostNotification {
   readonly evento: string
   readonly failedAt: Instant | null
@@ -55,7 +54,6 @@ export class NotificationMatcher {
   /** The same, sorted by each of their times. */
   readonly #inOrder = new Map<string, { readonly at: number; readonly stored: KnownNotification }[]>()
   readonly #byNotification = new Map<string, KnownNotification>()
-  /** How many failures each notification is linked to. */
   readonly #links = new Map<string, number>()
   #opened = 0
 
@@ -174,7 +172,6 @@ export class NotificationMatcher {
     if (event?.type === 'notification.recovered') this.#add(event)
   }
 
-  /** Opens a content, once. */
   async #open(stored: KnownNotification): Promise<OpenedNotification | null> {
     const { evento, content, body } = stored
     if (stored.opened !== undefined) return stored.opened

@@ -85,7 +85,6 @@ interface KnownRecords {
   /** Our failures and recovered notifications, by the records' ids. */
   readonly failures: ReadonlyMap<string, string>
   readonly recoveries: ReadonlyMap<string, string>
-  /** Our subscriptions, by event. */
   readonly subscriptions: ReadonlyMap<string, string>
   /** The versions of our subscriptions' streams when this was read. */
   readonly versions: Map<string, number>
@@ -195,7 +194,6 @@ function toLost(item: ListedFailure): LostNotification {
 const portionItems = 100
 const portionCharacters = 1_048_576
 
-/** A reading of the failure records of a day. */
 interface FailureReading {
   readonly context: ApiContext
   /** Whether missing content is recovered into the inbox. */
@@ -311,7 +309,6 @@ function createPortion({ context, recovers, dayFrom }: FailureReading, known: Kn
   return { add, counts, toRequest }
 }
 
-/** Splits a list into portions that are quick to record. */
 function* splitIntoPortions(items: readonly ListedFailure[]): Generator<readonly ListedFailure[]> {
   let portion: ListedFailure[] = []
   let characters = 0

@@ -29,7 +29,6 @@ export type ConfirmedEvent = Pick<RecordedEvent, 'position' | 'at'>
 
 interface StreamGenerations {
   readonly version: number
-  /** The last event that says what the portal holds. */
   readonly last?: HoldingEvent | undefined
   /** What the portal held before, and until when it is accepted. */
   readonly former?: readonly (HeldEndpoint & { readonly until: number })[]

@@ -149,7 +149,6 @@ export function createSubscriptionSecrets(context: ApiContext, declarations: Dec
   }
 
   return {
-    /** The current generation of an event's secrets. */
     generationOf: generations.current,
     /** Notes that the portal listed the current secrets of an event: the former ones expire. */
     noteSeenAtPortal: history.noteSeenAtPortal,

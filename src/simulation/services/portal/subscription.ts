@@ -14,7 +14,6 @@ export interface SubscriptionLife {
   readonly reason?: string
 }
 
-/** An input to a subscription, and its time in milliseconds. */
 export interface LifeInput {
   readonly type: 'deleteRequested' | 'delivered' | 'deliveryFailed' | 'timePassed'
   readonly at: number
@@ -56,7 +55,6 @@ function deleteWhenDue(life: SubscriptionLife, at: number, silence: Silence): Su
   return { ...life, state: 'deleted', deletedAt: since + windowMs, reason }
 }
 
-/** A subscription as the simulated portal keeps it. */
 export interface SimulatedSubscription {
   readonly id: number
   readonly user: number
