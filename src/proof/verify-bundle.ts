@@ -173,7 +173,8 @@ function parseGivenKey(line: string): VerifierKey {
   throw new TypeError('Cannot verify the bundle: a given key is not the line of an Ed25519 verifier key')
 }
 
-const lineLengthMax = 64 * 1024 * 1024
+/** A body of 64 MiB, the largest that the receiver may be set to take: in base64 in its part, and that in its line. */
+const lineLengthMax = 160 * 1024 * 1024
 
 /** Reads the lines of a file, as far as it can be read. `failed` says that it cannot, after so many lines. */
 async function* readTexts(

@@ -24,6 +24,7 @@ export interface ExportResult {
 }
 
 const exportPageRows = 100
+const partPageRows = 10
 /** How often to sign again because parts were destroyed meanwhile. Each time, all cosigners sign. */
 const signAttemptsMax = 10
 
@@ -156,11 +157,11 @@ async function* partPages(reading: Reading, size: number, onParts: (count: numbe
       .where('part.position', '<=', size)
       .orderBy('part.position')
       .orderBy('part.name')
-      .limit(exportPageRows)
+      .limit(partPageRows)
   for await (const page of readPages(reading, partsAfter)) {
-    yield page
-      .map(part => `${JSON.stringify({ ...part, sealed: Buffer.from(part.sealed).toString('base64') })}\n`)
-      .join('')
+    // Each by itself: one part may take more than a hundred megabytes.
+    for (const part of page)
+      yield `${JSON.stringify({ ...part, sealed: Buffer.from(part.sealed).toString('base64') })}\n`
     onParts(page.length)
   }
 }
