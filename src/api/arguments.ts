@@ -79,7 +79,6 @@ export function checkPageOptions({ format = 'json', language = 'pt-BR' }: PageOp
   })
 }
 
-/** The error for an event of another kind of stream. */
 export function eventMismatch(what: 'consent' | 'validation'): AverbaError {
   return new AverbaError('INVALID_INPUT', `Cannot find the ${what}: the event is not about a ${what}`, {
     hint: `Pass an event of log.follow, log.read or on whose stream begins with "${what}-"`,

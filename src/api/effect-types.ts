@@ -7,7 +7,6 @@ import type { ValidationEvent } from '../machines/validation.ts'
 import type { DataOf, EndedBy, FactIn, PendingIn } from '../vocabulary/log-types.ts'
 import type { Fact, PendingEffect } from '../vocabulary/message.ts'
 
-/** The effects of an erasure on the keyring. */
 export type KeyEffects = {
   'keys.rotate': { readonly data: unknown; readonly fact: KeyFact }
   'keys.destroyEpochs': { readonly data: Epochs; readonly fact: KeyFact }

@@ -36,7 +36,6 @@ export function isOfType<T extends keyof Events>(event: RecordedEvent, type: T):
   return event.type === type
 }
 
-/** The event, which can only be of this type. */
 export function ofType<T extends keyof Events>(event: Recorded, type: T): Recorded<T> {
   if (isOfType(event, type)) return event
   throw new TypeError(`The event ${event.id} is not of the type "${type}"`)

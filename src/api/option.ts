@@ -144,7 +144,6 @@ export const consentAddress = baseAddress.refine(
   'it ends with /consentimento, which averba appends',
 )
 
-/** PEM text, or the bytes of a PEM file. */
 export const pem = accepted<string>(value => isText(value) || value instanceof Uint8Array, 'it is not PEM text')
 
 export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER): z.ZodType<number, number> {

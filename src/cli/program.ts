@@ -71,7 +71,6 @@ export async function runProgram(args: readonly string[], host: HostTerminal): P
   return output.hasFailed && code !== exitCodes.bug ? exitCodes.error : code
 }
 
-/** The text of an option, its values, and what counts without it. */
 function describeOption({ description, defaultValue, mandatory, argChoices = [] }: Option, say: Say): string {
   const values = [defaultValue ?? []].flat().join(' ')
   const needed = mandatory ? say.text('required') : ''

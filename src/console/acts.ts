@@ -56,7 +56,6 @@ async function reveal(averba: Averba, { stream = '', purpose = '' }: Form, { act
   return html`<dl class="data">${shown.map(([name, value]) => html`<dt>${name}</dt><dd><pre>${readable(value)}</pre></dd>`)}</dl>`
 }
 
-/** A body is kept as its bytes. */
 function readable(value: unknown): string {
   const { bytes }: { bytes?: unknown } = Object(value)
   return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : JSON.stringify(value, null, 2)

@@ -6,7 +6,6 @@ import { actForm, choice, field, filterForm, knownAtForm, linkToStream, type Pag
 const rowsPerPage = 50
 const deletionDays = 30
 
-/** A list of the rows of a view, the newest first. */
 interface RowList<N extends keyof Views> {
   readonly view: N
   /** The column that the view is keyed by: an id in order of time. */
@@ -202,7 +201,6 @@ export function describeWaiting({ words, labels, message }: Page, { waiting, ...
   return html`${words.waitings[waiting.for]} ${waiting.until !== null && showInstant(waiting.until, labels)}${reason !== '' && html`<div class="soft">${reason}</div>`}`
 }
 
-/** The forms with which an operator acts on a call. */
 export function actsOn(page: Page, { id, waiting }: Call): Html {
   const { texts } = page
   const acts = (['retry', 'park', 'withdraw'] as const).filter(act => waiting?.actions.includes(act))

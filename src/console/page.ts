@@ -107,7 +107,6 @@ export function field(page: Page, name: string, label: string): Html {
   return html`<label>${label} <input name="${name}" value="${page.query.get(name) ?? ''}"></label>`
 }
 
-/** A form that shows the same page with other values. */
 export function filterForm(page: Page, fields: readonly Html[]): Html {
   const known = page.query.get('known')
   const kept = known !== null && html`<input type="hidden" name="known" value="${known}">`

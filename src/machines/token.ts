@@ -46,7 +46,7 @@ type TokenMessage =
   | Message<'token.request', TokenRequest>
   | Message<'token.reject', TokenRejected>
   | Message<'tokenService.issued', TokenRequestRef & Lifetime & { scope?: string }>
-  | Message<'tokenService.repeated', TokenRequestRef & { until: Instant }>
+  | Message<'tokenService.repeated', TokenRequestRef & { issuedAt: Instant; until: Instant }>
   | Message<'tokenService.credentialsRefused', TokenRequestRef & { httpStatus: number }>
   | Message<'tokenService.requestLost', { generation: number }>
 
@@ -81,6 +81,8 @@ interface TokenContext extends Holder, Lifetime {
   /** How many tokens in a row were rejected: those that never worked, and those that worked but were rejected soon. */
   readonly rejections: number
   readonly servedRejections: number
+  /** The token that was rejected last had worked. */
+  readonly hadServed: boolean
   readonly code: string
   readonly until: Instant
 }
@@ -121,8 +123,8 @@ const chart = setup({
       ...{ generation, issuedAt, expiresAt },
     })),
     keepRejection: keep('token.rejected', ({ data }, context) => {
-      const { hasServed, isOver, times, code = '', until = '' } = data
-      const last = { code, until }
+      const { hasServed = false, isOver, times, code = '', until = '' } = data
+      const last = { code, until, hadServed: hasServed }
       if (isOver) return { ...last, servedRejections: times }
       // A token that worked restarts the count of those that never worked.
       if (hasServed) return { ...last, rejections: 1, servedRejections: times }
@@ -135,7 +137,7 @@ const chart = setup({
   description: 'The bearer token of one credential, which all processes on the store share.',
   context: {
     ...{ generation: 0, asked: 0, contract: '', credential: '', issuedAt: '', expiresAt: '' },
-    ...{ rejections: 0, servedRejections: 0, code: '', until: '' },
+    ...{ rejections: 0, servedRejections: 0, hadServed: false, code: '', until: '' },
   },
   initial: 'absent',
   on: { 'token.unexpected': {} },
@@ -209,9 +211,11 @@ function decide(state: SnapshotFrom<typeof chart>, message: TokenMessage): Recor
     case 'tokenService.issued':
       return record({ type: 'token.renewed', data: message.data })
     case 'tokenService.repeated': {
-      const { code } = state.context
-      const data = { ...message.data, ...(code !== '' && { code }) }
-      return record({ type: 'token.repeated', data })
+      const { code, hadServed } = state.context
+      const { issuedAt, until, ...asked } = message.data
+      // The gateway holds to it, and other calls were answered with it: it is tried once more, by another call.
+      if (hadServed) return record({ type: 'token.renewed', data: { ...asked, issuedAt, expiresAt: until } })
+      return record({ type: 'token.repeated', data: { ...asked, until, ...(code !== '' && { code }) } })
     }
     case 'tokenService.credentialsRefused':
       return record({ type: 'token.locked', data: message.data })
@@ -277,7 +281,7 @@ export const tokenMachine = defineMachine({
   facts: {
     'token.reject': ['token.rejected'],
     'tokenService.issued': ['token.renewed'],
-    'tokenService.repeated': ['token.repeated'],
+    'tokenService.repeated': ['token.repeated', 'token.renewed'],
     'tokenService.credentialsRefused': ['token.locked'],
     'tokenService.requestLost': ['token.requestFailed'],
   },

@@ -244,7 +244,10 @@ export const samples: readonly Sample[] = [
               ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
             },
           },
-          { type: 'tokenService.repeated', data: { ...asked, until: '2026-11-20T13:00:00.000Z' } },
+          {
+            type: 'tokenService.repeated',
+            data: { ...asked, issuedAt: '2026-11-20T12:00:00.000Z', until: '2026-11-20T13:00:00.000Z' },
+          },
           { type: 'tokenService.credentialsRefused', data: { ...asked, httpStatus: 401 } },
           { type: 'tokenService.requestLost', data: { generation } },
         ]

@@ -97,7 +97,6 @@ export function trimEndSlashes(address: string): string {
 
 const textMax = 300
 
-/** How much of an XML fault is read. */
 const xmlMax = 10_000
 
 /**
@@ -130,7 +129,6 @@ function parseBody(text: string): Record<string, unknown> {
   return isObject(value) ? value : {}
 }
 
-/** Checks that a body is a gateway's fault in XML. */
 export function isXmlFault(text: string): boolean {
   return /^\s*(<\?xml[^>]*>\s*)?<(\w+:)?fault\b/.test(text.slice(0, textMax))
 }

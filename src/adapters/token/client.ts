@@ -48,7 +48,7 @@ type TokenFact =
       'tokenService.issued',
       NamedRequest & { readonly issuedAt: Instant; readonly expiresAt: Instant; readonly scope?: string }
     >
-  | Fact<'tokenService.repeated', NamedRequest & { readonly until: Instant }>
+  | Fact<'tokenService.repeated', NamedRequest & { readonly issuedAt: Instant; readonly until: Instant }>
   | Fact<'tokenService.credentialsRefused', NamedRequest & { readonly httpStatus: number }>
   | Fact<'tokenService.requestLost', { readonly generation: number }>
 
@@ -130,8 +130,11 @@ async function keepToken(
   const { generation } = asked
   const before = need === 'rejected' ? await keeper.find() : undefined
   if (before && before.generation < generation && before.value === value) {
-    const until = toInstant(clock.now() + Math.min(ms || unstatedLifetimeMs, defaultLifetimeMs))
-    return { status: 'settled', fact: { type: 'tokenService.repeated', data: { ...asked, until } } }
+    const now = clock.now()
+    const until = toInstant(now + Math.min(ms || unstatedLifetimeMs, defaultLifetimeMs))
+    await keeper.keep({ generation, value })
+    const data = { ...asked, issuedAt: toInstant(now), until }
+    return { status: 'settled', fact: { type: 'tokenService.repeated', data } }
   }
   await keeper.keep({ generation, value })
   return outcome

@@ -3,7 +3,6 @@ import { parseJson } from '../../vocabulary/json.ts'
 
 /** Writes the token request and reads its answer: pure (document 2, sections 2 and 4.1). */
 
-/** A bearer token, and its remaining lifetime. */
 export interface Bearer {
   readonly value: string
   /** Null when the gateway did not say. */

@@ -85,7 +85,6 @@ export function readAtOf({ events, synced }: ConsentHistory): Instant | null {
   return lastReadAt(events, askedAtOf(synced))
 }
 
-/** When a list was requested. */
 function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
   return synced ? (synced.data.askedAt ?? synced.at) : null
 }

@@ -29,7 +29,7 @@ const refusalsMax = 1_000
 const exchangesMax = 10
 const [exchangeWindowMs, exchangeEveryMs] = [600_000, 60_000]
 
-type RejectedToken = Rejection & { readonly value: string }
+type RejectedToken = Rejection & { readonly value: string; isRecorded?: boolean }
 
 type TokenContext = Pick<ApiContext, 'engine' | 'store' | 'clock'>
 type TokenOptions = NonNullable<ApiContext['options']['tokenService']>
@@ -70,11 +70,15 @@ export class Tokens implements TokenSource {
   async renew(value: string, by: Rejection): Promise<TokenAnswer> {
     if (this.#held && this.#held.value !== value) return this.#held
     if (this.#refused.get(by.call) && !(await this.#isOver())) return refusedTwice(by)
-    const answer = await this.#renewOnce({ ...by, value })
-    // Its next token will be the second one.
-    if (answer.status !== 'held') this.#refused.set(by.call, true)
+    const rejected: RejectedToken = { ...by, value }
+    const isSame = (answer: TokenAnswer) => answer.status === 'held' && answer.value === value
+    let answer = await this.#renewOnce(rejected)
     // The joined renewal may have begun before the rejection.
-    return answer.status === 'held' && answer.value === value ? this.#renewOnce({ ...by, value }) : answer
+    if (isSame(answer) && !rejected.isRecorded) answer = await this.#renewOnce(rejected)
+    if (answer.status === 'held' && !isSame(answer)) return answer
+    // Its next token will be the second one.
+    this.#refused.set(by.call, true)
+    return answer.status === 'held' ? refusedTwice(by) : answer
   }
 
   reportAccepted(token: string, call: string): void {
@@ -139,8 +143,10 @@ export class Tokens implements TokenSource {
     const { generation } = latest.data
     const kept = await this.keeper.find()
     if (kept?.generation !== generation) return this.#replaceLost(latest, kept?.generation)
-    if (kept.value !== rejected?.value) return { status: 'held', value: kept.value }
+    // One that the gateway has returned again is for others, who may be answered with it.
+    if (kept.value !== rejected?.value || rejected.isRecorded) return { status: 'held', value: kept.value }
     await this.#reject(generation, rejected)
+    rejected.isRecorded = true
     return undefined
   }
 
