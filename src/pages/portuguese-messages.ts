@@ -148,6 +148,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
   'Cannot use the keys: their service failed ({})': 'Não é possível usar as chaves: o serviço delas falhou ({})',
+  'no process makes its calls': 'nenhum processo faz as suas chamadas',
   'an erasure is not complete for over a day: see effects.get("{}"): {}':
     'uma eliminação está incompleta há mais de um dia: veja effects.get("{}"): {}',
   'it is in memory and ends with the process': 'está em memória e termina com o processo',
@@ -186,6 +187,14 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Informe um identificador de effects.list, ou o effect de um desfecho',
   'Cannot {} the call: no call has this id': 'Não é possível aplicar {} à chamada: nenhuma tem este identificador',
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
+  'Cannot use the keys: their service did not answer in 10 seconds':
+    'Não é possível usar as chaves: o serviço delas não respondeu em 10 segundos',
+  'Cannot use the keys: they do not open what they wrapped':
+    'Não é possível usar as chaves: elas não abrem o que embrulharam',
+  'Look at wrap and unwrap of keys: an error of their service may have been taken for its answer':
+    'Veja wrap e unwrap de keys: um erro do serviço delas pode ter sido tomado pela resposta',
+  'It is another root key, or its service failed: see the cause of this error':
+    'É outra chave raiz, ou o serviço dela falhou: veja a causa deste erro',
   'Cannot use the signal: it is no AbortSignal': 'Não é possível usar o sinal: não é um AbortSignal',
   'Give the signal of an AbortController: { signal: controller.signal }':
     'Dê o sinal de um AbortController: { signal: controller.signal }',
@@ -220,8 +229,6 @@ const saidMessages: Readonly<Record<string, string>> = {
   'the process needs a capability such as CAP_NET_BIND_SERVICE, or a proxy in front':
     'o processo precisa de uma capability como CAP_NET_BIND_SERVICE, ou de um proxy na frente',
   'it can be written': 'pode ser gravado',
-  'it is missing or empty: restore it, because the log cannot be opened again without it':
-    'falta ou está vazio: restaure-o, pois sem ele o registro não pode ser aberto de novo',
   'no event is ahead of the clock': 'nenhum evento está à frente do relógio',
   'events recorded until then get that time, and retention counts its days from it':
     'eventos registrados até lá recebem esse horário, e a conservação conta os seus dias a partir dele',

@@ -145,7 +145,9 @@ export class Store<E extends EventMap = EventMap> {
       yield* checkTail(tags, signer, position, after)
     }
     const onForeign: WriterParts['onForeign'] = (events, cache) => this.#projector.forgetRows(events, headers, cache)
-    this.#writer = new Writer({ connection, vault, headers, tags, project, onForeign, onCommitted, checkForeign })
+    this.#writer = new Writer({
+      ...{ connection, vault, headers, tags, project, onForeign, onCommitted, onFailed, checkForeign },
+    })
     this.viewReader = new ViewReader({ connection, headers, views })
     this.owners = new Owners({ connection, vault, headers, tags, onRewrapped: () => this.#writer.forget() })
   }

@@ -1,8 +1,10 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { systemClock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
+import { withinTime } from '../runtime/within-time.ts'
 import { errorName } from '../vocabulary/error-words.ts'
-import { AverbaError } from '../vocabulary/errors.ts'
+import { AverbaError, LateError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
 import { KeyringInMemory, type KeyringStore } from './keyring-store.ts'
 import type { Keys } from './keys.ts'
@@ -112,9 +114,9 @@ export class Keyring {
     return this.#opened.stored.size ?? 0
   }
 
-  /** Whether what is stored is still there: without it, the log cannot be opened again. */
-  async isStored(): Promise<boolean> {
-    return ((await this.#store.read())?.text ?? '') !== ''
+  /** Checks that what is stored is still there, and its own: without it, the log cannot be opened again. */
+  async checkStored(): Promise<void> {
+    await this.#read()
   }
 
   wrap(key: Uint8Array, owner: string): Uint8Array {
@@ -168,7 +170,10 @@ export class Keyring {
     const { stored } = this.#opened
     const epoch = this.epoch + 1
     const key = this.#entropy.bytes(32)
-    const wrapped = await askHost(() => this.#holder().wrap(key, epochName(epoch)))
+    const holder = this.#holder()
+    const wrapped = await holder.wrap(key, epochName(epoch))
+    // All keys will be wrapped by this epoch, and the former keyring is overwritten.
+    if (!Buffer.from(key).equals(await holder.unwrap(wrapped, epochName(epoch)))) throw wronglyWrapped()
     return { epoch, key: createSecretKey(key), wrapped: encodeKey(wrapped), for: stored }
   }
 
@@ -234,7 +239,7 @@ export class Keyring {
       throw new AverbaError('INVALID_INPUT', 'Cannot change the root key: the new one is the present one', { hint })
     }
     const root = keys ? undefined : encodeKey(this.#entropy.bytes(32))
-    const to = keys ?? ownRoot(root, this.#entropy)
+    const to = keys ? hostHolder(keys) : ownRoot(root, this.#entropy)
     const secret = await this.#holder().unwrap(decodeKey(stored.secret), secretName)
     const moved: Record<string, string> = {}
     for (const [epoch, key] of epochs) moved[epoch] = encodeKey(await to.wrap(key.export(), epochName(epoch)))
@@ -390,14 +395,34 @@ function newKeys(entropy: Entropy): { stored: StoredKeys; epoch: Uint8Array; sec
   return { stored: authenticate(stored, macKey(secret)), epoch, secret }
 }
 
-/** What the host's keys are asked for while the log is open: a failure of their service is none of ours. */
+/** How long the host's keys may take, in real time. */
+const hostMaxMs = 10_000
+
+/** What the host's keys are asked for: a failure of their service is none of ours. */
 async function askHost<T>(ask: () => Promise<T>): Promise<T> {
   try {
-    return await ask()
+    return await withinTime(systemClock, hostMaxMs, ask)
   } catch (cause) {
     if (cause instanceof AverbaError) throw cause
+    if (cause instanceof LateError)
+      throw new AverbaError('MISCONFIGURED', 'Cannot use the keys: their service did not answer in 10 seconds', {
+        cause,
+      })
     throw new AverbaError('MISCONFIGURED', `Cannot use the keys: their service failed (${errorName(cause)})`, { cause })
   }
+}
+
+function hostHolder(keys: Keys): RootHolder {
+  return {
+    wrap: (key, name) => askHost(() => keys.wrap(key, name)),
+    unwrap: (wrapped, name) => askHost(() => keys.unwrap(wrapped, name)),
+  }
+}
+
+function wronglyWrapped(): AverbaError {
+  return new AverbaError('KEYS_MISMATCH', 'Cannot use the keys: they do not open what they wrapped', {
+    hint: 'Look at wrap and unwrap of keys: an error of their service may have been taken for its answer',
+  })
 }
 
 /** The same keys under an external root key, which names the keyring. */
@@ -407,7 +432,8 @@ async function moveUnder(
   epoch: Uint8Array,
   secret: Uint8Array,
 ): Promise<StoredKeys> {
-  const [wrapped, first] = await Promise.all([keys.wrap(secret, secretName), keys.wrap(epoch, epochName(1))])
+  const { wrap } = hostHolder(keys)
+  const [wrapped, first] = await Promise.all([wrap(secret, secretName), wrap(epoch, epochName(1))])
   const stored = { format, id: keys.id, secret: encodeKey(wrapped), epochs: { 1: encodeKey(first) } }
   return authenticate(stored, macKey(secret))
 }
@@ -428,7 +454,10 @@ async function unwrapKeyring(
   } catch (cause) {
     // The error may quote its keys.
     if (stored.root !== undefined) throw damagedKeyringError(name)
-    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${name}": its root key did not open it`, { cause })
+    if (cause instanceof AverbaError && cause.cause instanceof LateError) throw cause
+    throw new AverbaError('KEYS_MISMATCH', `Cannot open the keyring "${name}": its root key did not open it`, {
+      ...{ cause, hint: 'It is another root key, or its service failed: see the cause of this error' },
+    })
   }
 }
 
@@ -441,7 +470,7 @@ function derive(stored: StoredKeys, epochs: Map<number, KeyObject>, secret: Uint
 
 function holderOf({ root }: StoredKeys, keys: Keys | undefined, entropy: Entropy): RootHolder {
   if (root !== undefined) return ownRoot(root, entropy)
-  if (keys) return keys
+  if (keys) return hostHolder(keys)
   throw new TypeError('Cannot open a keyring without a root key: no keys were passed')
 }
 

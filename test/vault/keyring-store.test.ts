@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyringIn, EpochMissingError, openKeyring } from '../../src/vault/keyring.ts'
 import { KeyringFile } from '../../src/vault/keyring-file.ts'
@@ -32,6 +32,45 @@ test('what two processes change at the same time is kept, from both', async () =
   expect(place.refused).toBeGreaterThan(0)
   const { erased } = await openKeyring(place, systemEntropy)
   expect(Object.keys(erased).sort()).toEqual(subjects)
+})
+
+/** A key service that can be made to answer wrongly, or not at all. */
+async function openWithService() {
+  const service = { answer: 'rightly' as 'rightly' | 'wrongly' | 'never' }
+  const turn = async (bytes: Uint8Array) => {
+    if (service.answer === 'never') return new Promise<Uint8Array>(() => undefined)
+    return service.answer === 'wrongly'
+      ? new TextEncoder().encode('{"error":"throttled"}')
+      : bytes.map(byte => byte ^ 1)
+  }
+  const keys = { id: 'kms-1', wrap: turn, unwrap: async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1) }
+  const place = new KeyringInMemory()
+  const holder = { ...keys, destroyEpoch: async () => undefined }
+  return { service, place, holder, keyring: await createKeyringIn(place, systemEntropy, holder) }
+}
+
+test('an epoch whose key the service wrapped wrongly is not begun', async () => {
+  const { service, place, holder, keyring } = await openWithService()
+  service.answer = 'wrongly'
+  await expect(keyring.prepareEpoch()).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  service.answer = 'rightly'
+  expect(await keyring.beginEpoch(await keyring.prepareEpoch(), 1)).toBe(2)
+  expect((await openKeyring(place, systemEntropy, holder)).epochs).toEqual([1, 2])
+})
+
+test('a key service that does not answer is given up after ten seconds, and is not called a wrong key', async () => {
+  const { service, place, holder, keyring } = await openWithService()
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  service.answer = 'never'
+  const error = { code: 'MISCONFIGURED', message: 'Cannot use the keys: their service did not answer in 10 seconds' }
+  const never = { ...holder, unwrap: () => new Promise<Uint8Array>(() => undefined) }
+  const given = [
+    expect(keyring.prepareEpoch()).rejects.toMatchObject(error),
+    expect(openKeyring(place, systemEntropy, never)).rejects.toMatchObject(error),
+  ]
+  await vi.advanceTimersByTimeAsync(10_000)
+  await Promise.all(given)
 })
 
 test('of two processes that begin an epoch at the same time one has to read the keyring again', async () => {

@@ -3,7 +3,7 @@ import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
 import { describeLostErasures, findLostErasures } from '../../store/owners/keyring-faults.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
-import { clockSkewMaxMs, dayMs, fromInstant, isWithin, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
+import { clockSkewMaxMs, dayMs, fromInstant, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import { parseEffectId, serviceNames, serviceOf } from '../../vocabulary/names.ts'
 import type { ApiContext } from '../api-context.ts'
 import { logForeignAnswers } from '../foreign-answers.ts'
@@ -36,6 +36,9 @@ export function createLogModule(
   }
 }
 
+/** The calls that complete an erasure. */
+const keyEffects = ['keys.rotate', 'keys.destroyEpochs']
+
 /** How far the clock of a host and that of the server may differ. */
 const clockFaultMs = 2_000
 
@@ -54,10 +57,11 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
     },
     async keyring() {
       const { keyring } = store.vault
-      if (await keyring.isStored()) return { ok: true, detail: keyring.id }
-      return {
-        ok: false,
-        detail: 'it is missing or empty: restore it, because the log cannot be opened again without it',
+      try {
+        await keyring.checkStored()
+        return { ok: true, detail: keyring.id }
+      } catch (error) {
+        return { ok: false, detail: describeError(error) }
       }
     },
     async times() {
@@ -72,14 +76,14 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const { erased } = store.vault.keyring
       const lost = describeLostErasures(await store.database.read(() => findLostErasures(store.headers, erased)))
       if (lost !== undefined) return { ok: false, detail: lost }
-      const counted = await store.countPending()
-      const areLate = counted.some(({ type, state }) => serviceOf(type) === 'keys' && state === 'deferred')
-      for (const { id, type, position, reason } of areLate ? await store.effects({ states: ['deferred'] }) : []) {
-        if (serviceOf(type) !== 'keys') continue
+      const states = ['pending', 'started', 'deferred'] as const
+      for (const { id, state, dueAt, position, reason } of await store.effects({ states, types: keyEffects })) {
+        if (state === 'pending' && dueAt !== undefined && fromInstant(dueAt) > clock.now()) continue
         const event = await store.readAt(position)
-        const dueAt = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
-        if (dueAt === undefined || isWithin(dayMs, fromInstant(dueAt), clock.now())) continue
-        return { ok: false, detail: `an erasure is not complete for over a day: see effects.get("${id}"): ${reason}` }
+        const since = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
+        if (since === undefined || clock.now() - fromInstant(since) <= dayMs) continue
+        const why = state === 'deferred' ? reason : 'no process makes its calls'
+        return { ok: false, detail: `an erasure is not complete for over a day: see effects.get("${id}"): ${why}` }
       }
       return { ok: true, detail: 'no erasure was lost' }
     },

@@ -249,6 +249,7 @@ export function* isEffectOpen(id: string): Steps<boolean> {
 export interface EffectFilter {
   readonly stream?: string
   readonly states?: readonly EffectState[]
+  readonly types?: readonly string[]
   /** Lists effects with a damaged event too, with `isDamaged`, instead of throwing. */
   readonly withDamaged?: boolean
   readonly after?: Pick<PendingEffect, 'id' | 'position'>
@@ -257,7 +258,7 @@ export interface EffectFilter {
 
 /** Lists effects: of any state unless the filter has states. The oldest first, but ended ones the newest first. */
 export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps<PendingEffect[]> {
-  const { stream, states, withDamaged, after, limit } = filter
+  const { stream, states, types, withDamaged, after, limit } = filter
   let query = db
     .selectFrom('effect')
     .innerJoin('event', 'event.position', 'effect.position')
@@ -271,6 +272,7 @@ export function* listEffects(headers: HeaderReader, filter: EffectFilter): Steps
     )
   }
   if (states) query = query.where('effect.state', 'in', states)
+  if (types) query = query.where('effect.type', 'in', types)
   // With a literal instead of a parameter, so that the small index of open effects is used.
   if (states?.every(state => openStates.includes(state))) query = query.where('effect.is_open', '=', eb => eb.lit(1))
   if (limit !== undefined) query = query.limit(limit)

@@ -1,4 +1,4 @@
-import { EpochMissingError } from '../../vault/keyring.ts'
+import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { fromInstant, isWithin } from '../../vocabulary/instant.ts'
@@ -30,7 +30,8 @@ export class Leases {
 
   /** Remembers why nothing can be recorded: after a failed write, or from now on. */
   recordFailure(error: unknown): void {
-    if (!(error instanceof AverbaError) || !(error.code === 'STORE_UNSAFE' || isFinal(error))) return
+    if (!(error instanceof AverbaError)) return
+    if (!(error instanceof KeyringUnreadableError) && error.code !== 'STORE_UNSAFE' && !isFinal(error)) return
     this.#lastFailure = { error, at: fromInstant(this.#leasing.begin().now) }
   }
 

@@ -1,6 +1,6 @@
 import { movedType } from '../../proof/recorded-header.ts'
 import { afterTurn } from '../../runtime/event-loop.ts'
-import { EpochMissingError } from '../../vault/keyring.ts'
+import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { RecordedEvent } from '../../vocabulary/message.ts'
@@ -27,6 +27,8 @@ export interface WriterParts {
   /** Forgets what events of another process have changed in the views. */
   readonly onForeign: (events: readonly ForeignEvent[], cache: WriterCache) => void
   readonly onCommitted: (position: number) => void
+  /** Called with why nothing of a batch was recorded. */
+  readonly onFailed: (error: unknown) => void
 }
 
 interface WaitingAppend {
@@ -142,6 +144,8 @@ export class Writer {
         else reject(result?.error)
       }
     } catch (error) {
+      // Read again, the keyring lacks the epoch still: nothing can be recorded with it.
+      this.#parts.onFailed(error instanceof EpochMissingError ? new KeyringUnreadableError(error) : error)
       for (const { reject } of batch) reject(error)
     } finally {
       this.#isScheduled = false

@@ -1,7 +1,7 @@
 import { renameSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
-import { samples } from '../../../src/simulation/index.ts'
+import { samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -179,13 +179,42 @@ test('a receiver that serves handlers only, without declared subscriptions, tell
   expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(': um 1 ADDRESS_REFUSED: check') })
 })
 
+test('a process that cannot read the keys which another has begun is not ready, and records again once it can', async () => {
+  const store = temporaryStore()
+  const service = { isDown: false }
+  const turn = async (bytes: Uint8Array) => bytes.map(byte => byte ^ 1)
+  const unwrap = async (bytes: Uint8Array) => {
+    if (service.isDown) throw new RangeError('the service is down')
+    return turn(bytes)
+  }
+  const keys = { id: 'kms-1', wrap: turn, unwrap, destroyEpoch: async () => undefined }
+  const clock = new VirtualClock()
+  const [one, other] = [
+    await openEngine({ store, keys, clock, entropy: seededEntropy(1) }),
+    await openEngine({ store, keys, clock, entropy: seededEntropy(2) }),
+  ]
+  const subject = await one.consents.enrol({ cpf: samples.cpf })
+  await one.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  service.isDown = true
+  await expect(other.consents.enrol({ cpf: '52998224725' })).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
+  const { ready, checks } = await other.health()
+  expect(ready).toBe(false)
+  expect(checks.filter(each => !each.ok)).toMatchObject([
+    { name: 'writing', detail: expect.stringContaining('root key') },
+  ])
+  service.isDown = false
+  await other.consents.enrol({ cpf: '52998224725' })
+  await clock.advance(61_000)
+  expect((await other.health()).ready).toBe(true)
+})
+
 test('a log without its keyring is not ready', async () => {
   const store = temporaryStore()
   const averba = await openEngine({ store })
   expect(await averba.health()).toMatchObject({ ready: true })
   renameSync(`${store}.keys`, `${store}.away`)
   expect(await averba.health()).toMatchObject({ ready: false })
-  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('restore it') })
+  expect(await troubles(averba)).toEqual({ keyring: expect.stringContaining('Put back the one') })
   await averba.close()
   // A closed store is reported, not thrown.
   expect(await averba.health()).toMatchObject({ ready: false })

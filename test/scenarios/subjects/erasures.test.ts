@@ -97,6 +97,20 @@ test('while the key service refuses to destroy an epoch, settling goes on, and t
   expect((await averba.health({ only: ['erasures'] })).checks).toMatchObject([{ ok: true }])
 })
 
+test('an erasure whose calls no process makes is told of', async () => {
+  const world = await openWorld({ averba: { store: temporaryStore(), backupRetentionDays: 1 } })
+  const { averba, samples, clock } = world
+  await averba.consents.enrol({ cpf: samples.cpf })
+  await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  const check = async () => (await averba.health({ only: ['erasures'] })).checks[0]
+  await clock.advance(47 * hourMs)
+  expect(await check()).toMatchObject({ ok: true })
+  await clock.advance(2 * hourMs)
+  expect(await check()).toMatchObject({ ok: false, detail: expect.stringMatching(/: no process makes its calls$/) })
+  await passTime(world, hourMs)
+  expect(await check()).toMatchObject({ ok: true })
+})
+
 test('a reveal is recorded before anything is opened, and returns no destroyed data', async () => {
   const { averba, samples } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
