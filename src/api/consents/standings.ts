@@ -85,7 +85,9 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
         isRead = status === 'settled'
       })
     await commands.wait(() => reading, ask)
-    return { history: await readConsentHistory(store, subject, id), askedAt, hasFailed: !isRead }
+    const known = await readConsentHistory(store, subject, id)
+    // A list that was read may not cover this consent.
+    return { history: known, askedAt, hasFailed: !isRead || lastShownAt(known) === lastShownAt(history) }
   }
 
   /** Whether a clock that was ahead dated the reading in the future. Its age is then unknown. */
@@ -182,6 +184,11 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
     const data: UseQuestion = { at, ageMaxMs: ageMaxMs ?? null, readAt: isUnknown ? null : readAt, askedAt }
     return { targets: [{ stream: history.stream, message: { type: 'consent.use', data } }] }
   }
+}
+
+/** The position of the last event that says what the service holds. */
+function lastShownAt({ events, synced }: ConsentHistory): number {
+  return Math.max(events.at(-1)?.position ?? 0, synced?.position ?? 0)
 }
 
 function standingOfUse(recorded: Recorded | undefined): Standing {

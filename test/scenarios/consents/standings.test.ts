@@ -188,6 +188,32 @@ test('after a clock was ahead, now means all that is recorded, also for a given 
   }
 })
 
+test('after a clock was ahead, a list that covers nothing does not make a consent fresh', async () => {
+  let isOdd = false
+  const world = await openWorld({
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (!isOdd || !/\/consentimentos\/\d+$/.test(new URL(request.url).pathname)) return answer
+      const records = (await answer.json()) as object[] // A list.
+      return Response.json(records.map(each => ({ ...each, id: undefined })))
+    },
+  })
+  const { averba, clock, consentService, samples } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  clock.jump(2 * dayMs)
+  valueOf(await averba.consents.sync({ subject }))
+  clock.jump(-2 * dayMs)
+  const [consent] = await averba.consents.list({ subject, status: 'ATIVO' })
+  const which = { subject, id: consent?.id ?? '', ageMaxMs: minuteMs }
+  await clock.advance(minuteMs)
+  expect((await averba.consents.use(which, { basis })).effective).toBe(true)
+  isOdd = true
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await clock.advance(2 * minuteMs)
+  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({ standing: { reason: 'stale' } })
+  expect((await averba.consents.standing(which)).reason).toBe('stale')
+})
+
 test('after a clock was ahead, a list with another status counts at once', async () => {
   const { world, which, now } = await givenClockWasAhead()
   const { averba, faults } = world
