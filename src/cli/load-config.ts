@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Averba, AverbaError, type AverbaOptions, type Keys, openAverba } from '../index.ts'
@@ -142,9 +142,10 @@ export async function withStore<T>(
 ): Promise<T> {
   // A log on a server whose keyring exists is not created either: a missing one is refused.
   const file = isOnPostgres(store) ? keyring : store
-  if (file !== undefined && !existsSync(file)) {
+  // SQLite takes an empty file for a database.
+  if (file !== undefined && !statSync(file, { throwIfNoEntry: false })?.size) {
     const hint = 'Name the file of a log, or a backup of one'
-    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing`, { hint })
+    throw new AverbaError('NOT_FOUND', `Cannot open "${file}": the file is missing or empty`, { hint })
   }
   const given = { ...(keyring && { keyring }), ...(rootKey && { keys: rootKey }) }
   return withOpen({ store, schedules: false, ...given, ...more }, work)

@@ -397,6 +397,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   'Run it in the folder of the log, or give the store an absolute path in the configuration':
     'Execute na pasta do registro, ou dê ao registro um caminho absoluto na configuração',
   'Cannot open "{}": the file is missing': 'Não é possível abrir "{}": o arquivo não existe',
+  'Cannot open "{}": the file is missing or empty': 'Não é possível abrir "{}": o arquivo não existe ou está vazio',
   'Cannot use {} without --store': 'Não é possível usar {} sem --store',
   'Cannot use {} with --store': 'Não é possível usar {} com --store',
   'Give the configuration, or the log with its keyring': 'Informe a configuração, ou o registro com o seu chaveiro',
@@ -732,7 +733,7 @@ const saidMessages: Readonly<Record<string, string>> = {
   // store
   'Cannot open "{}": the log is missing, but its keyring is there':
     'Não é possível abrir "{}": falta o registro, mas o seu chaveiro está ali',
-  'Look at the address and its schema: the keyring belongs to a log elsewhere. A new log needs a keyring of its own':
+  'Look at the address and its schema, or repeat a copy that was interrupted: the keyring belongs to a log elsewhere. A new log needs a keyring of its own':
     'Confira o endereço e o esquema: o chaveiro é de um registro em outro lugar. Um registro novo precisa de um chaveiro próprio',
   'Cannot open "{}": the keyring belongs to another log': 'Não é possível abrir "{}": o chaveiro é de outro registro',
   'Put back the keyring file that was created with this log':
@@ -1325,8 +1326,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'only an inconclusive validation can be resolved': 'só uma validação inconclusiva pode ser resolvida',
   'members of it could not be read': 'há campos que não puderam ser lidos',
   'It took longer than {} ms': 'Levou mais de {} ms',
-  'Restore a backup with averba restore, or move the keyring away to start a new log':
-    'Restaure uma cópia de segurança com averba restore, ou tire o chaveiro do lugar para começar um registro novo',
+  'Restore a backup with averba restore, repeat a copy that was interrupted, or move the keyring away to start a new log':
+    'Restaure uma cópia de segurança com averba restore, repita uma cópia interrompida, ou tire o chaveiro do lugar para começar um registro novo',
   'no answer in time': 'sem resposta a tempo',
   "the service's host name was not found": 'o nome de host do serviço não foi encontrado',
   'the connection was refused': 'a conexão foi recusada',

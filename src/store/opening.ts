@@ -54,11 +54,12 @@ export function* prepareTables(connection: Connection, path: string, hasKeyring:
   yield* migrate(connection, path)
 }
 
-function logMissingError(path: string): AverbaError {
+/** The error for a keyring whose log is not there: a log that begins would not be the one that it belongs to. */
+export function logMissingError(path: string): AverbaError {
   const cannot = `Cannot open "${path}": the log is missing, but its keyring is there`
   const hint = isOnPostgres(path)
-    ? 'Look at the address and its schema: the keyring belongs to a log elsewhere. A new log needs a keyring of its own'
-    : 'Restore a backup with averba restore, or move the keyring away to start a new log'
+    ? 'Look at the address and its schema, or repeat a copy that was interrupted: the keyring belongs to a log elsewhere. A new log needs a keyring of its own'
+    : 'Restore a backup with averba restore, repeat a copy that was interrupted, or move the keyring away to start a new log'
   return new AverbaError('KEYS_MISMATCH', cannot, { hint, path })
 }
 

@@ -54,6 +54,7 @@ import {
   beginLog,
   checkKeyringId,
   keyringPlace,
+  logMissingError,
   openFile,
   openOrCreateKeyring,
   outdatedKeyringError,
@@ -191,6 +192,7 @@ export class Store<E extends EventMap = EventMap> {
   async #start(began: RecordedEvent | undefined, mark: HighWaterMark | undefined): Promise<void> {
     const { path, acceptRollback = false, isArriving = false } = this.#options
     const { keyring } = this.vault
+    if (!began && keyring.size > 0) throw logMissingError(path)
     await transactWhenFree(this.#connection, this.#options.clock, () => this.#projector.createTables())
     if (!began) {
       await this.append(beginLog(keyring, this.#options))

@@ -129,6 +129,22 @@ test('a move that was interrupted while the new place builds its views goes on',
   expect(await verifyLog(to)).toMatchObject({ faults: [] })
 })
 
+test('whoever opens the place of a move that has just begun makes no log there, and the move goes on', async () => {
+  const { store } = await makeLog()
+  const to = { store: temporaryStore() }
+  const { append } = Store.prototype
+  const leaving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
+    if (input.events[0]?.event.type !== 'log.moved') return append.call(this, input)
+    throw new TypeError('interrupted')
+  })
+  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
+  leaving.mockRestore()
+  const hint = expect.stringContaining('repeat a copy that was interrupted') as unknown
+  await expect(openAverba({ ...to, schedules: false })).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
+  await copyStore({ from: { store }, to })
+  expect(await verifyLog(to)).toMatchObject({ faults: [] })
+})
+
 test('of two moves, or two that resume at once, one is told that it is not alone', async () => {
   const { store } = await makeLog()
   const to = { store: temporaryStore() }

@@ -129,7 +129,8 @@ export async function copyRows(
   await checkSameLog(from, to, end.position)
   for (const [table, keys] of Object.entries(tables)) await copyTable(from, to, table, keys, onProgress, end.position)
   const { views: _, schema: __, ...head } = end
-  await to.transact(() => rows(db.updateTable('head').set(head)))
+  // Opening it builds the views.
+  await to.transact(() => rows(db.updateTable('head').set({ ...head, views: '' })))
   const [root, copied] = [await from.read(() => rootAt(end.position)), await to.read(() => rootAt(end.position))]
   if (root === undefined || root !== copied)
     throw new AverbaError('CORRUPT', 'Cannot move the log: the copy has another root')
