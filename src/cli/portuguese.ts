@@ -214,7 +214,7 @@ export const portuguese: Readonly<Record<string, string>> = {
     'quem revela, como o número de um atendente: guardado em claro',
   'who requested it, such as the number of a request: kept in clear':
     'a pedido de quem, como o número de um pedido: guardado em claro',
-  'the purpose, such as the number of a request: kept in clear': 'a finalidade, como o número de pedido: fica em claro',
+  'the purpose, such as the number of a request: kept in clear': 'a finalidade, como o número do pedido: fica em claro',
   'the purpose, such as the number of an audit: kept in clear':
     'a finalidade, como o número de uma auditoria: guardada em claro',
   'the legal basis, such as "LGPD art. 18, VI": kept in clear': 'a base legal, como "LGPD art. 18, VI": fica em claro',
@@ -371,7 +371,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'Exit codes: 0 shown, 1 no notification has this id.':
     'Códigos de saída: 0 mostrada, 1 nenhuma notificação tem este identificador.',
   'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.':
-    'Só um por que um evento espera há um dia.\nCódigos de saída: 0 todos removidos, 1 um não foi.',
+    'Só um seguidor com evento à espera há um dia.\nCódigos de saída: 0 todos removidos, 1 algum não foi removido.',
   'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.':
     'Só um replay chama de novo os tratadores.\nCódigos de saída: 0 todas aceitas, 1 uma recusada ou não encontrada.',
   'Exit codes: 0 skipped, 1 the follower is not parked.': 'Códigos de saída: 0 pulado, 1 o seguidor não está suspenso.',
@@ -382,8 +382,8 @@ export const portuguese: Readonly<Record<string, string>> = {
   'A process that runs performs them: averba run.\nExit codes: 0 all are accepted, 1 a call was refused or not found.': `${runs}Códigos de saída: 0 todas aceitas, 1 uma chamada foi recusada ou não encontrada.`,
   'A denial or revocation is given up by averba consents withdraw-end only.\nExit codes: 0 all are accepted, 1 a call was refused or not found.':
     'De uma negação ou revogação só se desiste com averba consents withdraw-end.\nCódigos de saída: 0 todas aceitas, 1 uma chamada foi recusada ou não encontrada.',
-  'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.': `${runs}Códigos de saída: 0 todas aceitas, 1 uma foi recusada ou não encontrada.`,
-  'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.': `${runs}Códigos de saída: 0 todos aceitos, 1 um seguidor não está suspenso.`,
+  'A process that runs calls the handlers: averba run.\nExit codes: 0 all are accepted, 1 one was refused or not found.': `Um processo em funcionamento chama os tratadores: averba run.\nCódigos de saída: 0 todas aceitas, 1 uma foi recusada ou não encontrada.`,
+  'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.': `Um processo em funcionamento os chama: averba run.\nCódigos de saída: 0 todos aceitos, 1 um seguidor não está suspenso.`,
   'No service is contacted, and the log may be in use.\nExit codes: 0 nothing needs a person, 2 something does, 1 the log cannot be read.':
     'Nenhum serviço é chamado, e o registro pode estar em uso.\nCódigos de saída: 0 nada precisa de uma pessoa, 2 algo precisa, 1 o registro não pode ser lido.',
   'Nothing is sent. To pay again, the host validates with `again`.\nExit codes: 0 recorded, 1 not recorded.':
@@ -471,7 +471,7 @@ export const portuguese: Readonly<Record<string, string>> = {
   'No subscriptions.': 'Nenhuma inscrição.',
   'No validations.': 'Nenhuma validação.',
   'There are more: --limit shows them.': 'Há mais: --limit as mostra.',
-  'Nothing needs a person.': 'Nada precisa de uma pessoa.',
+  'Nothing needs a person.': 'Nada exige ação.',
   'Nothing was found.': 'Nada foi encontrado.',
   'The content was destroyed.': 'O conteúdo foi destruído.',
   'WRONG {}: {}': 'PROBLEMA {}: {}',
@@ -518,7 +518,9 @@ export const portuguese: Readonly<Record<string, string>> = {
   'waits for its next event': 'à espera do próximo evento',
   'the day before': 'o dia anterior',
   today: 'hoje',
-  'at work in a process': 'em trabalho em um processo',
+  'an event waits since {} for a process that runs it [remove after a day]':
+    'um evento espera desde {} por um processo que o execute [remove depois de um dia]',
+  'at work in a process': 'em uso por um processo',
   'perhaps done and paid, with the trace id {}: find out [resolve]':
     'talvez feita e paga, com o trace id {}: apure [resolve]',
   'HTTP {} ({}) at {}, not understood': 'HTTP {} ({}) em {}, não compreendida',
@@ -706,7 +708,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'A última execução aqui foi interrompida à força: o que veio depois do seu início se perdeu.',
   'The simulated portal notifies {} of {}.': 'O portal simulado notifica {} de {}.',
   'a receiver of averba': 'um receptor do averba',
-  'Your receiver serves TLS with {} and {}.': 'O seu receptor oferece TLS com {} e {}.',
+  'Your receiver serves TLS with {} and {}: both are new at each start.':
+    'O seu receptor oferece TLS com {} e {}: ambos são novos a cada início.',
   'Send a notification from another terminal, in this folder: averba trigger {}':
     'Envie uma notificação de outro terminal, nesta pasta: averba trigger {}',
   'received {}: {} bytes, stored': 'recebida {}: {} bytes, guardada',

@@ -24,7 +24,7 @@ const texts = {
   operating: ['Operação: cada ato fica no registro, em nome de', 'Operating: the log keeps each act, in the name of'],
   events: ['Eventos no registro', 'Events in the log'],
   needs: ['O que precisa de uma pessoa', 'What needs a person'],
-  nothingNeeded: ['Nada precisa de uma pessoa.', 'Nothing needs a person.'],
+  nothingNeeded: ['Nada exige ação.', 'Nothing needs a person.'],
   deletedByPortal: ['o portal excluiu a inscrição', 'the portal deleted the subscription'],
   undecided: ['em dúvida: validações talvez pagas', 'in doubt: validations that may have been paid'],
   checks: ['Verificações', 'Checks'],

@@ -195,6 +195,8 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Veja wrap e unwrap de keys: um erro do serviço delas pode ter sido tomado pela resposta',
   'It is another root key, or its service failed: see the cause of this error':
     'É outra chave raiz, ou o serviço dela falhou: veja a causa deste erro',
+  'Cannot take the value: this is a promise': 'Não é possível obter o valor: isto é uma promessa',
+  'Await it first: valueOf(await promise)': 'Espere-a antes: valueOf(await promise)',
   'Cannot use the signal: it is no AbortSignal': 'Não é possível usar o sinal: não é um AbortSignal',
   'Give the signal of an AbortController: { signal: controller.signal }':
     'Dê o sinal de um AbortController: { signal: controller.signal }',
@@ -1439,6 +1441,8 @@ const saidMessages: Readonly<Record<string, string>> = {
   'The earlier use under this command id stays recorded at {}':
     'O uso anterior com este identificador de comando continua registrado na posição {}',
   'the consent': 'o consentimento',
+  'the filter': 'o filtro',
+  'the handler': 'o tratador',
   'parked by an operator': 'suspensa por um operador',
   'a reading is never given up: it changes nothing': 'não se desiste de uma leitura: ela não muda nada',
   'a denial or revocation is given up by consents.withdrawEnd only, with a reason':

@@ -64,6 +64,10 @@ export class OutcomeError extends AverbaError {
  */
 export function valueOf<T>(outcome: Outcome<T>): T {
   if (outcome.status === 'settled') return outcome.value
+  if (outcome instanceof Promise)
+    throw new AverbaError('INVALID_INPUT', 'Cannot take the value: this is a promise', {
+      hint: 'Await it first: valueOf(await promise)',
+    })
   throw new OutcomeError(outcome)
 }
 

@@ -13,7 +13,7 @@ import {
   unsentStates,
   type Waiting,
 } from '../../vocabulary/message.ts'
-import { effectStream, serviceOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, effectStream, serviceOf } from '../../vocabulary/names.ts'
 import type { CommandOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, effectPages, readEvents } from '../api-context.ts'
 import { checkOneOf } from '../arguments.ts'
@@ -216,8 +216,10 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       const unread = found && (await readUnread(found))
       return found && { ...(await describeWaiting()(found)), ...(unread && { unread }) }
     },
-    list: ({ state } = {}) =>
+    list: (filter = {}) =>
       lazyList(async function* () {
+        checkKnownNames(filter, ['state'], { noun: 'member', of: 'the filter' })
+        const { state } = filter
         if (state !== undefined) checkOneOf(state, [...effectStates, 'open'], 'state of a call')
         const describe = describeWaiting()
         const states = state === 'open' ? openStates : state && [state]

@@ -1,12 +1,13 @@
+import type { KnownFollower } from '../../engine/following/followers.ts'
 import type { HandlerCall, HandlerTime } from '../../engine/following/handler-call.ts'
 import { listEventTypes } from '../../engine/machine-tables.ts'
 import type { Machine } from '../../machines/definition/machine.ts'
 import { type HostTransaction, markDone } from '../../store/ledger/done-items.ts'
-import type { Follower } from '../../store/ledger/follower-table.ts'
 import { endOfLog } from '../../store/log/read.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
+import { checkKnownNames } from '../../vocabulary/names.ts'
 import type { RecordOptions } from '../../vocabulary/outcome.ts'
 import { type ApiContext, readEvents } from '../api-context.ts'
 import { checkId, checkPosition } from '../arguments.ts'
@@ -55,8 +56,8 @@ export interface Log {
    * `PERSONAL_ID` when the id is a CPF
    */
   once(transaction: HostTransaction, name: string, item: string): Promise<boolean>
-  /** Lists the followers with their positions, and which are parked. */
-  followers(): Promise<Follower[]>
+  /** Lists the followers with their positions, which are parked, and since when an event waits for each. */
+  followers(): Promise<KnownFollower[]>
   /**
    * Lets a parked follower try its event again, after `follower.retryRequested` with the `actor` is recorded. Logged.
    *
@@ -178,7 +179,12 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
   }
 }
 
-function checkFilter({ after, types, stream, fromVersion }: EventFilter): void {
+function checkFilter(filter: EventFilter): void {
+  checkKnownNames(filter, ['after', 'types', 'kind', 'stream', 'fromVersion', 'backward'], {
+    noun: 'member',
+    of: 'the filter',
+  })
+  const { after, types, stream, fromVersion } = filter
   if (after !== undefined) checkPosition(after, 'after')
   if (types !== undefined && !(Array.isArray(types) && types.every(type => typeof type === 'string')))
     throw new AverbaError('INVALID_INPUT', 'Cannot use "types": it is not a list of event types', {

@@ -4,7 +4,7 @@ import { readPages } from '../../runtime/lazy-list.ts'
 import { type NotificationRow, readHandlings } from '../../views/notifications.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Json } from '../../vocabulary/message.ts'
-import { followerName, streamOf } from '../../vocabulary/names.ts'
+import { checkKnownNames, followerName, streamOf } from '../../vocabulary/names.ts'
 import type { RecordOptions } from '../../vocabulary/outcome.ts'
 import type { ApiContext } from '../api-context.ts'
 import { checkId, checkOneOf } from '../arguments.ts'
@@ -113,7 +113,9 @@ export function createNotifications(context: ApiContext): Notifications {
   }
 
   return {
-    handle(evento, name, handler, { schema, key, ...time } = {}) {
+    handle(evento, name, handler, options = {}) {
+      checkKnownNames(options, ['schema', 'key', 'timeoutMs'], { noun: 'option', of: 'the handler' })
+      const { schema, key, ...time } = options
       checkId(evento, 'evento')
       checkId(name, 'name of a handler')
       // Its follower has both names: "b" for the event "c/a" would be the same as "a/b" for "c".
@@ -139,7 +141,8 @@ export function createNotifications(context: ApiContext): Notifications {
       const handle: RegisteredHandler['handle'] = (notification, call) => handler(notification as never, call)
       addHandler({ evento, name, handle, timeoutMs, schema, key })
     },
-    async *list(filter) {
+    async *list(filter = {}) {
+      checkKnownNames(filter, ['state', 'evento'], { noun: 'member', of: 'the filter' })
       for await (const row of selectRows(filter)) {
         const { notification: stream, evento, origin, copies, received_at: at, failed_at: failedAt, body } = row
         const handlers = readHandlings(row)

@@ -49,7 +49,8 @@ export const devCommand = defineCommand({
     const state = { control: control.baseUrl, cnpj: services.samples.cnpj } satisfies DevState
     writeFileSync(devStateFile, JSON.stringify(state))
     printLine(terminal, say`The simulated portal notifies ${to ?? say`a receiver of averba`} of ${evento.join(', ')}.`)
-    if (to !== undefined) printLine(terminal, say`Your receiver serves TLS with ${certificate} and ${key}.`)
+    if (to !== undefined)
+      printLine(terminal, say`Your receiver serves TLS with ${certificate} and ${key}: both are new at each start.`)
     printLine(terminal, say`Send a notification from another terminal, in this folder: averba trigger ${evento[0]}`)
     await stopped
     rmSync(devStateFile, { force: true })

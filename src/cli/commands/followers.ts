@@ -4,7 +4,7 @@ import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
 import { actOnEach, describeDone } from '../many.ts'
 import { actorOption, readActor } from '../options.ts'
-import { formatUntil, type Line } from '../output.ts'
+import { formatInstant, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -81,10 +81,12 @@ function* formatFollowers(terminal: Terminal, followers: readonly Follower[]): I
   yield* formatTable(terminal, headings, rows)
 }
 
-function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUntil }: Follower): string {
+function describeFollower(say: Say, { isParked, reason, position, dueAt, takenUntil, waitingSince }: Follower): string {
   const at = position + 1
   const why = say.message(reason)
   if (isParked) return say`parked at the event ${at}: ${why} [retry, skip]`
   if (dueAt !== null) return say`tries the event ${at} again ${formatUntil(say, dueAt)}: ${why}`
-  return takenUntil === null ? say`waits for its next event` : say`at work in a process`
+  if (takenUntil !== null) return say`at work in a process`
+  if (waitingSince === null) return say`waits for its next event`
+  return say`an event waits since ${formatInstant(waitingSince)} for a process that runs it [remove after a day]`
 }

@@ -71,7 +71,8 @@ const replayCommand = defineCommand({
     return withLog(terminal, source, async averba => {
       const isAll = ids.length === 0
       const found = isAll ? (await findRows(averba, { hasFailed: true, evento })).map(row => idOf(row)) : ids
-      const act = (id: string) => averba.notifications.replay({ id, failed: failed || isAll }, readActor(actor))
+      const act = (id: string) =>
+        averba.notifications.replay({ id: toId(id), failed: failed || isAll }, readActor(actor))
       const look = (id: string) => requireRow(averba, id)
       const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
       return describeDone(terminal.say, done, 'notification')
@@ -89,7 +90,7 @@ const skipCommand = defineCommand({
     'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
   async run(terminal, { actor, ...source }, ids) {
     return withLog(terminal, source, async ({ notifications }) => {
-      const done = await actOnEach(terminal, ids, { act: id => notifications.skip(id, readActor(actor)) })
+      const done = await actOnEach(terminal, ids, { act: id => notifications.skip(toId(id), readActor(actor)) })
       return describeDone(terminal.say, done, 'notification')
     })
   },
@@ -132,7 +133,12 @@ async function requireRow({ views }: Averba, id: string): Promise<NotificationRo
 }
 
 function idOf({ notification }: Pick<NotificationRow, 'notification'>): string {
-  return notification.slice('notification-'.length)
+  return toId(notification)
+}
+
+/** The console shows the stream. */
+function toId(id: string): string {
+  return id.replace(/^notification-/, '')
 }
 
 function handlersOf({ handlers }: Pick<NotificationRow, 'handlers'>): HandlerState[] {

@@ -22,6 +22,12 @@ import {
 /** Handles an event. The same event may be delivered more than once: use its id to recognise it. */
 export type FollowHandler<R extends RecordedEvent = RecordedEvent> = (event: R, call: HandlerCall) => Promise<void>
 
+/** How far a follower has come, and since when an event waits for it. */
+export interface KnownFollower extends Follower {
+  /** The time of the next event of its types, which it has not handled; null when there is none. */
+  readonly waitingSince: Instant | null
+}
+
 interface FollowerWork {
   readonly name: string
   /** Does the work that is available now, until the signal. */
@@ -178,8 +184,15 @@ export class Followers<E extends EventMap = EventMap> {
     return this.#troubles
   }
 
-  list(): Promise<Follower[]> {
-    return this.#store.followers.list()
+  async list(): Promise<KnownFollower[]> {
+    const all = await this.#store.followers.list()
+    return Promise.all(all.map(async each => ({ ...each, waitingSince: await this.#waitingSince(each) })))
+  }
+
+  /** The time of the next event of its types: it is not handled yet. */
+  async #waitingSince({ types, position }: Follower): Promise<Instant | null> {
+    const next = types === null ? undefined : await this.#store.followers.next(position, types)
+    return (next === undefined ? undefined : await this.#store.readAt(next).catch(() => undefined))?.at ?? null
   }
 
   /** Whether a handler of this process has a name that begins so. */
@@ -190,16 +203,10 @@ export class Followers<E extends EventMap = EventMap> {
   /** Lists those that no process has run for a day although an event waits for them: their handler may be gone. */
   async listAbandoned(): Promise<Follower[]> {
     const isLongAgo = (at: Instant) => this.#clock.now() - fromInstant(at) > dayMs
-    const found: Follower[] = []
-    for (const each of await this.#store.followers.list()) {
-      const { name, types, position, isParked, dueAt, takenUntil } = each
-      if (types === null || isParked || takenUntil !== null || this.#registered.has(name)) continue
-      if (dueAt !== null && !isLongAgo(dueAt)) continue
-      const next = await this.#store.followers.next(position, types)
-      const event = next === undefined ? undefined : await this.#store.readAt(next)
-      if (event && isLongAgo(event.at)) found.push(each)
-    }
-    return found
+    return (await this.list()).filter(({ name, isParked, dueAt, takenUntil, waitingSince }) => {
+      if (isParked || takenUntil !== null || this.#registered.has(name)) return false
+      return waitingSince !== null && isLongAgo(waitingSince) && (dueAt === null || isLongAgo(dueAt))
+    })
   }
 
   /** Runs one call per follower at a time. A running call may end early for its own caller, so another follows it. */

@@ -178,6 +178,9 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
   expect(status.out).toContain(
     `WRONG followers: no process has run ${name} for a day: run it, or use averba followers remove`,
   )
+  expect((await averba('followers', 'list', ...of)).out).toMatch(
+    /an event waits since 2026-11-2\S+ for a process that runs it/,
+  )
   expect(await averba('followers', 'remove', name, ...by, ...of)).toMatchObject({
     code: 0,
     out: `accepted  ${name}\n1 follower: 1 accepted.\n`,
@@ -185,9 +188,9 @@ test('a follower that nobody runs is removed, and a notification is skipped', as
   expect(await averba('followers', 'list', ...of)).toMatchObject({ code: 0, out: 'No followers.\n' })
 
   const [{ id }] = parse(await averba('notifications', 'list', '--state', 'parked', '--json', ...of)).notifications
-  expect(await averba('notifications', 'skip', id, ...by, ...of)).toMatchObject({
+  expect(await averba('notifications', 'skip', `notification-${id}`, ...by, ...of)).toMatchObject({
     code: 0,
-    out: `accepted  ${id}\n1 notification: 1 accepted.\n`,
+    out: `accepted  notification-${id}\n1 notification: 1 accepted.\n`,
   })
   expect((await averba('notifications', 'list', ...of)).out).toMatch(/ +handled +\S+Z +erp: skipped\n/)
 })
@@ -406,7 +409,7 @@ test('what a log needs is said in Portuguese when the terminal or --lang asks fo
     const { ended } = startCommand(['status', ...of, ...args], { input: '', env })
     expect(await ended).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^registro .*\n(.*\n)*Nada precisa de uma pessoa\.\n$/),
+      out: expect.stringMatching(/^registro .*\n(.*\n)*Nada exige ação\.\n$/),
     })
   }
   const failed = await averba('show', 'consent-none', '--lang', 'pt-BR', ...of)

@@ -79,6 +79,15 @@ test('after a clock that was a day ahead is corrected, calls are made and retrie
   expect((await averba.audit.verify()).faults).toEqual([])
 })
 
+test('a promise in the place of an outcome is told from one', async () => {
+  const { averba } = await openWorld()
+  const asked = averba.consents.sync({ subject: await averba.consents.enrol({ cpf: samples.cpf }) })
+  expect(() => valueOf(asked as never)).toThrow(
+    expect.objectContaining({ hint: 'Await it first: valueOf(await promise)' }),
+  )
+  await asked
+})
+
 test('a signal that is none is refused before anything is recorded', async () => {
   const { averba } = await openWorld()
   const before = await averba.log.end()

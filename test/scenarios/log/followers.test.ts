@@ -281,6 +281,7 @@ test('a follower that no process runs for a day is told of, and can be removed',
   await expect(remove()).rejects.toMatchObject({ code: 'NOT_FOUND' })
   await passTime({ averba: second, clock }, 2 * 60 * minuteMs)
   const detail = 'no process has run crm for a day: run it, or use log.unfollow'
+  expect(await second.log.followers()).toMatchObject([{ name: 'crm', waitingSince: '2026-11-20T12:00:00.000Z' }])
   expect(await followersCheck()).toMatchObject({ ok: false, detail })
   // The process that follows it can still run it.
   await expect(first.log.unfollow('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })

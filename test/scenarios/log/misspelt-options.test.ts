@@ -10,7 +10,8 @@ const untyped = (value: unknown) => value as never
 
 test('a misspelt option is refused instead of ignored', async () => {
   const { world, subject, consent } = await givenConsent('ATIVO')
-  const { consents, validations } = world.averba
+  const { consents, validations, notifications, effects, log } = world.averba
+  const collect = (found: AsyncIterable<unknown>) => Array.fromAsync(found)
   const { cpf } = world.samples
   const which = { subject, id: consent.id }
   const claims = { nome: 'MARIA' }
@@ -23,6 +24,10 @@ test('a misspelt option is refused instead of ignored', async () => {
     ['syncEveryMS', () => consents.enrol({ cpf }, untyped({ syncEveryMS: 60_000 }))],
     ['comandId', () => consents.revoke(which, untyped({ comandId: 'one' }))],
     ['waitMS', () => consents.sync({ subject }, untyped({ waitMS: 0 }))],
+    ['timeout', async () => notifications.handle('e', 'erp', async () => undefined, untyped({ timeout: 1 }))],
+    ['stat', () => collect(notifications.list(untyped({ stat: 'parked' })))],
+    ['stat', () => collect(effects.list(untyped({ stat: 'open' })))],
+    ['kinds', async () => collect(log.read(untyped({ kinds: 'consent' })))],
     ['reuseWithinMS', () => validations.validate(untyped({ id: 'v', cpf, claims, reuseWithinMS: 1 }))],
   ]
   for (const [name, slip] of slips) {
