@@ -44,7 +44,6 @@ export type EffectTypes = {
   }
 }
 
-/** An effect in the ledger, of one of these types. */
 export type PendingOf<T extends keyof EffectTypes> = PendingIn<EffectTypes, T>
 
 export type OutcomeFact<T extends FactIn<EffectTypes>['type']> = Extract<FactIn<EffectTypes>, Fact<T>>

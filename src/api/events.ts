@@ -41,7 +41,6 @@ export function ofType<T extends keyof Events>(event: Recorded, type: T): Record
   throw new TypeError(`The event ${event.id} is not of the type "${type}"`)
 }
 
-/** An event that a machine recorded, by the machine's name, with which its types begin. */
 export type RecordedBy<K extends string> = Extract<Recorded, { type: `${K}.${string}` }>
 
 /** Reports whether a machine recorded the event. A stream has the events of one machine. */
@@ -94,7 +93,6 @@ export function readBody({ bytes }: Pick<SealedBody, 'bytes'>): Json {
 /** A subscription as listed by the portal, with a keyed digest instead of its secrets. */
 export type ListedAtPortal = Omit<SubscriptionReading, 'deletedAt' | 'readAt'> & { readonly secrets: string }
 
-/** The id and the time of one failure record of an answer. */
 export type AnsweredFailure = Pick<ListedFailure, 'remoteId' | 'failedAt'>
 
 /** What the parts hold that the API opens, as they were sealed. */

@@ -67,7 +67,6 @@ export interface HandlerTroubles {
   readonly parked: number
 }
 
-/** Summarizes the notifications for which a handler failed. */
 export function checkHandlers({ failing, parked }: HandlerTroubles): CheckResult {
   const detail = `${parked} parked, ${failing} to be retried`
   if (parked === 0) return { ok: true, detail }

@@ -100,7 +100,6 @@ export function checked<T>(check: (value: T) => void): z.ZodType<T, T> {
   return z.custom<T>().superRefine(refuseBy(check))
 }
 
-/** Refuses what a check of averba refuses, with its error. */
 export function refuseBy<T>(check: (value: T) => void) {
   return (value: T, context: z.RefinementCtx<T>): void => {
     try {
@@ -152,7 +151,6 @@ export function wholeNumber(min: number, max: number = Number.MAX_SAFE_INTEGER):
   return z.int(error).min(min, error).max(max, error)
 }
 
-/** A list of some of the known words. */
 export function listOf<const T extends string>(
   known: readonly T[],
   what: string,
@@ -169,7 +167,6 @@ export function hostFunction<T>(): z.ZodType<T, T> {
   return accepted(value => typeof value === 'function', 'it is not a function')
 }
 
-/** An object of the host with some functions. */
 export function withFunctions<T>(...names: (keyof T & string)[]): z.ZodType<T, T> {
   const isComplete = (value: unknown) => names.every(name => typeof Object(value)[name] === 'function')
   return accepted(isComplete, `it is not an object with ${names.join(', ')}`)

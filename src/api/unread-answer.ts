@@ -16,7 +16,6 @@ export interface UnreadAnswer {
 
 const shownMax = 2_000
 
-/** The events that tell of an answer that was not understood. */
 export const misunderstood = ['effect.deferred', 'effect.parked', 'effect.misunderstood'] as const
 
 /** Finds the last answer that was not understood in events of calls, the newest first. */

@@ -12,7 +12,6 @@ export type StartWork = (
   continuesWithoutOutput: boolean,
 ) => Promise<void>
 
-/** Creates the command of the command line, with its help in the language of its reader. */
 export type CreateCommand = (start: StartWork, say: Say) => Command
 
 /** An option: its help, or what else holds of it. Its flags are its name. */

@@ -153,7 +153,6 @@ function asDenied(cause: unknown): unknown {
   return new AverbaError('MISCONFIGURED', 'Cannot go on: Deno does not permit it', { cause, hint: cause.message })
 }
 
-/** Prints why a command has ended, and returns the exit code. */
 function reportError(cause: unknown, terminal: Terminal, isJson = false): number {
   // Commander has printed the help, or what is wrong with the arguments.
   if (cause instanceof CommanderError) return cause.exitCode

@@ -58,7 +58,6 @@ export async function serveTenants(tenants: readonly Tenant[]): Promise<Receiver
   }
 }
 
-/** Starts one server for a group of tenants, with the limits of the first. */
 async function serveGroup(group: readonly ServedTenant[]): Promise<ReceiverServer> {
   const [first] = group
   if (!first) throw new TypeError('Cannot serve receivers: the group is empty')

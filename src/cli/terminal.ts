@@ -20,7 +20,6 @@ export interface Terminal extends HostTerminal {
   readonly say: Say
 }
 
-/** Gives a terminal its language: that of `--lang`, or else that of the environment. */
 export function withLanguage(host: HostTerminal, language: Language = languageOf(host.env)): Terminal {
   // A getter stays one: asking whether the input is a pipe may fail.
   return Object.create(host, { say: { value: createSay(language), enumerable: true } })

@@ -92,7 +92,6 @@ function showResult(kind: 'yes' | 'no' | 'doubt', title: string, detail: Html | 
   return html`<div class="card ${kind}"><strong>${title}</strong> ${detail}</div>`
 }
 
-/** Shows an error, and what can be done about it. */
 export function showError({ texts, message }: Page, { code, message: text, hint }: AverbaError): Html {
   const help = hint !== undefined && html`<p class="soft">${message(hint)}</p>`
   return showResult('no', texts.failed, html`${code}: ${message(text)}${help}`)

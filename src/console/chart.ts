@@ -14,7 +14,6 @@ interface ChartNode {
   readonly states?: Readonly<Record<string, ChartNode>>
 }
 
-/** The names of all machines, which are the kinds of their streams. */
 export async function machineNames(): Promise<string[]> {
   return (await drawCharts([], 'json')).map(text => String(JSON.parse(text).id))
 }
@@ -40,7 +39,6 @@ ${inner.length > 0 && html`<ul>${inner.map(([each, child]) => draw(each, [...pat
   return html`<div class="chart"><ul>${draw(machine, [], root)}</ul></div>`
 }
 
-/** The transitions of a state that lead elsewhere. */
 function transitionsOf({ on = {} }: ChartNode): Html {
   const rows = Object.entries(on).flatMap(([type, all]) =>
     all.flatMap(({ target, guard }) => (target === undefined ? [] : [{ type, target, guard: guard?.type }])),
@@ -53,7 +51,6 @@ function transitionsOf({ on = {} }: ChartNode): Html {
   return html`<details><summary>${rows.length} →</summary><ul class="plain">${lines}</ul></details>`
 }
 
-/** The states and all states around them. */
 function withParents(states: readonly string[]): ReadonlySet<string> {
   const all = states.flatMap(state => {
     const path = state.split('.')

@@ -210,7 +210,6 @@ export function actsOn(page: Page, { id, waiting }: Call): Html {
   return html`${acts.map(act => actForm(page, `effects/${act}`, texts[act], { id }))}${resolve}`
 }
 
-/** The followers of the log and the handlers of notifications. */
 export async function showFollowers(page: Page): Promise<Html> {
   const { texts, labels, averba, words } = page
   const state = ({ isParked, attempts, reason, dueAt }: Follower): Html => {

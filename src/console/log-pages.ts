@@ -72,7 +72,6 @@ const views = [
 ]
 const changesMax = 500
 
-/** A view at two moments, and what differs. */
 export async function showComparison(page: Page): Promise<Html> {
   const { query, texts } = page
   const asked = query.get('view') || undefined

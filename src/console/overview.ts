@@ -4,7 +4,6 @@ import { dayMs, toInstant } from '../vocabulary/instant.ts'
 /** Consents that expire within so many days are counted. */
 export const expiringDays = 7
 
-/** The state of a log at a glance. */
 export interface Overview {
   readonly figures: Figures
   readonly health: Health
@@ -49,7 +48,6 @@ function needsOf(health: Health, subscriptions: readonly Subscription[], undecid
   ]
 }
 
-/** The calls of each state that have not ended. */
 export function countCalls({ effects }: Figures): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { state, count } of effects) counts.set(state, (counts.get(state) ?? 0) + count)

@@ -36,7 +36,6 @@ export function createPage({
   return { ...given, language, ...inLanguage }
 }
 
-/** The pages of the menu, by their paths. */
 const menu = [
   ['/', 'overview'],
   ['/effects', 'effects'],
@@ -102,7 +101,6 @@ export function choice(
   return html`<label>${label} <select name="${name}"><option value="">${all}</option>${options}</select></label>`
 }
 
-/** A field for text in a form, with its present value. */
 export function field(page: Page, name: string, label: string): Html {
   return html`<label>${label} <input name="${name}" value="${page.query.get(name) ?? ''}"></label>`
 }

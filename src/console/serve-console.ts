@@ -47,7 +47,6 @@ const formBytesMax = 65_536
 /** Cookies are shared by all ports of a name: two consoles must not take each other's. */
 const cookieOf = (url: string) => `averba-console-${new URL(url).port}`
 
-/** The pages that are shown for a path alone. */
 const pages: Readonly<Record<string, readonly [title: keyof Page['texts'], show: (page: Page) => Promise<Html>]>> = {
   '/': ['overview', showOverview],
   '/effects': ['effects', showEffects],

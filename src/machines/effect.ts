@@ -46,7 +46,6 @@ interface EndedAttempt extends EffectRef {
   readonly attempts: number
 }
 
-/** The events of an effect beside its outcome. */
 export type EffectEvent =
   /** Recorded before a request that may change or cost something is sent. Not recorded for readings. */
   | Event<'effect.attempted', EndedAttempt>

@@ -4,7 +4,6 @@ import { actionsOf, typesOf } from './definition/chart-rules.ts'
 import { defineMachine, record } from './definition/define-machine.ts'
 import type { Recording, UnexpectedFact } from './definition/machine.ts'
 
-/** A notification as the portal delivered it. */
 export interface ReceivedNotification {
   readonly notification: string
   readonly evento: string
@@ -109,7 +108,6 @@ export function overallTrouble(handlings: readonly HandlerState[]): 'failing' | 
   return state === 'failing' || state === 'parked' ? state : null
 }
 
-/** Sums up the handlers' states. */
 export function overallState(handlings: readonly HandlerState[]): HandlingState {
   const is = (state: HandlerState['state']) => handlings.some(each => each.state === state)
   if (is('parked')) return 'parked'

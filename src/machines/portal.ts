@@ -4,7 +4,6 @@ import type { Effect, Event, Instant, Message } from '../vocabulary/message.ts'
 import { defineDecider, record, refuse } from './definition/define-machine.ts'
 import type { Decision } from './definition/machine.ts'
 
-/** The events of our account at the portal. */
 export type PortalEvent =
   | Event<'portal.listRequested', PortalAddress>
   /** Its part `list` holds the listed subscriptions without secrets. */

@@ -87,7 +87,6 @@ export async function exportBundle(options: OpenedWith & ExportTo): Promise<Expo
   return exportUpTo(options, () => withStore(options, store => store.checkpoint()))
 }
 
-/** Exports a log to a new folder, up to a checkpoint that `sign` makes. */
 export async function exportUpTo(
   { dir, onProgress, ...place }: LogPlace & ExportTo,
   sign: () => Promise<unknown>,

@@ -16,7 +16,6 @@ export interface OpenedWith extends LogPlace {
   readonly entropy?: Entropy
 }
 
-/** Opens a store, runs work with it, and closes it. */
 export async function withStore<T>(
   options: OpenedWith,
   work: (store: Store) => Promise<T>,

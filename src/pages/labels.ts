@@ -155,7 +155,6 @@ const labels = {
   ],
 } as const
 
-/** What the script of a page with a proof shows. */
 const scriptTexts = {
   checking: ['Conferindo a prova neste navegador…', 'Checking the proof in this browser…'],
   noCrypto: [

@@ -24,7 +24,6 @@ export const portugueseRetained: Readonly<Record<string, string>> = {
   'call.answer': 'resposta que não foi compreendida',
 }
 
-/** The Brazilian Portuguese texts of all events. */
 export const portugueseEvents: EventWords = {
   'subject.enrolled': ({ origin }) => `Titular cadastrado ${origins[origin]}`,
   'subject.syncRequested': ({ controller }) => `Leitura dos consentimentos pedida${ofController(controller)}`,

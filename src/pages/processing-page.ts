@@ -4,7 +4,6 @@ import { html } from './html.ts'
 import { type Language, labelsOf, type ProcessingKind } from './labels.ts'
 import type { ReportedLog } from './subject-report.ts'
 
-/** Writes a processing report as one HTML page, with one row for each kind of operation. Pure. */
 export function writeProcessingPage(report: ProcessingReport): string {
   const { language, log, from, until, retention, security, operations } = report
   const labels = labelsOf(language)

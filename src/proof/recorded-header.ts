@@ -52,7 +52,6 @@ function isPartMark({ name, owner, hash, bytes }: Readonly<Record<string, unknow
 
 const none: readonly never[] = []
 
-/** Reads a line of JSON that holds an object. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -2,7 +2,6 @@ import { toBytes, toHex } from './encoding.ts'
 import { type Fault, Faults } from './faults.ts'
 import { createVerifierKey, parseCheckpoint, type SignedCheckpoint, type VerifierKey, verifyNote } from './note.ts'
 
-/** A checkpoint that is not verified yet, with the answer of an anchor. */
 export interface GivenCheckpoint {
   readonly note: string
   /** The bytes of the answer, or why they cannot be read. */
@@ -11,7 +10,6 @@ export interface GivenCheckpoint {
 
 /** The largest answer of an anchor: ten times the size of a time stamp with the certificates of its authority. */
 export const anchorBytesMax = 64 * 1024
-/** The fault of a longer answer. */
 export const anchorTooLong = 'is longer than 64 kB'
 
 /** A checkpoint with a time stamp: its number of events, and the time by the clock of the authority. */
@@ -20,7 +18,6 @@ export interface StampedCheckpoint {
   readonly at: string
 }
 
-/** The checkpoints with valid signatures. */
 export interface TrustedCheckpoints {
   /** The smallest first. */
   readonly checkpoints: readonly SignedCheckpoint[]

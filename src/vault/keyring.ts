@@ -495,7 +495,6 @@ function epochName(epoch: number): string {
   return `epoch ${epoch}`
 }
 
-/** The key that authenticates a stored keyring, from its secret. */
 export function macKey(secret: Uint8Array): Hmac {
   return new Hmac(deriveKey(secret, 'averba keyring mac v1'))
 }

@@ -74,7 +74,6 @@ interface RememberedErasure {
   readonly epoch: number
 }
 
-/** By subject. */
 export type RememberedErasures = Readonly<Record<string, RememberedErasure>>
 
 export interface ErasureToRemember extends Omit<RememberedErasure, 'epoch'> {

@@ -64,13 +64,11 @@ interface ConsentEffect<T extends string, R extends object, D = unknown> {
   readonly fact: Fact<`consentService.${T}`, R & { readonly askedAt?: Instant }> | Unanswered
 }
 
-/** The data of a reading, if it belongs to a schedule. */
 interface ScheduledReading {
   readonly everyMs?: number
   readonly schedule?: number
 }
 
-/** The controller that a list is limited to, if any. */
 interface OfController {
   readonly controller?: string
 }

@@ -92,7 +92,6 @@ export const statusTratamentoSchema = z.object({
   metadados: z.array(metadadoSchema),
 })
 
-/** DetalheHipotese: a legal basis. */
 export const detalheHipoteseSchema = z.object({
   envolveDadoSensivel: z.boolean().describe('Whether data that the law calls sensitive is involved.'),
   id: text,

@@ -48,7 +48,6 @@ function createDecoder(contentType: string | null): TextDecoder {
   }
 }
 
-/** The items of a list, and the records in it that could not be read. */
 export interface Listing<T> {
   readonly items: readonly T[]
   readonly unreadable: readonly Json[]

@@ -1,7 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { nodeErrorCode, UnsentError } from '../../vocabulary/connection-errors.ts'
 
-/** Returns the address of the proxy for `host:port`, if there is one. */
 export type ProxyChoice = (host: string, port: string) => string | undefined
 
 /** Chooses the proxy by `HTTPS_PROXY` and `NO_PROXY`, in capitals or not: names, their ends, `host:port` and `*`. */

@@ -34,7 +34,6 @@ export interface ListedSubscription {
   readonly lastSuccessAt: Instant | null
 }
 
-/** A failed delivery as the portal recorded it. */
 export interface ListedFailure {
   readonly remoteId: number
   readonly evento: string

@@ -61,7 +61,6 @@ const emptySession: Session = { authorization: '', csrf: '', endsAt: toInstant(0
 
 const noLogin: LoginRecord = { askedAt: toInstant(0), reason: '', identityDigest: '' }
 
-/** A login, and what the processes of a store share of it. */
 export interface SharedLogin {
   readonly login: PortalLogin
   readonly shareOf: (identity: string) => SharedText

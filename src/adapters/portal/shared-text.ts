@@ -1,4 +1,3 @@
-/** A sealed text that the processes of one store share. */
 export interface SharedText {
   find(): Promise<string | undefined>
   /** Replaces the text by what `make` returns, if anything. Calls it again if another process was faster. */

@@ -9,7 +9,6 @@ import { bodyConsumed, bodyOfIncoming, bodyOfRequest, type Deadline, type ReadBo
 import { headOfIncoming, headOfRequest, type ReceivedHead } from './received-head.ts'
 import { clientAddress, forwardedHops, matchesSecrets, needsSecret, parseRanges } from './sender.ts'
 
-/** A checked notification that is not stored yet. */
 export interface IncomingNotification {
   readonly evento: string
   readonly recipient: { readonly kind: RecipientKind | null; readonly id: string }

@@ -35,7 +35,6 @@ export function clientAddress(remoteAddress: string, forwarded: string, trustedP
   return seen[seen.length - 1 - trustedProxies] ?? ''
 }
 
-/** The addresses in a header `X-Forwarded-For`. */
 export function forwardedHops(forwarded: string): string[] {
   return forwarded
     .split(',')

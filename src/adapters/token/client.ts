@@ -21,7 +21,6 @@ export interface TokenKeeper {
   ): { readonly contract: string; readonly credential: string }
 }
 
-/** The token endpoint, and the credentials to request tokens with. */
 interface CredentialOptions extends ExchangeOptions {
   readonly url: string
   readonly consumerKey: SecretSource

@@ -16,7 +16,6 @@ export type TokenAnswer =
       readonly isAnswered?: true
     }
 
-/** Why there is no token now. */
 export type TokenUnavailable = Exclude<TokenAnswer, { status: 'held' }>
 
 export interface TokenSource {

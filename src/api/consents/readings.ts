@@ -114,7 +114,6 @@ interface Wanted {
   readonly controller?: string | undefined
 }
 
-/** The request of a reading, which replaces deferred ones. */
 function requestReading(
   type: ReadingType,
   { subject, controller }: Wanted,

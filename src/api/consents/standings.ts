@@ -186,7 +186,6 @@ export function createStandings(context: ApiContext, readings: ConsentReadings):
   }
 }
 
-/** The position of the last event that says what the service holds. */
 function lastShownAt({ events, synced }: ConsentHistory): number {
   return Math.max(events.at(-1)?.position ?? 0, synced?.position ?? 0)
 }

@@ -12,7 +12,6 @@ import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { RecordedBy } from '../events.ts'
 
-/** An event of a consent's stream. */
 export type ConsentRecorded = RecordedBy<'consent'>
 
 interface StatusChange {

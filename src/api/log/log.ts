@@ -115,7 +115,6 @@ const decisions = {
   },
 } as const
 
-/** Creates the `log` area, for a version with these machines. */
 export function createLog(context: ApiContext, machines: readonly Machine[]): Log {
   const { store, clock, commands, followers, log } = context
   const knownTypes = listEventTypes(machines)

@@ -41,7 +41,6 @@ interface StoredNotification<B> {
   readonly handlers: readonly HandlerState[]
 }
 
-/** The clear data of a notification, with the address of its sealed body. */
 export interface ClearNotification extends Pick<Notification, 'evento' | 'copies' | 'at' | 'handlers'> {
   readonly stream: string
   readonly body: PartAddress

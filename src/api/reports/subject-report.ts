@@ -92,7 +92,6 @@ export async function writeReport<R>(
   return format === 'html' ? writePage(report) : `${JSON.stringify(report, null, 2)}\n`
 }
 
-/** Identifies the log and the last position that was read. */
 export async function readReportedLog(store: LogStore, position: number): Promise<ReportedLog> {
   const [first, last] = [await store.readAt(1), await store.readAt(position)]
   return { origin: first?.type === 'log.began' ? first.data.origin : '', position, at: last?.at ?? '' }

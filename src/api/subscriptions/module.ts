@@ -23,13 +23,11 @@ import { createSubscriptions, listDueDeletions, readDeliveryFigures, type Subscr
 
 export type { Subscriptions } from './subscriptions.ts'
 
-/** The module of the portal, with what the receiver needs. */
 export interface SubscriptionModule extends Module<{ subscriptions: Subscriptions }> {
   readonly declarations: DeclaredSubscriptions
   readonly secrets: SubscriptionSecrets
 }
 
-/** Creates the module of the portal's subscriptions and failure records. */
 export function createSubscriptionModule(context: ApiContext): SubscriptionModule {
   const { options, store } = context
   const { portal } = options

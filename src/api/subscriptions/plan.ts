@@ -25,7 +25,6 @@ export interface Plan {
   toString(): string
 }
 
-/** A declared subscription, as input of a plan. */
 export interface WantedSubscription {
   readonly evento: string
   readonly endpoint: string

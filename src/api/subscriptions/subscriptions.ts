@@ -99,7 +99,6 @@ export function createSubscriptions(
     return { plan: makePlan(await Promise.all(wanted), listed, ours, unreadable), listed }
   }
 
-  /** The stream of an event's subscription, with the message that declares it if it is new. */
   async function declareIfNew(evento: string, endpoint: string): Promise<DecisionRequest & { stream: string }> {
     const known = await findStream(store, 'subscription', evento)
     if (known !== undefined) return { stream: known, targets: [] }

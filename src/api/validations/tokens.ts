@@ -18,7 +18,6 @@ import type { CheckResult } from '../health-check.ts'
 const othersWaitMs = 15_000
 /** How many steps a renewal may take before the call is deferred; each step follows a new event. */
 const stepsMax = 20
-/** How many calls that two tokens were refused for are remembered. */
 const refusedCallsMin = 1_000
 /** After so many requests in a row without a token, it is no passing trouble. */
 const failedAttemptsMax = 5

@@ -12,7 +12,6 @@ type ConsentRow = Views['consents']
 
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO'] as const
 
-/** Which consents a command is about. */
 const filterOptions = {
   '--controller <cnpj>': 'only those of this controller',
   '--status <name>': { text: 'only those with this status', choices: statuses },

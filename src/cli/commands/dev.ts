@@ -74,7 +74,6 @@ async function checkNotRunning(): Promise<void> {
   throw new AverbaError('REFUSED', 'Cannot start averba dev: it runs in this folder already', { hint })
 }
 
-/** Subscribes a receiver of the user, which the user ends. */
 async function subscribe(
   services: RunningServices,
   to: string,

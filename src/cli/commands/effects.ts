@@ -13,7 +13,6 @@ import type { Terminal } from '../terminal.ts'
 
 const states = ['open', ...effectStates] as const
 
-/** Which calls a command is about. */
 const filterOptions = {
   '--service <name>': { text: 'only calls to this service', choices: serviceNames },
   '--type <name>': 'only calls of this type, such as consentService.changeStatus',

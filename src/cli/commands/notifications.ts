@@ -12,7 +12,6 @@ type NotificationRow = Views['notifications']
 
 const states = ['received', 'failing', 'parked', 'handled'] as const
 
-/** Which notifications a command is about. */
 const filterOptions = {
   '--evento <name>': 'only those of this event',
 } as const
@@ -168,7 +167,6 @@ function* formatNotifications(terminal: Terminal, rows: readonly NotificationRow
   yield* formatTable(terminal, [say`ID`, say`EVENT`, say`STATE`, say`RECEIVED`, say`HANDLERS`], table)
 }
 
-/** A handler, its state, and when it is called again by itself. */
 function describeHandler(say: Say, { handler, state, attempts, retryAt }: HandlerState): string {
   if (retryAt === null) return `${handler}: ${state}`
   return `${handler}: ${state} (${say.count(attempts, 'attempt')}), ${say`again at ${formatUntil(say, retryAt)}`}`

@@ -30,7 +30,6 @@ export async function readTrace(
   }
 }
 
-/** Reports whether an event is about an attempt at a call. */
 export function isAttempt(event: RecordedEvent): event is RecordedOf<AttemptEvent> {
   return attemptTypes.some(type => type === event.type)
 }

@@ -98,7 +98,6 @@ export class DueCalls {
   }
 }
 
-/** What due calls are found with. */
 export interface FindDueParts {
   readonly store: Store
   readonly clock: Clock

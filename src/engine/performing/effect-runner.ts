@@ -66,7 +66,6 @@ export interface EffectRegistry {
 /** For how long a service that asks for a pause gets no due calls. A revocation must not wait as long as a list may. */
 const closedMaxMs = 60_000
 
-/** What attempts are made with. */
 export interface EffectRunnerParts {
   readonly store: Store
   readonly clock: Clock

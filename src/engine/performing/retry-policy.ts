@@ -13,7 +13,6 @@ export interface RetryPolicy {
   readonly backoffMaxMs: number
 }
 
-/** The policy of most calls. */
 export const dayPolicy: RetryPolicy = {
   name: 'day-1',
   attemptsMax: 200,

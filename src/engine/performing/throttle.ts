@@ -2,7 +2,6 @@ import type { Clock } from '../../runtime/clock.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import type { Rates } from '../../store/ledger/rates.ts'
 
-/** How much of a service may be used. */
 export interface ServiceLimits {
   /** How many calls of all processes begin per second; as many may begin at once. Unlimited when absent. */
   readonly requestsPerSecond?: number

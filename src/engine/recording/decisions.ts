@@ -40,7 +40,6 @@ interface PendingState {
   readonly lastChangePosition: number
 }
 
-/** A replayed stream: the state of its machine, and its version. */
 interface LoadedStream {
   readonly pendingState: PendingState
   readonly version: number

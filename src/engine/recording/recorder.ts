@@ -190,7 +190,6 @@ type AttemptOptions = Omit<RecordOptions, 'settles'> & {
 
 type AppendConflict = Extract<Appended, { status: 'conflict' }>
 
-/** What was appended, or the receipt of the same command. */
 export type RecordedOrReceipt = Exclude<Appended, { status: 'conflict' }> & {
   readonly position: number
   readonly events: readonly RecordedEvent[]

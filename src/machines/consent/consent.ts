@@ -165,10 +165,8 @@ export const consentMachine = defineMachine({
   },
 })
 
-/** The state of a consent before its first event. */
 export const initialConsent = consentMachine.initial as ConsentChartState // Of this chart, here and below.
 
-/** Returns the state of a consent after another event. */
 export function evolveConsent(state: ConsentChartState, event: Message): ConsentChartState {
   return consentMachine.evolve(state, event) as ConsentChartState
 }

@@ -282,7 +282,6 @@ export function isMove<E extends { readonly type: string }>(
 /** The types of the events that show a consent's status: they may end our change. */
 export const showingTypes = [...moveTypes, 'consent.appeared', 'consent.confirmed'] as const
 
-/** Checks that an event shows a consent's status. */
 export function showsStatus<E extends { readonly type: string }>(
   event: E,
 ): event is Extract<E, { readonly type: (typeof showingTypes)[number] }> {

@@ -110,7 +110,6 @@ export function lapse({ reading, isUnknown, lapsed }: ConsentView, now: Instant)
   return [{ type: 'consent.lapsed', data: { expiresAt } }]
 }
 
-/** The event of changed dates or a changed controller. */
 function amendment({ reading }: ConsentView, given: ConsentReading): readonly ConsentEvent[] {
   const { createdAt, expiresAt, controller } = given
   const isSame = reading.createdAt === createdAt && reading.expiresAt === expiresAt && reading.controller === controller
@@ -412,7 +411,6 @@ function stillShown(held: ConsentView, status: ConsentStatus): readonly ConsentE
   return [seen({ status: shown === 'unreadable' ? null : shown, askedAt: shownAt ?? undefined, isOld: isShownOld })]
 }
 
-/** The effect that requests another status. */
 export function changeStatus(held: ConsentView, status: RequestableStatus): Effect {
   return { ...readConsent(held), type: 'consentService.changeStatus', data: { status } }
 }

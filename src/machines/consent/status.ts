@@ -7,10 +7,8 @@ export type ConsentStatus = (typeof consentStatuses)[number]
 
 /** The statuses that can be requested (section 3). */
 export const requestableStatuses = ['ATIVO', 'NEGADO', 'REVOGADO'] as const
-/** A status that can be requested. */
 export type RequestableStatus = (typeof requestableStatuses)[number]
 
-/** Checks that a consent is pending or active. */
 export function isOpen(status: ConsentStatus): boolean {
   return status === 'PENDENTE' || status === 'ATIVO'
 }

@@ -45,7 +45,6 @@ export function regionsOf({ root }: AnyStateMachine): readonly AnyStateNode[] {
   return root.type === 'parallel' ? Object.values(root.states) : [root]
 }
 
-/** Returns all nodes of a part of a chart. */
 export function nodesUnder(node: AnyStateNode): AnyStateNode[] {
   return [node, ...Object.values(node.states).flatMap(nodesUnder)]
 }

@@ -131,7 +131,6 @@ function inertScope(): AnyActorScope {
   return { ...scope, actionExecutor: () => undefined }
 }
 
-/** Decides to record these events. */
 export function record<E extends Event>(...events: E[]): Recording<E> {
   return { events }
 }

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../vocabulary/errors.ts'
 import type { Event, Message } from '../../vocabulary/message.ts'
 
-/** A decision to record these events. */
 export interface Recording<E extends Event = Event> {
   readonly events: readonly E[]
 }
@@ -12,7 +11,6 @@ export interface Recording<E extends Event = Event> {
  */
 export type Decision<E extends Event = Event> = Recording<E> | Refusal
 
-/** Why a command is refused. */
 export interface Refusal {
   readonly refused: string
   readonly code?: ErrorCode

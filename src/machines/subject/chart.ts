@@ -118,5 +118,4 @@ export function toAwarenessReading({ record, createdAt, controller }: AwarenessR
   return { record, createdAt, controller }
 }
 
-/** The state of a data subject's chart. */
 export type SubjectState = SnapshotFrom<typeof chart>

@@ -4,7 +4,6 @@ import type { UnexpectedFact } from '../definition/machine.ts'
 /** How averba first learned of a person. */
 export type SubjectOrigin = 'host' | 'validation' | 'notification'
 
-/** A login state from the service. */
 export interface LoginReading {
   readonly isAuthenticated: boolean
   readonly expiresAt: Instant | null

@@ -122,7 +122,6 @@ function awarenessChanges(
   return isSame || isStale ? [] : [{ type: 'subject.awarenessAmended', data: toAwarenessReading(data) }]
 }
 
-/** Requests a reading, which replaces deferred ones. */
 function requestReading(
   type: 'subject.syncRequested' | 'subject.awarenessRequested' | 'subject.loginRequested',
   verb: string,

@@ -4,7 +4,6 @@ import type { EventCondition } from '../definition/machine.ts'
 import { type HealthState, healthAfterFailure, healthAfterSuccess, initialHealth, isRelevantFailure } from './health.ts'
 import type { HeldEndpoint, RegistrationRef, SubscriptionEvent } from './messages.ts'
 
-/** The context of a subscription's chart. */
 export interface SubscriptionContext extends HeldEndpoint, HealthState {
   readonly evento: string
   /** The event that the portal last showed: it differs when somebody changed it there. */
@@ -264,7 +263,6 @@ export const chart = setup({
   },
 })
 
-/** Checks that an answer belongs to a former registration. */
 export function isOfFormer({ remoteId }: RegistrationRef, known: Pick<SubscriptionContext, 'remoteId'>): boolean {
   return remoteId !== undefined && remoteId !== known.remoteId
 }

@@ -21,7 +21,6 @@ export interface DeletionThreat {
   readonly deletionAt: Instant
 }
 
-/** The health before any failure. */
 export const initialHealth: HealthState = {
   failingSince: null,
   lastFailureAt: null,

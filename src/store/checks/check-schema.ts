@@ -17,7 +17,6 @@ const ours = new Map(
   }),
 )
 
-/** What to do about a changed schema. */
 export const schemaAdvice = 'Find out who changed the file, then drop what is foreign, or restore a backup beside it'
 
 /**

@@ -2,7 +2,6 @@ import { AverbaError } from '../../vocabulary/errors.ts'
 
 // The mistakes that a host can make in a query of its own.
 
-/** The error for what would write. */
 export function readOnlyError(cannot: string, cause?: unknown): AverbaError {
   return new AverbaError('INVALID_INPUT', `${cannot}: views can only be read`, {
     cause,
@@ -10,7 +9,6 @@ export function readOnlyError(cannot: string, cause?: unknown): AverbaError {
   })
 }
 
-/** The error for a name that the views do not have. */
 export function unknownNameError(cause: unknown): AverbaError {
   return new AverbaError('INVALID_INPUT', 'Cannot run this statement: it names a view or column that does not exist', {
     cause,

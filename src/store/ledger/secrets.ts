@@ -83,7 +83,6 @@ function* releaseLease(name: string, { owner }: Lease): Steps<void> {
   yield* rows(db.deleteFrom('lease').where('name', '=', name).where('owner', '=', owner))
 }
 
-/** A secret that the processes of one file share. */
 export interface SharedSecret {
   readonly generation: number
   readonly value: string

@@ -7,7 +7,6 @@ import type { Tags } from './tags.ts'
 
 const hint = 'Check the log with averba doctor --deep, keep the file unchanged and restore a backup beside it'
 
-/** The error for a log that contradicts itself. */
 export function damagedLogError(message: string): AverbaError {
   return new AverbaError('CORRUPT', message, { hint })
 }

@@ -134,7 +134,6 @@ export function* subtreeRoot([from, to]: LeafRange): Steps<string> {
   return rootOver(Buffer.concat(hashes)).toString('hex')
 }
 
-/** Reads the hashes of a level from one number to before another. */
 function* readHashes(level: number, from: number, to: number): Steps<readonly Uint8Array[]> {
   if (from === to) return []
   const found =

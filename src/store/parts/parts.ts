@@ -54,7 +54,6 @@ export function* findPartOwner(headers: HeaderReader, address: PartAddress): Ste
   return marks.find(mark => mark.name === name)?.owner
 }
 
-/** A sealed part with its address and its owner. */
 export interface AgedPart extends PartPlace {
   readonly stream: string
   readonly version: number

@@ -256,7 +256,6 @@ function* leaveHead(view: string): Steps<void> {
   yield* rows(db.updateTable('head').set({ views: running.join(' ') }))
 }
 
-/** A view's name and version, as the head lists it. */
 export function viewVersionName({ name, version }: Pick<View, 'name' | 'version'>): string {
   return `${name}@${version}`
 }

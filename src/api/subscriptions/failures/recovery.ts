@@ -202,7 +202,6 @@ interface FailureReading {
   readonly dayFrom: Instant | null
 }
 
-/** Collects what to record, in one append, for a portion of the failure records. */
 function createPortion({ context, recovers, dayFrom }: FailureReading, known: KnownRecords) {
   const { createId, rows, store } = context
   const { failures, matcher, recoveries, subscriptions } = known
