@@ -20,7 +20,6 @@ export const logOptions = {
 
 export const logArgument = 'the file of the log, or the address of its schema on PostgreSQL; it may be in use'
 
-/** A log that a command opens, as these options say. */
 export interface LogOptions extends Pick<OpenedWith, 'store' | 'rootKey'> {
   readonly keyring?: string
 }

@@ -29,7 +29,6 @@ export function printStyled({ stdout, env }: Pick<Terminal, 'stdout' | 'env'>, {
   stdout.write(`${isColoured ? styleText(style, printable(text), { validateStream: false }) : printable(text)}\n`)
 }
 
-/** Prints a line for the operator to standard error, as `printLine` does. */
 export function printError({ stderr }: Terminal, line: string): void {
   stderr.write(`${printable(line)}\n`)
 }

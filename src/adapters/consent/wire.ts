@@ -55,7 +55,6 @@ export const usuarioControladorSchema = z.object({
   responsavel: responsavelSchema,
 })
 
-/** StatusConsentimento: one entry of the history of a consent. */
 export const statusConsentimentoSchema = z.object({
   status: text,
   dataHora: dateTime.describe('When the status changed.'),
@@ -98,7 +97,6 @@ export const detalheHipoteseSchema = z.object({
   nome: text,
 })
 
-/** Hipotese: a legal basis, with what completes it. */
 export const hipoteseSchema = z.object({ complemento: text, hipoteseTratamento: detalheHipoteseSchema })
 
 /** CienciaDetalhada: an awareness record in full. */

@@ -20,7 +20,7 @@ import { findStreamsNaming, isEventOfPerson } from '../../store/parts/person-sea
 import { consents } from '../../views/consents.ts'
 import { notifications, readHandlings } from '../../views/notifications.ts'
 import { type ValidationRow, validations } from '../../views/validations.ts'
-import type { Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
+import type { EffectState, Json, PartAddress, PendingEffect } from '../../vocabulary/message.ts'
 import { cpfAddress, effectStream, streamOf } from '../../vocabulary/names.ts'
 import { maskCpfs, parseCpf } from '../../vocabulary/tax-numbers.ts'
 import type { View } from '../../vocabulary/view.ts'
@@ -270,7 +270,8 @@ function reportCalls(
   // Key work is not sent to any service.
   const outside = calls.filter(({ type }) => !type.startsWith('keys.'))
   return outside.map(({ id, position, type, state: effectState, attempts, opens = {}, settledAt }) => {
-    const state = effectState === 'cancelled' && wasSent(id, events) ? 'unknown' : effectState
+    const sent = stateOfSent[effectState]
+    const state = sent && wasSent(id, events) ? sent : effectState
     const [service = ''] = type.split('.')
     const ending = settledAt === undefined ? undefined : byPosition.get(settledAt)
     const endedAt = ended.get(id) ?? ending?.at
@@ -289,6 +290,9 @@ function reportCalls(
     }
   })
 }
+
+/** What a call that looks unsent may be. One that a person has released is pending again. */
+const stateOfSent: Partial<Record<EffectState, EffectState>> = { cancelled: 'unknown', pending: 'deferred' }
 
 function wasSent(id: string, events: readonly Recorded[]): boolean {
   const attempts = events.filter(isAttempt).filter(({ data }) => data.effect === id)

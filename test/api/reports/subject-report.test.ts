@@ -229,6 +229,18 @@ test('a reading that ended with its schedule is reported so, and not as an erasu
   await world.averba.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD 18 VI' })
 })
 
+test('a call that the service has answered once is not reported as unsent after it is released', async () => {
+  const world = await openWorld({ averba: { schedules: false } })
+  const { averba, faults, samples } = world
+  await faults.add({ kind: 'status', service: 'validationService', status: 429, retryAfterS: 3_600, times: 1 })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  const outcome = async () => (await readOutcomes(world, subject)).find(([call]) => call === 'validatePerson')?.[1]
+  expect(await outcome()).toBe('not done: it will be tried again')
+  await averba.effects.retry(effect)
+  expect(await outcome()).toBe('not done: it will be tried again')
+})
+
 test('a withdrawn change and one that was not made are reported as such', async () => {
   const { world, subject, which } = await givenConsent('PENDENTE')
   const { averba, clock, faults } = world
