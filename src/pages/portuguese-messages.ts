@@ -148,6 +148,7 @@ const saidMessages: Readonly<Record<string, string>> = {
     'falta {}: restaure-o, pois sem ele o registro não pode ser aberto',
   'no erasure was lost': 'nenhuma eliminação se perdeu',
   'Cannot use the keys: their service failed ({})': 'Não é possível usar as chaves: o serviço delas falhou ({})',
+  'its service asked for a pause': 'o seu serviço pediu uma pausa',
   'no process makes its calls': 'nenhum processo faz as suas chamadas',
   'an erasure is not complete for over a day: see effects.get("{}"): {}':
     'uma eliminação está incompleta há mais de um dia: veja effects.get("{}"): {}',

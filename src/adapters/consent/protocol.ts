@@ -29,7 +29,6 @@ export interface ListRecord<T> {
   readonly record: Json
 }
 
-/** An awareness record without personal data. */
 export type AwarenessSummary = Pick<Summary, 'createdAt' | 'controller'>
 
 /** The address of an operation. `base` is that of the service, without `/consentimento` (section 1). */

@@ -21,7 +21,6 @@ export const consentimentoResumidoSchema = z.object({
   href: uri.describe('The address of the full record.'),
 })
 
-/** Metadado: one item of the data that is asked for. */
 export const metadadoSchema = z.object({
   identificador: text,
   descricao: text,
@@ -29,7 +28,6 @@ export const metadadoSchema = z.object({
   sensivel: z.boolean().describe('Whether the item is sensitive.'),
 })
 
-/** Categoria: what kind of data is asked for. */
 export const categoriaSchema = z.object({
   identificador: text,
   descricao: text,

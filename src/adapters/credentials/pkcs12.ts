@@ -1,6 +1,5 @@
 import type { asn1 as Asn1, pkcs12 as Pkcs12 } from 'node-forge'
 
-/** A certificate with its chain, and its key, as PEM text. */
 export interface Pem {
   readonly cert: string
   readonly key: string

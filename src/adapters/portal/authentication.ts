@@ -23,7 +23,6 @@ export interface PortalAuthenticator {
 /** One call. It is repeated when its headers are rejected. */
 export type AuthenticatedCall = (headers: Record<string, string>) => ReturnType<typeof sendRequest>
 
-/** Keeps the headers of one authentication until the portal rejects them. */
 export function keepHeaders(authenticate: () => Promise<Record<string, string>>): PortalAuthenticator {
   let kept: Promise<Record<string, string>> | undefined
   const current = () => {

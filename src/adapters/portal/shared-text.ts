@@ -4,7 +4,6 @@ export interface SharedText {
   change(make: (text: string | undefined) => Promise<string | undefined>): Promise<unknown>
 }
 
-/** A text that is only shared within this process. */
 export function shareInMemory(): SharedText {
   let kept: string | undefined
   return {

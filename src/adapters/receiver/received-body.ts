@@ -92,7 +92,6 @@ function checkLength(body: Uint8Array, { contentLength, contentEncoding }: Recei
   return body
 }
 
-/** The error for a body that was read before we got the request. */
 export function bodyConsumed(): AverbaError {
   return new AverbaError('BODY_CONSUMED', 'Cannot read the notification: its body was consumed before', {
     hint: 'Put the receiver before any body parser',

@@ -98,7 +98,9 @@ export function createEffects({ clock, engine, store, commands }: ApiContext): E
       if (reason === 'process') pauses ??= store.rates.pauses()
       const pausedUntil = reason === 'process' ? (await pauses)?.get(serviceOf(pending.type)) : undefined
       const until = pausedUntil ?? (reason === 'time' ? (pending.dueAt ?? null) : null)
-      return { ...pending, waiting: { for: pausedUntil ? 'time' : reason, until, actions: actionsFor(pending) } }
+      const waiting = { for: pausedUntil ? 'time' : reason, until, actions: actionsFor(pending) } as const
+      const isUnsaid = pausedUntil !== undefined && pending.reason === ''
+      return { ...pending, waiting, ...(isUnsaid && { reason: 'its service asked for a pause' }) }
     }
   }
 

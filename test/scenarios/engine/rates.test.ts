@@ -258,6 +258,7 @@ test('a call that is due says until when its service asked for a pause', async (
   await averba.effects.retry(outcome.effect)
   const waiting = async () => (await averba.effects.get(outcome.effect))?.waiting
   expect(await waiting()).toMatchObject({ for: 'time', until: '2026-11-20T12:00:45.000Z' })
+  expect((await averba.effects.get(outcome.effect))?.reason).toBe('its service asked for a pause')
   clock.jump(45_000)
   expect(await waiting()).toMatchObject({ for: 'process', until: null })
 })
