@@ -151,8 +151,8 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Copia um registro, que pode estar em uso, para um arquivo novo, e confere a cópia.',
   'Make a store from a backup, and check it before it gets its name.':
     'Faz um registro a partir de uma cópia, e o confere antes de dar-lhe o nome.',
-  'Let a log continue that was put back to an earlier state where it is, such as by its PostgreSQL server.':
-    'Faz continuar um registro que voltou a um estado anterior onde está, como pelo servidor PostgreSQL.',
+  'Let a log continue where it is: one that its server put back to an earlier state, or whose new place is lost.':
+    'Faz continuar um registro onde está: um que o servidor fez voltar a um estado anterior, ou cujo novo lugar se perdeu.',
   'Move a log, such as from a file to PostgreSQL: copy it with its keyring, and prove that both are equal.':
     'Muda um registro de lugar, como de um arquivo para o PostgreSQL: copia-o com o chaveiro e prova que são iguais.',
   'Rebuild the views from the log, while the present ones serve, and report which rows differed.':

@@ -59,7 +59,7 @@ export const restoreCommand = defineCommand({
 export const resumeCommand = defineCommand({
   usage: 'resume <store>',
   description:
-    'Let a log continue that was put back to an earlier state where it is, such as by its PostgreSQL server.',
+    'Let a log continue where it is: one that its server put back to an earlier state, or whose new place is lost.',
   arguments: ['the address of its schema, or its file; close every engine on it first'],
   options: { ...logOptions },
   example: 'averba resume postgres://db.local/app --keys averba.keys',
