@@ -21,13 +21,14 @@ export function checkInstant(at: unknown, what: string): asserts at is Instant {
   })
 }
 
-/** Throws `INVALID_INPUT` for what is no signal, such as its controller. One of another realm is one. */
-export function checkSignal(signal: unknown): void {
-  const { aborted, addEventListener }: { aborted?: unknown; addEventListener?: unknown } = Object(signal)
-  if (typeof aborted === 'boolean' && typeof addEventListener === 'function') return
-  throw new AverbaError('INVALID_INPUT', 'Cannot use the signal: it is no AbortSignal', {
-    hint: 'Give the signal of an AbortController: { signal: controller.signal }',
-  })
+/** Throws `INVALID_INPUT` for what is no signal, such as its controller. */
+export function checkSignal(signal: AbortSignal): void {
+  try {
+    AbortSignal.any([signal])
+  } catch (cause) {
+    const hint = 'Give the signal of an AbortController: { signal: controller.signal }'
+    throw new AverbaError('INVALID_INPUT', 'Cannot use the signal: it is no AbortSignal', { cause, hint })
+  }
 }
 
 /** Checks a duration in milliseconds. Throws `INVALID_INPUT` when it is not a whole number from 0 on. */

@@ -111,7 +111,8 @@ class ServiceOptions {
   readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
   /**
    * How long a request may take, its answer included, in milliseconds: 10 seconds by default. A paid answer that comes
-   * later is in doubt. A `fetch` of the host's own has its own limit.
+   * later is in doubt, and so is one that has not come 15 seconds after `close`. A `fetch` of the host's own has its own
+   * limit.
    */
   readonly timeoutMs? = optional(wholeNumber(1_000, 120_000), '30_000')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */

@@ -219,7 +219,9 @@ function decide(state: SnapshotFrom<typeof chart>, message: NotificationMessage)
       return decideHandlerResult(handlings, message)
     case 'notification.replay': {
       const { which } = message.data
-      const again = handlings.filter(({ state }) => state !== 'waiting' && (which === 'all' || state !== 'handled'))
+      const again = handlings.filter(({ state }) =>
+        which === 'all' ? state !== 'waiting' : state === 'failing' || state === 'parked',
+      )
       const handlers = again.map(each => each.handler)
       return record({ type: 'notification.replayed', data: { evento, handlers } })
     }

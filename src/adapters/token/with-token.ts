@@ -33,6 +33,8 @@ export interface TokenSource {
 export interface Rejection {
   readonly call: string
   readonly code: string | undefined
+  /** More than one token was refused for the call before, maybe by another process. */
+  readonly isRefused?: boolean
 }
 
 /**
@@ -40,23 +42,23 @@ export interface Rejection {
  * of the service means that the operation was not done, so a second one defers the call. One of somebody else says
  * nothing about that: it is the answer, unless the call is sent again.
  *
- * @param call its id
+ * @param by the id of the call, and whether more than one token was refused for it
  * @param sent the personal data in the call: a code that quotes it is not repeated
  * @param isMeant whether the host has declared what an answer means: then it says nothing about the token
  */
 export async function withToken(
   tokens: TokenSource,
-  { call, sent, isMeant }: { call: string; sent: Json; isMeant: (answer: HttpAnswer) => boolean },
+  { sent, isMeant, ...by }: Omit<Rejection, 'code'> & { sent: Json; isMeant: (answer: HttpAnswer) => boolean },
   send: (bearer: string) => Promise<Exchange>,
 ): Promise<Exchange | TokenUnavailable> {
   const isRejected = (result: Exchange): result is Answered =>
     result.status === 'answered' && result.answer.status === 401 && !isMeant(result.answer)
   const readRejection = ({ redacted }: HttpAnswer): Rejection => {
     // The code may be the only reason given: the contract is blocked, or does not cover the service.
-    return { call, code: storableCode(readProblem(401, redacted()), sent) ?? undefined }
+    return { ...by, code: storableCode(readProblem(401, redacted()), sent) ?? undefined }
   }
   const accept = (token: string, result: Exchange) => {
-    if (isAboutToken(result)) tokens.reportAccepted(token, call)
+    if (isAboutToken(result)) tokens.reportAccepted(token, by.call)
     return result
   }
 

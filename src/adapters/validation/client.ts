@@ -1,3 +1,4 @@
+import { foreignCodeIn } from '../../vocabulary/foreign-answer.ts'
 import type { Fact, Json, PendingEffect } from '../../vocabulary/message.ts'
 import { storableCode } from '../../vocabulary/outcome.ts'
 import { effectOwner, type PerformersOf } from '../../vocabulary/performer.ts'
@@ -70,7 +71,9 @@ export function createValidationClient(options: ValidationClientOptions): Perfor
           return sendRequest({ ...options, sensitive: [cpf] }, 'once', write, maySend)
         }
         const isMeant = (answer: HttpAnswer) => declaredMeaning(answer, options.answers) !== undefined
-        const result = await withToken(options.tokens, { call: pending.id, sent: opened.claims ?? null, isMeant }, send)
+        const isRefused = foreignCodeIn(pending.reason) === 'CALL_UNAUTHORIZED'
+        const call = { call: pending.id, isRefused, sent: opened.claims ?? null, isMeant }
+        const result = await withToken(options.tokens, call, send)
         if (result.status === 'deferred') return result
         const reader: AnswerReader<ValidationFact> = {
           service: 'validationService',

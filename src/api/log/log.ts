@@ -121,7 +121,7 @@ export function createLog(context: ApiContext, machines: readonly Machine[]): Lo
   /** Does what a person decided, unless the follower has changed meanwhile. Who decided it is recorded before. */
   async function decideOn(name: string, action: keyof typeof decisions, ask: RecordOptions = {}): Promise<number> {
     const { none, logMessage } = decisions[action]
-    const all = action === 'remove' ? await followers.listAbandoned() : await followers.list()
+    const all = action === 'remove' ? await followers.listAbandoned() : await store.followers.list()
     const found = all.find(each => each.name === name && each.isParked === (action !== 'remove'))
     if (found) {
       const { position, reason } = found

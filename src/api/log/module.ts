@@ -77,7 +77,9 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const lost = describeLostErasures(await store.database.read(() => findLostErasures(store.headers, erased)))
       if (lost !== undefined) return { ok: false, detail: lost }
       const states = ['pending', 'started', 'deferred'] as const
-      for (const { id, state, dueAt, position, reason } of await store.effects({ states, types: keyEffects })) {
+      const areOpen = (await store.countPending()).some(({ type }) => keyEffects.includes(type))
+      const open = areOpen ? await store.effects({ states, types: keyEffects }) : []
+      for (const { id, state, dueAt, position, reason } of open) {
         if (state === 'pending' && dueAt !== undefined && fromInstant(dueAt) > clock.now()) continue
         const event = await store.readAt(position)
         const since = event?.effects?.[parseEffectId(id)[2]]?.dueAt ?? event?.at
@@ -101,7 +103,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
       const parked = all.filter(each => each.isParked).map(each => each.name)
       const elsewhere = all.filter(each => each.takenUntil !== null).map(each => each.name)
       const troubled = [...followers.troubles].map(([name, why]) => `${name} cannot continue: ${describeError(why)}`)
-      const abandoned = (await followers.listAbandoned()).map(each => each.name)
+      const abandoned = (await followers.listAbandoned(all)).map(each => each.name)
       const waiting = [
         ...(parked.length > 0 ? [`${parked.join(', ')} parked: use log.retry or log.skip`] : []),
         ...(abandoned.length > 0
@@ -119,9 +121,9 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
 
 type LogFigures = Pick<Figures, 'position' | 'effects' | 'underWay' | 'views' | 'followers'>
 
-async function readLogFigures({ store, engine, followers }: ApiContext): Promise<LogFigures> {
+async function readLogFigures({ store, engine }: ApiContext): Promise<LogFigures> {
   const position = await store.database.read(endOfLog)
-  const followed = await followers.list()
+  const followed = await store.followers.list()
   const behind = (at: number) => Math.max(0, position - at)
   // A saved position may lag behind events of other types: what counts is the next one of its own.
   const behindOf = async ({ position: at, types }: Follower) => {

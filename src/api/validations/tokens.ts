@@ -19,6 +19,8 @@ const othersWaitMs = 15_000
 /** How many steps a renewal may take before the call is deferred; each step follows a new event. */
 const stepsMax = 20
 const refusedCallsMin = 1_000
+/** So many calls may be refused for themselves before it is the token. */
+const servedRejectionsMax = 3
 /** After so many requests in a row without a token, it is no passing trouble. */
 const failedAttemptsMax = 5
 /** How many refusals of credentials are read; each is of another key or secret. */
@@ -46,6 +48,8 @@ export class Tokens implements TokenSource {
   #held: { readonly status: 'held'; readonly value: string } | undefined
   /** The last token that an operation accepted. */
   #served: string | undefined
+  /** How often it was rejected since. */
+  #rejections = 0
   /** The calls that two tokens were refused for. */
   readonly #refused = new GenerationalCache<string, true>(refusedCallsMin)
   #renewal: Promise<TokenAnswer> | undefined
@@ -68,7 +72,8 @@ export class Tokens implements TokenSource {
    */
   async renew(value: string, by: Rejection): Promise<TokenAnswer> {
     if (this.#held && this.#held.value !== value) return this.#held
-    if (this.#refused.get(by.call) && !(await this.#isOver())) return refusedTwice(by)
+    const isRefused = by.isRefused || this.#refused.get(by.call)
+    if (isRefused && !(await this.#isOver())) return refusedTwice(by)
     const rejected: RejectedToken = { ...by, value }
     const isSame = (answer: TokenAnswer) => answer.status === 'held' && answer.value === value
     let answer = await this.#renewOnce(rejected)
@@ -82,7 +87,9 @@ export class Tokens implements TokenSource {
 
   reportAccepted(token: string, call: string): void {
     this.#refused.delete(call)
-    if (this.#held?.value === token) this.#served = token
+    if (this.#held?.value !== token) return
+    this.#served = token
+    this.#rejections = 0
   }
 
   /** Rejects the newer token too, and defers the call: a still newer one is for the next attempt. */
@@ -197,8 +204,10 @@ export class Tokens implements TokenSource {
 
   async #reject(generation: number, { value, code }: RejectedToken): Promise<void> {
     const at = toInstant(this.#context.clock.now())
-    const data = { generation, at, hasServed: value === this.#served, ...(code !== undefined && { code }) }
-    this.#served = undefined // The gateway may return the same token again.
+    // The gateway may return the same token again: several calls that it is refused for say more than one.
+    const hasServed = value === this.#served && this.#rejections < servedRejectionsMax
+    this.#rejections += 1
+    const data = { generation, at, hasServed, ...(code !== undefined && { code }) }
     await this.#context.engine.record(async () => this.#toRequest({ type: 'token.reject', data }))
   }
 

@@ -201,9 +201,9 @@ export class Followers<E extends EventMap = EventMap> {
   }
 
   /** Lists those that no process has run for a day although an event waits for them: their handler may be gone. */
-  async listAbandoned(): Promise<Follower[]> {
+  async listAbandoned(all?: readonly KnownFollower[]): Promise<KnownFollower[]> {
     const isLongAgo = (at: Instant) => this.#clock.now() - fromInstant(at) > dayMs
-    return (await this.list()).filter(({ name, isParked, dueAt, takenUntil, waitingSince }) => {
+    return (all ?? (await this.list())).filter(({ name, isParked, dueAt, takenUntil, waitingSince }) => {
       if (isParked || takenUntil !== null || this.#registered.has(name)) return false
       return waitingSince !== null && isLongAgo(waitingSince) && (dueAt === null || isLongAgo(dueAt))
     })

@@ -137,7 +137,7 @@ test('the page about answers shows the table', async () => {
     '| `declined` | declined | declined | declined |',
     '| `deferred` | tried again | tried again | tried again |',
     '| `unknown` | tried again | read back | unknown: a person decides |',
-    '| any code below | tried again | tried again | unknown: a person decides |',
+    '| any code below | tried again | tried again | unknown: a person decides; `CALL_UNAUTHORIZED` tried again |',
     '',
     'After an answer with a code a call waits for a minute, and then up to a quarter of an hour. It is parked after a day, a',
     'denial or revocation after 30, and token requests and recurring readings never. A denial or revocation waits up to an',

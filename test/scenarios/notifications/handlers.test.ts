@@ -276,6 +276,13 @@ test('a notification that a person has dealt with is skipped, and called again o
   expect(await averba.notifications.replay({ failed: true })).toBe(0)
   await untilParked(averba, clock)
   expect(calls).toBe(12)
+  // A replay for another handler that failed is none for this one.
+  averba.notifications.handle(evento, 'erp', async () => Promise.reject(new Error('down')))
+  await averba.settle()
+  expect(await averba.notifications.replay({ failed: true })).toBe(1)
+  await averba.settle()
+  expect(calls).toBe(12)
+  await averba.notifications.skip(id)
   await averba.notifications.replay({ id })
   await averba.settle()
   // Also while it is still tried again.

@@ -274,7 +274,7 @@ test.each([
   ['revoke', 'first', 5],
   ['revoke', 'later', 5],
 ] as const)(
-  'a call that is answered 401 with every token holds up no other for a day, with reissue "%s", when it comes %s',
+  'calls that are answered 401 with every token hold up no other for a day, with reissue "%s", when they come %s',
   async (reissue, when, waitMax) => {
     const world = await openWorld({
       policies: { tokenService: { reissue } },
@@ -286,7 +286,8 @@ test.each([
     const { averba, clock, samples } = world
     if (when === 'later') valueOf(await validate(averba, 'good'))
     const odd = { id: 'odd', cpf: samples.cpf, claims: { nome: 'Odd' } }
-    expect(await averba.validations.validate(odd)).toMatchObject({ status: 'deferred' })
+    for (const id of when === 'later' ? ['odd', 'odd-2'] : ['odd'])
+      expect(await averba.validations.validate({ ...odd, id })).toMatchObject({ status: 'deferred' })
     const waits: number[] = []
     for (let minute = 0; minute < 6 * 60; minute += 5) {
       await averba.settle()
@@ -300,13 +301,15 @@ test.each([
     expect(waits).toHaveLength(72)
     // A gateway that returns the rejected token stops all until its end, once, unless others were answered with it.
     expect(Math.max(...waits)).toBeLessThanOrEqual(waitMax * minuteMs)
-    expect(waits.filter(wait => wait > 5 * minuteMs).length).toBeLessThanOrEqual(12)
+    expect(waits.filter(wait => wait > 5 * minuteMs).length).toBeLessThanOrEqual(waitMax > 5 ? 12 : 0)
     const [call] = await Array.fromAsync(averba.effects.list({ state: 'deferred' }))
     expect(call?.reason).toBe('CALL_UNAUTHORIZED: the call was answered 401 with more than one token: NOT_COVERED')
     const { checks } = await averba.health()
     expect(checks.find(({ name }) => name === 'effects')).toMatchObject({
       ok: false,
-      detail: expect.stringContaining('1 call got a 401 with more than one token from the validationService'),
+      detail: expect.stringMatching(
+        /^.*\b(1 call|2 calls) got a 401 with more than one token from the validationService/,
+      ),
     })
     expect(checks.find(({ name }) => name === 'token')).toMatchObject({ ok: true })
   },
