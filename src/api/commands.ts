@@ -21,7 +21,6 @@ import { type LogStore, openAs, type Recorded } from './events.ts'
 
 export const defaultWaitMs = 30_000
 
-/** The outcome of a call whose data subject was erased before the call was sent. */
 const erasedProblem: Problem = {
   status: 0,
   code: 'SUBJECT_ERASED',
@@ -45,7 +44,6 @@ interface CommandContext {
 /** Sends commands for every area of the API: records the intention, performs the effect, returns the outcome. */
 export type Commands = ReturnType<typeof createCommands>
 
-/** Creates the sender of commands. `defaults` are for those without an actor or a basis. */
 export function createCommands(
   { engine, store, clock, tracing }: CommandContext,
   defaults: { actor?: Actor; basis?: Basis },

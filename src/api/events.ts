@@ -83,14 +83,12 @@ export type SealedBody = {
   readonly recipient?: { readonly tipo: string | null; readonly id: string; readonly evento: string }
 }
 
-/** The body of a notification as JSON, or as text if it is none. */
 export function readBody({ bytes }: Pick<SealedBody, 'bytes'>): Json {
   const text = new TextDecoder().decode(Buffer.from(bytes, 'base64')) // Without a byte order mark.
   const value = parseJson(text)
   return value === undefined ? text : value
 }
 
-/** A subscription as listed by the portal, with a keyed digest instead of its secrets. */
 export type ListedAtPortal = Omit<SubscriptionReading, 'deletedAt' | 'readAt'> & { readonly secrets: string }
 
 export type AnsweredFailure = Pick<ListedFailure, 'remoteId' | 'failedAt'>

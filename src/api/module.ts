@@ -51,7 +51,6 @@ export interface Job {
   readonly nextAt?: () => Promise<number>
 }
 
-/** Limits work to once a day in this process. */
 export function daily(clock: Clock, work: () => Promise<unknown>): () => Promise<void> {
   let doneAt = Number.NEGATIVE_INFINITY
   return async () => {

@@ -13,7 +13,6 @@ interface Sample {
 
 const samples = z.registry<Sample>()
 
-/** The class of each group, for the doc comments of its fields. */
 const classes = z.registry<{ readonly Options: new () => object }>()
 
 /**

@@ -111,8 +111,7 @@ class ServiceOptions {
   readonly answerBytesMax? = optional(wholeNumber(1, answerBytesCap), '4 * 1_048_576')
   /**
    * How long a request may take, its answer included, in milliseconds: 10 seconds by default. A paid answer that comes
-   * later is in doubt, and so is one that has not come 15 seconds after `close`. A `fetch` of the host's own has its own
-   * limit.
+   * later is in doubt, and so is one that has not come 15 seconds after `close`. A `fetch` of yours has its own limit.
    */
   readonly timeoutMs? = optional(wholeNumber(1_000, 120_000), '30_000')
   /** Answers that averba does not know, such as a 404 in HTML that is the service's own. They come before the table. */
@@ -491,7 +490,6 @@ function refuseNames({ keys, path }: z.core.$ZodIssueUnrecognizedKeys): void {
   checkKnownNames(given, names, { noun: 'option', code: 'MISCONFIGURED', ...(of !== '' && { of }) })
 }
 
-/** The schema of a member of a group, or of an item of a list. */
 function schemaIn(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType {
   const found =
     schema instanceof z.ZodArray ? schema.element : schema instanceof z.ZodObject && schema.shape[String(key)]

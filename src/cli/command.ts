@@ -72,7 +72,6 @@ export type CommandEnd =
   | number
   | { readonly result: object; readonly lines: Iterable<string | Line>; readonly code?: number | undefined }
 
-/** What the help says of a command, and its work. */
 interface CommandDefinition<U extends string, O> {
   /** The name and the arguments, such as `backup <store> <file>`. */
   readonly usage: U
@@ -137,13 +136,11 @@ export function defineCommand<const U extends string, const O extends OptionDefi
   }
 }
 
-/** Breaks the lines of a text as the rest of the help. */
 function wrapText(command: Command, text: string): string {
   const helpWidth = command.configureOutput().getOutHelpWidth?.() ?? 80
   return command.createHelp().boxWrap(text, helpWidth)
 }
 
-/** Defines a command with subcommands, such as `effects list`. */
 export function defineGroup(name: string, description: string, commands: readonly CreateCommand[]): CreateCommand {
   return (start, say) => {
     const group = new Command(name).description(say.text(description))

@@ -15,7 +15,6 @@ export interface Say {
   count(count: number, noun: string): string
 }
 
-/** Creates what says texts in a language. A text without a translation stays English. */
 export function createSay(language: Language): Say {
   const text = (english: string) => (language === 'en' ? english : (portuguese[english] ?? english))
   const say = (texts: TemplateStringsArray, ...values: readonly unknown[]) => fillPlaces(text(texts.join('{}')), values)

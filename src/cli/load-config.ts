@@ -31,7 +31,6 @@ export async function loadConfig(file: string): Promise<AverbaOptions> {
   throw new AverbaError('MISCONFIGURED', `Cannot load "${path}": it exports no options by default`, { hint })
 }
 
-/** The error that the function `env` of the template throws for a missing variable. */
 const missingVariable = /^The environment variable (\w+) is not set$/
 
 /** Quotes no message of another error, since it may contain a secret. The name of a variable is not secret. */
@@ -97,7 +96,6 @@ export async function withConfigured<T>(
   return withOpen({ ...options, logger: toErrors(terminal) }, work)
 }
 
-/** The options of every command that works on one log, by its configuration or alone. */
 export const sourceOptions = {
   '--config <file>': `the configuration: ${defaultConfig} by default`,
   '--store <log>': 'open only this log, a file or the address of its schema on PostgreSQL, without a configuration',

@@ -24,7 +24,6 @@ const names: Readonly<Record<keyof EngineEvents, true>> = {
   answered: true,
 }
 
-/** Reports whether a name is that of an engine event. Otherwise it is a type of recorded events. */
 export function isEngineEvent(name: string): name is keyof EngineEvents {
   return Object.hasOwn(names, name)
 }

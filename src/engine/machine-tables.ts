@@ -15,7 +15,6 @@ export function collectTables(machines: readonly Machine[]): { machines: readonl
   return { machines: machines.map(toMachineTable) }
 }
 
-/** Every event type that these machines or the log itself record. */
 export function listEventTypes(machines: readonly Machine[]): ReadonlySet<string> {
   const made = machines.flatMap(machine => Object.values(toMachineTable(machine).makes).flat())
   return new Set([...made.map(({ event }) => event), ...logTypes])

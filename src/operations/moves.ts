@@ -1,10 +1,11 @@
-import { hash } from 'node:crypto'
-import { resolve } from 'node:path'
+import { accessSync, constants } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { readMark } from '../store/checkpoints/high-water-mark.ts'
 import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
 import { migrate } from '../store/database/migrations.ts'
+import type { Reading } from '../store/database/reading.ts'
 import {
   arrive,
   type Copied,
@@ -15,11 +16,14 @@ import {
   leave,
   occupiedError,
   readMove,
+  reserve,
 } from '../store/files/copy-log.ts'
 import { endOfLog } from '../store/log/read.ts'
+import { readReservation } from '../store/log/tail.ts'
 import { openFile, placeOf } from '../store/opening.ts'
 import type { KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
+import { withFileErrors } from '../vocabulary/file-errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
 import { isOnPostgres, markPath } from '../vocabulary/names.ts'
@@ -31,9 +35,10 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
   const there = { ...to, ...(from.rootKey && { rootKey: from.rootKey }) }
   const [kept, keptThere] = [keyringOf(from, systemEntropy), keyringOf(to, systemEntropy)]
   const { path, medium } = await placeOf(to)
-  const wanted = digestOf(to)
-  // A log must not leave for a place that is wrong, or in a state that its copy would be refused for.
-  if (!(await hasLeftFor(from, wanted))) {
+  const left = await readLeft(from)
+  if (left !== undefined) await checkReserved(to, left)
+  else {
+    // A log must not leave for a place that is wrong, or in a state that its copy would be refused for.
     await checkPlace(to, kept, keptThere)
     await checkFaults(from, fault => `Cannot move the log: it has a fault: ${fault}`)
   }
@@ -41,8 +46,10 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
   let [move, copied]: [string, Copied | undefined] = ['', undefined]
   try {
     await target.transact(() => migrate(target, path))
+    const id = `move_${createIds(systemClock, systemEntropy)()}`
+    move = left ?? (await target.transact(() => reserve(id)))
+    if (left === undefined) await leavePlace(from, move)
     await copyKeyring(kept, keptThere)
-    move = await leavePlace(from, wanted)
     await using reading = await openReading(from)
     copied = await copyRows(reading, target, onProgress)
   } finally {
@@ -54,20 +61,29 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
   return copied
 }
 
-/** Names a place so that the log can tell it from others, without saying where it is. */
-function digestOf({ store }: LogPlace): string {
-  if (!isOnPostgres(store)) return hash('sha256', resolve(store))
-  const { hostname, port, pathname, searchParams } = new URL(store)
-  return hash('sha256', [hostname, port || '5432', pathname, searchParams.get('schema') ?? 'averba'].join('\n'))
-}
-
-/** Whether the log has left its place. Throws `MOVED` when it has left for another one: two logs would go on. */
-async function hasLeftFor(from: OpenedWith, wanted: string): Promise<boolean> {
+/** Reads the move with which a log has left its place. Throws `STORE_BUSY` while a process works with it before. */
+async function readLeft(from: OpenedWith): Promise<string | undefined> {
   await using reading = await openReading(from)
   const left = await reading.read(readMove)
-  if (left === undefined || left.to === wanted) return left !== undefined
+  if (left === undefined) await reading.read(() => checkIdle(reading.dialect, now()))
+  return left
+}
+
+/** Checks that a place was reserved before the log left. Throws `MOVED` for another one: two logs would go on. */
+async function checkReserved(to: LogPlace, move: string): Promise<void> {
+  const there = await openExisting(to)
+  const isReserved = there && ((await there.read(endOfLog)) > 0 || (await there.read(readReservation)) === move)
+  await there?.close()
+  if (isReserved) return
   throw new AverbaError('MOVED', 'Cannot move the log: it has left for another place', {
     hint: 'Name the place as before. If that is lost, averba resume continues the log at its former place',
+  })
+}
+
+async function openExisting(to: LogPlace): Promise<Reading | undefined> {
+  return openReading(to).catch((error: unknown) => {
+    if (error instanceof AverbaError && error.code === 'NOT_FOUND') return undefined
+    throw error
   })
 }
 
@@ -75,10 +91,11 @@ async function hasLeftFor(from: OpenedWith, wanted: string): Promise<boolean> {
 async function checkPlace(to: LogPlace, kept: KeyringStore, keptThere: KeyringStore): Promise<void> {
   await checkKeyringPlace(kept, keptThere)
   if (!isOnPostgres(to.store) && readMark(markPath(to.store)) !== undefined) throw occupiedError()
-  const there = await openReading(to).catch((error: unknown) => {
-    if (error instanceof AverbaError && error.code === 'NOT_FOUND') return undefined
-    throw error
-  })
+  const { keyring } = to
+  const isFile = typeof keyring !== 'object'
+  if (isFile)
+    withFileErrors('write', keptThere.name, () => accessSync(dirname(resolve(keptThere.name)), constants.W_OK))
+  const there = await openExisting(to)
   if (!there) return
   const events = await there.read(endOfLog).finally(() => there.close())
   if (events > 0) throw occupiedError()
@@ -97,17 +114,11 @@ async function checkFaults(
   })
 }
 
-/** Records that the log leaves its place, unless that was done before. Returns the name of the move. */
-async function leavePlace(from: OpenedWith, to: string): Promise<string> {
-  await using reading = await openReading(from)
-  const left = await reading.read(readMove)
-  if (left) return left.move
-  await reading.read(() => checkIdle(reading.dialect, now()))
-  const move = `move_${createIds(systemClock, systemEntropy)()}`
+/** Records that the log leaves its place. */
+async function leavePlace(from: OpenedWith, move: string): Promise<void> {
   await withStore(from, async store => {
-    await store.appendAlone(leave({ move, to }, await store.database.read(endOfLog), now()))
+    await store.appendAlone(leave(move, await store.database.read(endOfLog), now()))
   })
-  return move
 }
 
 function now(): Instant {

@@ -598,6 +598,10 @@ const saidMessages: Readonly<Record<string, string>> = {
     'Dê uma linha como a do arquivo "key" de um pacote exportado',
   'Cannot continue this log': 'Não é possível continuar este registro',
   'Cannot move the log: it has a fault: {}': 'Não é possível mudar o registro de lugar: tem um defeito: {}',
+  'Cannot open "{}": a move of a log to here has not ended':
+    'Não é possível abrir "{}": a mudança de um registro para cá não terminou',
+  'Repeat averba copy, or remove what is here if the log is to stay at its former place':
+    'Repita averba copy, ou remova o que há aqui se o registro deve ficar no lugar anterior',
   'Cannot move the log: it has left for another place':
     'Não é possível mudar o registro de lugar: ele já saiu para outro lugar',
   'Name the place as before. If that is lost, averba resume continues the log at its former place':

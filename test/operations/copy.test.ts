@@ -103,7 +103,9 @@ test('a log that has left goes to no second place, and continues where it was wh
   await copyStore({ from: { store }, to: { store: to } })
   await expect(copyStore({ from: { store }, to: { store: other } })).rejects.toMatchObject({ code: 'MOVED' })
   expect(existsSync(other)).toBe(false)
+  // Nor to the same one, once what was there has gone elsewhere.
   rmSync(to)
+  await expect(copyStore({ from: { store }, to: { store: to } })).rejects.toMatchObject({ code: 'MOVED' })
   const { resumedAs } = await resumeStore({ store })
   expect(await verifyLog({ store })).toMatchObject({ faults: [], origin: resumedAs })
   const averba = await openAverba({ store, schedules: false })
@@ -139,8 +141,9 @@ test('whoever opens the place of a move that has just begun makes no log there, 
   })
   await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
   leaving.mockRestore()
-  const hint = expect.stringContaining('repeat a copy that was interrupted') as unknown
-  await expect(openAverba({ ...to, schedules: false })).rejects.toMatchObject({ code: 'KEYS_MISMATCH', hint })
+  const hint = expect.stringContaining('Repeat averba copy') as unknown
+  await expect(openAverba({ ...to, schedules: false })).rejects.toMatchObject({ code: 'MOVED', hint })
+  expect(existsSync(`${to.store}.keys`)).toBe(false)
   await copyStore({ from: { store }, to })
   expect(await verifyLog(to)).toMatchObject({ faults: [] })
 })
@@ -175,6 +178,7 @@ test('a log is not moved while a process works with it', async () => {
   useDatabase(store, database => database.exec(held))
   const to = { store: join(temporaryFolder(), 'new.sqlite') }
   await expect(copyStore({ from: { store }, to })).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  expect(existsSync(to.store) || existsSync(`${to.store}.keys`)).toBe(false)
   await (await openAverba({ store, schedules: false })).close()
   useDatabase(store, database => database.exec("delete from follower where name = 'mail'"))
   expect((await copyStore({ from: { store }, to })).events).toBeGreaterThan(5)

@@ -56,7 +56,6 @@ export interface Listing<T> {
 /** All records of a list are recorded at once: more would hold up the process for too long. */
 const defaultItemsMax = 10_000
 
-/** How much of a list is read before other work gets its turn. */
 const charactersPerTurn = 262_144
 
 /** Reads a list: an unreadable record hides no other. `undefined` for another text. Throws `OversizedError`. */

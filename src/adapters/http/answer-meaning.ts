@@ -71,7 +71,6 @@ interface SeenAnswer {
   readonly text: string
 }
 
-/** How much of a body is looked at for a text. */
 const lookedAtMax = 16_384
 
 /** Returns what a host has declared of an answer, if anything. */

@@ -122,7 +122,6 @@ function mayRetryAtOnce(error: unknown, effectClass: EffectClass, limits: Answer
 /** What a success says; `undefined` when it cannot be read. A long list is read in pieces. */
 export type ReadFact<F extends Fact> = F | undefined | Promise<F | undefined>
 
-/** Turns the answers of an operation into facts. */
 export interface AnswerReader<F extends Fact> {
   readonly service: ServiceName
   readonly settled: (text: string) => ReadFact<F>

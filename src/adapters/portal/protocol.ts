@@ -107,7 +107,6 @@ const listedSchema = assinaturaListadaSchema.extend({
   endpoint: clearText(limits.endpoint).refine(text => !holdsCredentials(text)),
 })
 
-/** The readable part of an unreadable row. */
 const unreadableSchema = z
   .object({ id: assinaturaListadaSchema.shape.id.catch(-1), evento: z.string().optional().catch(undefined) })
   .catch({ id: -1, evento: undefined })

@@ -38,7 +38,6 @@ export async function readConsentHistory(
   return { stream, events, last, synced: first && (await readLastSynced(store, subject, events, options.until)) }
 }
 
-/** Reads the events of a consent's stream up to a position, and the newest one. */
 export async function readConsentEvents(
   store: Pick<LogStore, 'read'>,
   stream: string,
@@ -89,7 +88,6 @@ function askedAtOf(synced: ConsentHistory['synced']): Instant | null {
   return synced ? (synced.data.askedAt ?? synced.at) : null
 }
 
-/** Says whether a consent was effective, by its history. */
 export function standingFrom(
   { events, last, synced }: ConsentHistory,
   at: Instant,

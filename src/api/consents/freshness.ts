@@ -27,7 +27,6 @@ export async function checkFreshness(context: ApiContext): Promise<CheckResult> 
   return { ok: false, detail: `${blocked}; ${fresh}` }
 }
 
-/** The newest and the oldest reading, by one index look-up each. */
 export async function readReadingFigures({ views }: ApiContext): Promise<Figures['readings']> {
   const newest = await undefinedIfStopped(newestReading(views).executeTakeFirst())
   const oldest = await undefinedIfStopped(oldestReading(views).executeTakeFirst())

@@ -36,7 +36,6 @@ export function createLogModule(
   }
 }
 
-/** The calls that complete an erasure. */
 const keyEffects = ['keys.rotate', 'keys.destroyEpochs']
 
 /** How far the clock of a host and that of the server may differ. */

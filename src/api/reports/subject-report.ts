@@ -81,7 +81,6 @@ export async function gatherSubjectReport(
   }
 }
 
-/** Gathers a report and writes it in the format and language of the options: JSON, or one HTML page. */
 export async function writeReport<R>(
   page: PageOptions | undefined,
   gather: (language: Language) => Promise<R>,
@@ -97,7 +96,6 @@ export async function readReportedLog(store: LogStore, position: number): Promis
   return { origin: first?.type === 'log.began' ? first.data.origin : '', position, at: last?.at ?? '' }
 }
 
-/** The streams about the subject, with their events, among all that name it. */
 async function readOwnStreams(store: LogStore, subject: SubjectRef, streams: readonly string[], until: number) {
   const found: { stream: string; events: Recorded[] }[] = []
   for (const stream of streams) {
@@ -189,7 +187,6 @@ type RecordReveal = (revealed: { parts: readonly PartAddress[]; owners: readonly
 /** Parts named in one event. */
 const revealedMax = 500
 
-/** Opens all that is held, once that is recorded. */
 async function openParts(
   store: LogStore,
   subject: SubjectRef,

@@ -27,7 +27,6 @@ const retryMs = 3_600_000
 const temporaryFailures: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
-/** For rules that do not depend on age. */
 const endOfTime: Instant = '9999-12-31T23:59:59.999Z'
 
 /** Logs when rules are set but this process does not apply them. The host may think it does. */

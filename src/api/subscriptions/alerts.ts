@@ -27,7 +27,6 @@ const readingAgeMaxMs = 2 * dayMs
 /** How many answers to readings of failures are checked: a month, also when something fails each hour. */
 const answersMax = 1_000
 
-/** Finds what is wrong with our subscriptions, by the log alone. */
 export function createAlerts(context: ApiContext, declarations: DeclaredSubscriptions, secrets: SubscriptionSecrets) {
   const { clock, log, options, store } = context
   const isConcerned = options.portal !== undefined || options.receiver !== undefined

@@ -19,7 +19,6 @@ type EndpointDeclaration = SubscriptionDeclaration & { readonly endpoint: string
 /** A shorter master could be guessed from one leaked secret. */
 const masterCharactersMin = 32
 
-/** The subscriptions that the host declares, as `checkDeclarations` has checked them. */
 export class DeclaredSubscriptions {
   readonly #declared = new Map<string, EndpointDeclaration>()
   readonly #master: SecretSource | undefined
@@ -78,7 +77,6 @@ export class DeclaredSubscriptions {
   }
 }
 
-/** Makes the secrets of an event's subscription. */
 export function createSecrets(evento: string, { master, ...given }: SecretValues, held: HeldEndpoint): Secrets {
   const chaveSecreta = master === undefined ? given.chaveSecreta : deriveSecret(master, evento, held)
   const { chaveAutenticacao } = given

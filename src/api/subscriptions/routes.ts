@@ -79,7 +79,6 @@ export function subscriptionRows({ rows, views }: Pick<ApiContext, 'rows' | 'vie
   return rows.select('subscriptions', query, { kind: 'subscription' })
 }
 
-/** Whether an unreadable row of the list may be our subscription that seems to be missing. */
 function mayBeRow(row: SubscriptionRow, record: Json, rows: readonly SubscriptionRow[]): boolean {
   const { remoteId, evento = row.evento } = readUnreadable(record)
   if (remoteId === null || row.remote_id === remoteId) return true

@@ -146,7 +146,6 @@ export const triggerCommand = defineCommand({
   },
 })
 
-/** What to do when a receiver of averba refuses a delivery. */
 export const advices: Readonly<Record<string, string>> = {
   'HTTP 401': 'The receiver expects a secret: give averba dev the chaveSecreta of the subscription with --secret',
   'Falha de entrega: a conexão foi recusada (ECONNREFUSED)':

@@ -149,7 +149,6 @@ function toJson(row: NotificationRow) {
   return { id: idOf(row), evento, origin, state, copies, receivedAt, failedAt, bodyBytes, handlers: handlersOf(row) }
 }
 
-/** The content as the portal sent it. */
 function toText(sealed: unknown): string {
   const { bytes }: { bytes?: unknown } = Object(sealed)
   return typeof bytes === 'string' ? Buffer.from(bytes, 'base64').toString() : ''

@@ -48,7 +48,6 @@ interface RunningTenant extends Tenant {
   readonly metrics: Metrics
 }
 
-/** Opens the log of a configuration. With several configurations, each log line names its own. */
 async function openTenant(terminal: Terminal, config: string, isNamed: boolean): Promise<RunningTenant> {
   const options = await loadConfig(config)
   const { clock = systemClock } = options

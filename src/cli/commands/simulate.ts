@@ -114,7 +114,6 @@ function readPolicies(text: string): Policies {
   return parseJson(text, 'Cannot set the policies: they are not JSON', hint)
 }
 
-/** What the next run in a folder goes on with. */
 interface Run {
   readonly format: typeof runFormat
   readonly runs: number

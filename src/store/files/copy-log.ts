@@ -11,7 +11,7 @@ import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
 import { readTime } from '../database/server-time.ts'
 import { parseHeader } from '../log/header.ts'
-import { busyLogError } from '../log/tail.ts'
+import { busyLogError, readReservation } from '../log/tail.ts'
 import { rootAt } from '../log/tree.ts'
 import { type Append, logEvent } from '../writing/append.ts'
 
@@ -40,20 +40,17 @@ export interface Copied {
   readonly root: string
 }
 
-/** A move of a log, and a digest of the only place that it goes to. */
-export interface Move {
-  readonly move: string
-  readonly to: string
+/** Makes the append after which nothing is recorded at a place any more. */
+export function leave(move: string, end: number, at: Instant): Append {
+  const events = [logEvent(movedType, 'log.move', { move })]
+  return { at, streams: [{ stream: logStream, expect: 'exists' }], events, end }
 }
 
-/** Makes the append after which nothing is recorded at a place any more. */
-export function leave(move: Move, end: number, at: Instant): Append {
-  return {
-    at,
-    streams: [{ stream: logStream, expect: 'exists' }],
-    events: [logEvent(movedType, 'log.move', move)],
-    end,
-  }
+/** Reserves a place for a move, or gives the move that it was reserved for before the log left. */
+export function* reserve(move: string): Steps<string> {
+  const reserved = yield* readReservation()
+  if (reserved === undefined) yield* rows(db.updateTable('head').set({ tag: move }).where('position', '=', 0))
+  return reserved ?? move
 }
 
 /** Makes the append with which a log goes on at its new place. */
@@ -63,12 +60,12 @@ export function arrive(move: string, { events: size, root }: Copied, at: Instant
 }
 
 /** Reads the move that a log has left its place with; `undefined` when it has not. */
-export function* readMove(): Steps<Move | undefined> {
+export function* readMove(): Steps<string | undefined> {
   const newest = db.selectFrom('event').select(['type', 'header']).orderBy('position', 'desc').limit(1)
   const found = yield* first(newest)
   if (found?.type !== movedType) return undefined
-  const { move, to }: { move?: unknown; to?: unknown } = parseHeader(found.header).data ?? {}
-  return { move: String(move), to: String(to) }
+  const { move }: { move?: unknown } = parseHeader(found.header).data ?? {}
+  return String(move)
 }
 
 /**

@@ -28,7 +28,7 @@ const effectOf = `effect.position = (select event.position from event join strea
   where stream.name = ? and event.version = ?) and effect.n = ?`
 const selectEffect = `select effect.*, event.version, event.header, event.tag, stream.name from effect
   join event on event.position = effect.position join stream on stream.key = event.stream where ${effectOf}`
-const selectLease = `select lease_until as until from effect
+const selectLease = `select lease_until from effect
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
 const extendOne = `update effect set given_at = ?, lease_until = ?
   where ${effectOf} and state = 'started' and attempts = ? and lease_owner = ?`
@@ -206,7 +206,7 @@ export type EffectAttempt = Pick<PendingEffect, 'id' | 'attempts'>
 /** Reads the end of an attempt's lease; `undefined` when another attempt has begun or the effect has ended. */
 export function* heldUntil({ id, attempts }: EffectAttempt, owner: string): Steps<Instant | undefined> {
   const parameters = [...parseEffectId(id), attempts, owner]
-  return (yield* first<{ until: Instant }>({ sql: selectLease, parameters }))?.until
+  return (yield* first<{ lease_until: Instant }>({ sql: selectLease, parameters }))?.lease_until
 }
 
 /** Extends the lease of an attempt. False when its owner no longer holds it. */

@@ -59,6 +59,12 @@ export function* checkNotMoved(): Steps<void> {
   if (yield* isMoved()) throw movedError()
 }
 
+/** Reads the move that a place without events is reserved for. */
+export function* readReservation(): Steps<string | undefined> {
+  const head = yield* first(db.selectFrom('head').select(['position', 'tag']))
+  return head?.position === 0 && head.tag !== '' ? head.tag : undefined
+}
+
 export function busyLogError(): AverbaError {
   return new AverbaError('STORE_BUSY', 'Cannot move or resume the log: a process works with it', {
     hint: 'Close every engine on it first. After one that died, wait for a minute',

@@ -19,7 +19,6 @@ const types = [
   'subscription.drifted',
 ] as const
 
-/** An event that names an endpoint and the generation of its secrets. */
 interface HoldingEvent extends RecordedEvent {
   readonly data: HeldEndpoint
 }
@@ -100,7 +99,6 @@ export function createGenerations({ store, clock }: Pick<ApiContext, 'store' | '
     return attempt?.position ?? answered.position
   }
 
-  /** Reads the stream from the last version read, without its many failures. */
   async function readStream(stream: string): Promise<StreamGenerations> {
     const known = streams.get(stream) ?? { version: 0 }
     const newest = await store.readLast({ stream })

@@ -33,7 +33,6 @@ export function createSecretHistory(
   generations: Pick<SecretGenerations, 'confirmed'>,
 ) {
   const cache = new Map<string, { readonly kept: KeptSecrets | undefined; readonly at: number }>()
-  /** A digest of the values that this process has read, by event. */
   const ownSources = new Map<string, string>()
 
   /** Notes an event's values and their secrets. Those that a call sends count once it is confirmed. */
@@ -105,7 +104,6 @@ export function createSecretHistory(
     return formers.length > formersMax ? [...formers.slice(0, 1), ...formers.slice(2)] : formers
   }
 
-  /** The former secrets that the portal may still send. */
   async function stillAccepted(evento: string, kept: KeptSecrets): Promise<KeptSecrets['formers']> {
     const confirmed = await lastConfirmed(evento, kept)
     if (!confirmed || clock.now() <= fromInstant(confirmed.at) + formerSecretsAcceptedMs) return kept.formers
