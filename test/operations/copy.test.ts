@@ -141,6 +141,10 @@ test('whoever opens the place of a move that has just begun makes no log there, 
   })
   await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
   leaving.mockRestore()
+  // A log that has left goes to no place that is reserved for another move.
+  const { store: another } = await makeLog()
+  await copyStore({ from: { store: another }, to: { store: temporaryStore() } })
+  await expect(copyStore({ from: { store: another }, to })).rejects.toMatchObject({ code: 'MOVED' })
   const hint = expect.stringContaining('Repeat averba copy') as unknown
   await expect(openAverba({ ...to, schedules: false })).rejects.toMatchObject({ code: 'MOVED', hint })
   expect(existsSync(`${to.store}.keys`)).toBe(false)

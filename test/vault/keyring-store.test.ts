@@ -88,7 +88,10 @@ test('a keyring of another log, or one that somebody changed, is not built upon'
   const place = new KeyringFile(path, systemEntropy)
   const keyring = await createKeyringIn(place, systemEntropy)
   const { text = '' } = (await place.read()) ?? {}
-  writeFileSync(path, text.replace(/"mac": "(.)/, (_, first) => `"mac": "${first === 'x' ? 'y' : 'x'}`))
+  writeFileSync(
+    path,
+    text.replace(/"mac": "(.)/, (_, first) => `"mac": "${first === 'x' ? 'y' : 'x'}`),
+  )
   await expect(keyring.remember(erasureOf('s'))).rejects.toMatchObject({ code: 'KEYS_MISMATCH' })
   writeFileSync(path, text.replace(/keys_../, 'keys_zz'))
   await expect(keyring.rememberSize(3)).rejects.toThrow('it is the keyring of another log')
