@@ -50,9 +50,9 @@ function splitAtJoints(text: string): string[] {
 
 function translateWhole(text: string): string | undefined {
   if (Object.hasOwn(portugueseMessages, text)) return portugueseMessages[text]
-  for (const { parts, translation } of templatesFor(text)) {
-    const values = valuesBetween(parts, text)
-    if (values) return fillPlaces(translation, values)
+  for (const template of templatesFor(text)) {
+    const values = valuesBetween(template, text)
+    if (values) return fillPlaces(template.translation, values)
   }
   // A code or a number may follow, such as (ENOTFOUND).
   const [, before, after] = /^(.+)( \([^() ]+\))$/.exec(text) ?? []
@@ -62,6 +62,8 @@ function translateWhole(text: string): string | undefined {
 
 interface Template {
   readonly parts: readonly string[]
+  /** Of its parts. A long text is compared with each template at each place: most are ruled out by this one. */
+  readonly longest: string
   readonly translation: string
 }
 
@@ -74,7 +76,8 @@ function* templatesFor(text: string): Iterable<Template> {
     Object.entries(portugueseMessages)
       .filter(([english]) => english.includes('{}'))
       .sort(([a], [b]) => b.replaceAll('{}', '').length - a.replaceAll('{}', '').length)
-      .map(([english, translation]) => ({ parts: english.split('{}'), translation })),
+      .map(([english, translation]) => ({ parts: english.split('{}'), translation }))
+      .map(each => ({ ...each, longest: each.parts.reduce((a, b) => (b.length > a.length ? b : a)) })),
     ({ parts }) => firstWord(parts[0] ?? ''),
   )
   yield* known.get(firstWord(text)) ?? []
@@ -86,10 +89,10 @@ function firstWord(text: string): string {
   return text.slice(0, text.indexOf(' ') + 1)
 }
 
-/** The values between the fixed parts of a text, translated, if it has all of these parts. */
-function valuesBetween(parts: readonly string[], text: string): string[] | undefined {
+/** The values between the fixed parts of a template, translated, if a text has all of these parts. */
+function valuesBetween({ parts, longest }: Template, text: string): string[] | undefined {
   const [first = '', ...others] = parts
-  if (!text.startsWith(first)) return undefined
+  if (!text.startsWith(first) || !text.includes(longest)) return undefined
   const values: string[] = []
   let at = first.length
   for (const [place, part] of others.entries()) {
