@@ -27,7 +27,7 @@ interface Acts {
 }
 
 /** Acts on one after the other. A refused one does not stop the others; a bug does, and what was done is still told. */
-export async function actOnEach(terminal: Terminal, ids: readonly string[], { act, look }: Acts): Promise<DoneOne[]> {
+export async function actOnEach(terminal: Terminal, noun: string, ids: readonly string[], { act, look }: Acts) {
   const progress = createProgress(terminal)
   const done: DoneOne[] = []
   let isBroken = false
@@ -46,7 +46,7 @@ export async function actOnEach(terminal: Terminal, ids: readonly string[], { ac
     }
     progress('', done.length, ids.length)
   }
-  return done
+  return describeDone(terminal.say, done, noun)
 }
 
 function toStatus(result: unknown, hasActed: boolean): Omit<DoneOne, 'id'> {

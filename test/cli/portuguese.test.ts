@@ -32,7 +32,7 @@ function textsSaid(): Set<string> {
   const terminal = { say: recording, stdout: process.stdout, stderr: process.stderr }
   createProgram(terminal as never, async () => undefined).helpInformation() // It uses nothing else.
   for (const { text, before } of sources.flatMap(textsIn)) {
-    if (/\b(say\.count|describeDone)\([^'`]*, $/.test(before)) texts.add(bothNumbers(text))
+    if (/\b(say\.count|actOnEach)\([^'`]*, $/.test(before)) texts.add(bothNumbers(text))
     if (/\bsay$|\bsay\.text\($/.test(before)) texts.add(text)
   }
   for (const text of Object.values(advices)) texts.add(text)

@@ -28,6 +28,17 @@ async function makeLog() {
   return { store, subject, consents, cpf: samples.cpf }
 }
 
+/** Copies a log as a process does that ends before it appends an event. */
+async function interruptCopy(before: 'log.moved' | 'log.arrived', options: Parameters<typeof copyStore>[0]) {
+  const { append } = Store.prototype
+  const appending = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
+    if (input.events[0]?.event.type !== before) return append.call(this, input)
+    throw new TypeError('interrupted')
+  })
+  await expect(copyStore(options)).rejects.toThrow('interrupted')
+  appending.mockRestore()
+}
+
 test('a log moves from a file to a server, with all that belongs to it, and ends at its former place', async () => {
   const { store, subject, consents, cpf } = await makeLog()
   const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
@@ -118,13 +129,7 @@ test('a log that has left goes to no second place, and continues where it was wh
 test('a move that was interrupted while the new place builds its views goes on', async () => {
   const { store } = await makeLog()
   const to = { store: temporaryStore() }
-  const { append } = Store.prototype
-  const arriving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
-    if (input.events[0]?.event.type !== 'log.arrived') return append.call(this, input)
-    throw new TypeError('interrupted')
-  })
-  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
-  arriving.mockRestore()
+  await interruptCopy('log.arrived', { from: { store }, to })
   // As a process leaves it that is killed before it has filled the tables of a view.
   useDatabase(to.store, database => database.exec("update head set views = ''; update projection set reason = 'x'"))
   await copyStore({ from: { store }, to })
@@ -134,13 +139,7 @@ test('a move that was interrupted while the new place builds its views goes on',
 test('whoever opens the place of a move that has just begun makes no log there, and the move goes on', async () => {
   const { store } = await makeLog()
   const to = { store: temporaryStore() }
-  const { append } = Store.prototype
-  const leaving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
-    if (input.events[0]?.event.type !== 'log.moved') return append.call(this, input)
-    throw new TypeError('interrupted')
-  })
-  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
-  leaving.mockRestore()
+  await interruptCopy('log.moved', { from: { store }, to })
   // A log that has left goes to no place that is reserved for another move.
   const { store: another } = await makeLog()
   await copyStore({ from: { store: another }, to: { store: temporaryStore() } })

@@ -2,7 +2,7 @@ import { type Averba, AverbaError, parseCnpj, type RecordSelector, type SubjectR
 import { isStreamOf, streamOf } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import { configOption, sourceOptions, withConfigured, withLog } from '../load-config.ts'
-import { actOnEach, describeDone } from '../many.ts'
+import { actOnEach } from '../many.ts'
 import { actorOption, limitOption, readActor, rejectSelection } from '../options.ts'
 import { formatInstant, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
@@ -52,7 +52,7 @@ const syncCommand = defineCommand({
       const isOne = subject !== undefined && controller === undefined && status === undefined && !ends
       const subjects = isOne ? [subject] : new Set((await findRows(averba, filter)).map(row => row.subject))
       const act = (ref: string) => averba.consents.sync({ subject: ref as SubjectRef }) // Of a row.
-      return describeDone(terminal.say, await actOnEach(terminal, [...subjects], dryRun ? {} : { act }), 'subject')
+      return actOnEach(terminal, 'subject', [...subjects], dryRun ? {} : { act })
     })
   },
 })
@@ -89,8 +89,7 @@ function defineDecision(verb: 'deny' | 'revoke' | 'withdraw-end', description: s
           const method = verb === 'withdraw-end' ? 'withdrawEnd' : verb
           return averba.consents[method](await look(stream), { reason, ...readActor(actor) })
         }
-        const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
-        return describeDone(terminal.say, done, 'consent')
+        return actOnEach(terminal, 'consent', found, dryRun ? { look } : { act })
       })
     },
   })

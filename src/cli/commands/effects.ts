@@ -5,7 +5,7 @@ import { effectStream, serviceNames } from '../../vocabulary/names.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { actOnEach, describeDone } from '../many.ts'
+import { actOnEach } from '../many.ts'
 import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
@@ -103,8 +103,7 @@ function defineAct(
           throw new AverbaError('REFUSED', `Cannot ${verb} the call now: averba effects show says what can be done`)
         }
         const act = (id: string) => averba.effects[verb](id, readActor(actor))
-        const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
-        return describeDone(terminal.say, done, 'call')
+        return actOnEach(terminal, 'call', found, dryRun ? { look } : { act })
       })
     },
   })

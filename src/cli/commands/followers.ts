@@ -2,7 +2,7 @@ import type { Follower } from '../../index.ts'
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { actOnEach, describeDone } from '../many.ts'
+import { actOnEach } from '../many.ts'
 import { actorOption, readActor } from '../options.ts'
 import { formatInstant, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
@@ -28,10 +28,9 @@ const retryCommand = defineCommand({
   example: 'averba followers retry erp --actor agent-7',
   notes: 'A process that runs calls them: averba run.\nExit codes: 0 all are accepted, 1 a follower is not parked.',
   async run(terminal, { actor, ...source }, names) {
-    return withLog(terminal, source, async ({ log }) => {
-      const done = await actOnEach(terminal, names, { act: name => log.retry(name, readActor(actor)) })
-      return describeDone(terminal.say, done, 'follower')
-    })
+    return withLog(terminal, source, ({ log }) =>
+      actOnEach(terminal, 'follower', names, { act: name => log.retry(name, readActor(actor)) }),
+    )
   },
 })
 
@@ -56,10 +55,9 @@ const removeCommand = defineCommand({
   example: 'averba followers remove erp --actor agent-7',
   notes: 'Only one for which an event has waited for a day.\nExit codes: 0 all are removed, 1 one is not.',
   async run(terminal, { actor, ...source }, names) {
-    return withLog(terminal, source, async ({ log }) => {
-      const done = await actOnEach(terminal, names, { act: name => log.unfollow(name, readActor(actor)) })
-      return describeDone(terminal.say, done, 'follower')
-    })
+    return withLog(terminal, source, ({ log }) =>
+      actOnEach(terminal, 'follower', names, { act: name => log.unfollow(name, readActor(actor)) }),
+    )
   },
 })
 

@@ -2,7 +2,7 @@ import { type Averba, AverbaError, type HandlerState, type Views } from '../../i
 import { defineCommand, defineGroup } from '../command.ts'
 import type { Say } from '../language.ts'
 import { sourceOptions, withLog } from '../load-config.ts'
-import { actOnEach, describeDone } from '../many.ts'
+import { actOnEach } from '../many.ts'
 import { actorOption, limitOption, readActor, readReveal, rejectSelection, revealOptions } from '../options.ts'
 import { formatInstant, formatPair, formatUntil, type Line } from '../output.ts'
 import { formatTable, type Row } from '../table.ts'
@@ -73,8 +73,7 @@ const replayCommand = defineCommand({
       const act = (id: string) =>
         averba.notifications.replay({ id: toId(id), failed: failed || isAll }, readActor(actor))
       const look = (id: string) => requireRow(averba, id)
-      const done = await actOnEach(terminal, found, dryRun ? { look } : { act })
-      return describeDone(terminal.say, done, 'notification')
+      return actOnEach(terminal, 'notification', found, dryRun ? { look } : { act })
     })
   },
 })
@@ -88,10 +87,9 @@ const skipCommand = defineCommand({
   notes:
     'Their handlers are called again only by a replay.\nExit codes: 0 all are accepted, 1 one was refused or not found.',
   async run(terminal, { actor, ...source }, ids) {
-    return withLog(terminal, source, async ({ notifications }) => {
-      const done = await actOnEach(terminal, ids, { act: id => notifications.skip(toId(id), readActor(actor)) })
-      return describeDone(terminal.say, done, 'notification')
-    })
+    return withLog(terminal, source, ({ notifications }) =>
+      actOnEach(terminal, 'notification', ids, { act: id => notifications.skip(toId(id), readActor(actor)) }),
+    )
   },
 })
 
