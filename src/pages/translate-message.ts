@@ -14,17 +14,18 @@ const piecesMax = 16
  * are translated likewise, unless they are quoted. What is not found stays as it is.
  */
 export function translateMessage(text: string, language: Language): string {
-  return language === 'en' || text.length > charactersMax ? text : translateJoined(text)
+  return language === 'en' || text.length > charactersMax ? text : translateJoined(text, templatesWithin(text))
 }
 
 /** Translates texts that are joined, such as a message and its hint: at each place the longest that is known. */
-function translateJoined(text: string): string {
+function translateJoined(text: string, templates: Templates): string {
   const pieces = splitAtJoints(text)
   let translated = ''
   for (let from = 0; from < pieces.length; ) {
     let end = Math.min(pieces.length, from + 2 * piecesMax - 1)
     let found: string | undefined
-    for (; end > from && found === undefined; end -= 2) found = translateWhole(pieces.slice(from, end).join(''))
+    for (; end > from && found === undefined; end -= 2)
+      found = translateWhole(pieces.slice(from, end).join(''), templates)
     const next = found === undefined ? from + 1 : end + 2
     translated += `${found ?? pieces[from]}${pieces[next] ?? ''}`
     from = next + 1
@@ -48,40 +49,42 @@ function splitAtJoints(text: string): string[] {
   return [...pieces, text.slice(begin)]
 }
 
-function translateWhole(text: string): string | undefined {
+function translateWhole(text: string, templates: Templates): string | undefined {
   if (Object.hasOwn(portugueseMessages, text)) return portugueseMessages[text]
-  for (const template of templatesFor(text)) {
+  for (const template of [firstWord(text), ''].flatMap(word => templates.get(word) ?? [])) {
     const values = valuesBetween(template, text)
-    if (values) return fillPlaces(template.translation, values)
+    if (!values) continue
+    const shown = values.map((value, i) => (isQuoted(template.parts, i) ? value : translateJoined(value, templates)))
+    return fillPlaces(template.translation, shown)
   }
   // A code or a number may follow, such as (ENOTFOUND).
   const [, before, after] = /^(.+)( \([^() ]+\))$/.exec(text) ?? []
-  const found = before === undefined ? undefined : translateWhole(before)
+  const found = before === undefined ? undefined : translateWhole(before, templates)
   return found === undefined ? undefined : `${found}${after}`
 }
 
 interface Template {
   readonly parts: readonly string[]
-  /** Of its parts. A long text is compared with each template at each place: most are ruled out by this one. */
+  /** Of its parts. */
   readonly longest: string
   readonly translation: string
 }
 
-/** The texts with places for values, by their first word; those that begin with a value are under the empty word. */
-let known: ReadonlyMap<string, readonly Template[]> | undefined
+/** By their first word; those that begin with a value are under the empty word. */
+type Templates = ReadonlyMap<string, readonly Template[]>
 
 /** Those that say most come first: a short one may fit the text of a longer one. */
-function* templatesFor(text: string): Iterable<Template> {
-  known ??= Map.groupBy(
-    Object.entries(portugueseMessages)
-      .filter(([english]) => english.includes('{}'))
-      .sort(([a], [b]) => b.replaceAll('{}', '').length - a.replaceAll('{}', '').length)
-      .map(([english, translation]) => ({ parts: english.split('{}'), translation }))
-      .map(each => ({ ...each, longest: each.parts.reduce((a, b) => (b.length > a.length ? b : a)) })),
-    ({ parts }) => firstWord(parts[0] ?? ''),
-  )
-  yield* known.get(firstWord(text)) ?? []
-  yield* known.get('') ?? []
+let known: readonly Template[] | undefined
+
+/** The few texts with places for values that may occur in a text: whoever looks at each place looks at these only. */
+function templatesWithin(text: string): Templates {
+  known ??= Object.entries(portugueseMessages)
+    .filter(([english]) => english.includes('{}'))
+    .sort(([a], [b]) => b.replaceAll('{}', '').length - a.replaceAll('{}', '').length)
+    .map(([english, translation]) => ({ parts: english.split('{}'), translation }))
+    .map(each => ({ ...each, longest: each.parts.reduce((a, b) => (b.length > a.length ? b : a)) }))
+  const within = known.filter(({ longest }) => text.includes(longest))
+  return Map.groupBy(within, ({ parts }) => firstWord(parts[0] ?? ''))
 }
 
 /** The first word of a text, with the space after it; empty when the text has no space. */
@@ -89,10 +92,10 @@ function firstWord(text: string): string {
   return text.slice(0, text.indexOf(' ') + 1)
 }
 
-/** The values between the fixed parts of a template, translated, if a text has all of these parts. */
-function valuesBetween({ parts, longest }: Template, text: string): string[] | undefined {
+/** The values between the fixed parts of a template, if a text has all of these parts. */
+function valuesBetween({ parts }: Template, text: string): string[] | undefined {
   const [first = '', ...others] = parts
-  if (!text.startsWith(first) || !text.includes(longest)) return undefined
+  if (!text.startsWith(first)) return undefined
   const values: string[] = []
   let at = first.length
   for (const [place, part] of others.entries()) {
@@ -106,7 +109,7 @@ function valuesBetween({ parts, longest }: Template, text: string): string[] | u
     values.push(value)
     at = end + part.length
   }
-  return values.map((value, place) => (isQuoted(parts, place) ? value : translateJoined(value)))
+  return values
 }
 
 /** Whether the value of a place stands between quotes: it is a name that somebody gave. */
