@@ -18,12 +18,14 @@ import type { Anchor, HighWaterMark } from '../store-options.ts'
 export type StoredCheckpoint = Readonly<Schema['checkpoint']>
 
 /** Signs a checkpoint over all events, unless the newest one covers them. */
-function* makeCheckpoint({ headers, signer, tags }: CheckpointerParts): Steps<StoredCheckpoint> {
+function* makeCheckpoint({ headers, signer, tags }: CheckpointerParts, origins: Origins): Steps<StoredCheckpoint> {
   const newest = yield* readNewestCheckpoint()
   if (newest?.size === (yield* endOfLog())) return newest
   // What is signed counts as genuine from then on.
   const { position: size, tree } = yield* checkHead(tags)
-  const origin = yield* readOrigin(headers)
+  const at = (yield* first(originEvents().clearSelect().select('event.position')))?.position ?? 0
+  const origin = origins.get(at) ?? (yield* readOrigin(headers))
+  origins.set(at, origin)
   const note = signCheckpoint({ origin, size, root: tree.root() ?? '' }, signer)
   const made = { number: (newest?.number ?? 0) + 1, size, note, anchor: null }
   yield* rows(db.insertInto('checkpoint').values(made))
@@ -52,7 +54,7 @@ export function* readNewestCheckpoint(): Steps<StoredCheckpoint | undefined> {
 
 /** Reads the name under which the log signs now: from its first event, or from the last accepted restore. */
 export function* readOrigin(headers: HeaderReader): Steps<string> {
-  const found = yield* first(originEvents().orderBy('event.version', 'desc').limit(1))
+  const found = yield* first(originEvents())
   const { origin } = found ? headers.parse(found).data : {}
   if (typeof origin === 'string') return origin
   throw damagedLogError('Cannot sign a checkpoint: the log has no first event')
@@ -78,16 +80,21 @@ export function* findMarkFault(mark: string): Steps<string | undefined> {
 
 /** Reads every name under which the log has signed, with its key line. */
 export function* readKeyLines(headers: HeaderReader): Steps<{ origin: string; key: string }[]> {
-  const found = yield* rows(originEvents().orderBy('event.version'))
-  return found.map(stored => {
+  const found = yield* rows(originEvents())
+  return found.toReversed().map(stored => {
     const { origin, key } = headers.parse(stored).data
     return { origin: String(origin), key: String(key) }
   })
 }
 
+/** Selects the events that name the log, the newest first. */
 function originEvents() {
-  return eventsOf(logStream).select(headerColumns).where('event.type', 'in', [beganType, resumedType])
+  const events = eventsOf(logStream).where('event.type', 'in', [beganType, resumedType])
+  return events.select(headerColumns).orderBy('event.version', 'desc')
 }
+
+/** The names of the log by the positions of their events. The first event is large, and read once. */
+type Origins = Map<number, string>
 
 interface CheckpointerParts {
   readonly connection: Connection
@@ -110,6 +117,7 @@ const anchorWaitMs = 5_000
 /** Makes checkpoints as the log grows and when it closes. Writes each to the high-water mark after its commit. */
 export class Checkpointer {
   readonly #parts: CheckpointerParts
+  readonly #origins: Origins = new Map()
   /** The number of events under the newest checkpoint, and in the log. */
   #size = 0
   #position = 0
@@ -172,7 +180,7 @@ export class Checkpointer {
 
   async #make(): Promise<StoredCheckpoint> {
     const { connection, clock } = this.#parts
-    const made = await connection.transact(() => makeCheckpoint(this.#parts))
+    const made = await connection.transact(() => makeCheckpoint(this.#parts, this.#origins))
     this.#at = clock.now()
     this.#size = made.size
     await this.#writeMark(made.note)
