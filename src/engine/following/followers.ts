@@ -203,9 +203,9 @@ export class Followers<E extends EventMap = EventMap> {
   /** Lists those that no process has run for a day although an event waits for them: their handler may be gone. */
   async listAbandoned(all?: readonly KnownFollower[]): Promise<KnownFollower[]> {
     const isLongAgo = (at: Instant) => this.#clock.now() - fromInstant(at) > dayMs
-    return (all ?? (await this.list())).filter(({ name, isParked, dueAt, takenUntil, waitingSince }) => {
-      if (isParked || takenUntil !== null || this.#registered.has(name)) return false
-      return waitingSince !== null && isLongAgo(waitingSince) && (dueAt === null || isLongAgo(dueAt))
+    return (all ?? (await this.list())).filter(({ name, isParked, lastTakenAt, waitingSince }) => {
+      if (isParked || waitingSince === null || this.#registered.has(name)) return false
+      return isLongAgo(waitingSince) && (lastTakenAt === null || isLongAgo(lastTakenAt))
     })
   }
 

@@ -22,6 +22,8 @@ export interface Follower {
   readonly dueAt: Instant | null
   /** Until when another process has it, by the clock of this host. */
   readonly takenUntil: Instant | null
+  /** When a process last had it, by the clock of this host; null when none did. */
+  readonly lastTakenAt: Instant | null
   /** Why the last attempt failed: the name of the error, never its message. */
   readonly reason: string
 }
@@ -89,8 +91,10 @@ export class FollowerTable {
     return this.#change(update.set({ position: at - 1, attempts: attempts + 1, due_at: dueAt, reason, is_parked }))
   }
 
+  /** Frees a follower for other processes. The end of its lease stays: it tells when a process last had it. */
   async release(name: string): Promise<void> {
-    await this.#change(updateHeld(name, this.#leasing.owner).set({ lease_owner: null, lease_until: null }))
+    const { owner, now } = this.#leasing.begin()
+    await this.#change(updateHeld(name, owner).set({ lease_owner: null, lease_until: now }))
   }
 
   /** Finds the position of the next event, of any type or of some, without reading the event: it may be damaged. */
@@ -148,7 +152,7 @@ export class FollowerTable {
 function isFree({ owner, now, latest }: Lease) {
   return (eb: ExpressionBuilder<Schema, 'follower'>) =>
     eb.or([
-      ...[eb('lease_owner', '=', owner), eb('lease_until', 'is', null)],
+      ...[eb('lease_owner', '=', owner), eb('lease_owner', 'is', null)],
       ...[eb('lease_until', '<=', now), eb('lease_until', '>', latest)],
     ])
 }
@@ -175,9 +179,11 @@ function updateHeld(name: string, owner: string) {
 function toFollower(row: FollowerRow, lease: Lease): Follower {
   const { name, position, attempts, reason } = row
   const types: string[] | null = row.types === null ? null : JSON.parse(row.types) // As `keepTypes` wrote it.
-  const isTaken = row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease)
-  const takenUntil = isTaken && row.lease_until !== null ? toInstant(hostTimeOf(row.lease_until, lease)) : null
-  return { name, types, position, isParked: row.is_parked === 1, attempts, dueAt: row.due_at, takenUntil, reason }
+  const isTaken = row.lease_owner !== null && row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease)
+  const end = row.lease_until === null ? null : toInstant(hostTimeOf(row.lease_until, lease))
+  const lastTakenAt = end !== null && end > lease.at ? lease.at : end
+  const states = { isParked: row.is_parked === 1, attempts, dueAt: row.due_at, takenUntil: isTaken ? end : null }
+  return { name, types, position, ...states, lastTakenAt, reason }
 }
 
 /** Reports whether a handler of an `evento`, in any process, has not passed the position yet. */

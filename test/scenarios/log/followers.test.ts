@@ -296,6 +296,25 @@ test('a follower that no process runs for a day is told of, and can be removed',
   expect(seen).toEqual([2, 2, 3])
 })
 
+test('a follower that its process tries in vain is not told of, nor removed, for a day after the last try', async () => {
+  const { averba: first, clock, open } = await given()
+  const second = await open()
+  first.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  await enrolAll(first, 0, 1)
+  await first.settle()
+  await first.close()
+  const third = await open()
+  third.log.follow('crm', ['log.began', 'subject.enrolled'], async () => undefined)
+  await enrolAll(third, 1, 2)
+  await clock.advance(3 * 24 * 60 * minuteMs)
+  await expect(third.settle()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(second.log.unfollow('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  expect((await second.health({ only: ['followers'] })).checks).toMatchObject([{ ok: true }])
+  await clock.advance(25 * 60 * minuteMs)
+  expect((await second.health({ only: ['followers'] })).checks).toMatchObject([{ ok: false }])
+  await second.log.unfollow('crm')
+})
+
 test('a follower at work, even on an event that is days old, cannot be removed', async () => {
   const { averba: first, clock, open } = await given()
   const second = await open()

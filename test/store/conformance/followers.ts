@@ -19,7 +19,7 @@ export function followerConformance({ test, expect }: Harness, newPlace: () => P
     given(async store => {
       expect(await take(store)).toEqual({
         ...{ name: 'mail', types: null, position: 0, isParked: false, attempts: 0, dueAt: null, reason: '' },
-        takenUntil: null,
+        ...{ takenUntil: null, lastTakenAt: expect.any(String) },
       })
       expect(await store.followers.move(await take(store), 7)).toBe(true)
       expect(await take(store)).toMatchObject({ position: 7 })
