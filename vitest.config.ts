@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
@@ -48,8 +49,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     globalSetup: 'test/support/run-folder.ts',
-    // Left alone it keeps one core for itself, and a machine of two has only one left for the tests.
-    maxWorkers: '100%',
+    // Many tests wait for processes of their own: one worker more than cores leaves no core idle.
+    maxWorkers: availableParallelism() + 1,
     // No test leaves anything behind in a module: they can share them.
     isolate: false,
     projects: [

@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
-import { injectFaults } from './faults.ts'
 import { formatTable, hasPassed, type Row } from './findings.ts'
 import { killEngineOften, killOften } from './kills.ts'
-import { cutPower } from './power-loss.ts'
 
-// The campaign of .ci/run tries more; here its own parts are tried.
+// The campaign of .ci/run tries more kills, and errors and power cuts besides.
 const seed = 1
 
 /** Expects that all rows passed, and prints the reason of those that could not run here. */
@@ -19,12 +17,4 @@ test('a killed store keeps every acknowledged event exactly once', async () => {
 
 test('a killed engine gives the same answers again and pays nothing twice', async () => {
   expectPassed(await killEngineOften({ seed, kills: 1 }))
-})
-
-test('an error or kill at any write, sync or read loses nothing, and every error has a code', async () => {
-  expectPassed(...(await injectFaults({ seed, faults: 8 })))
-})
-
-test('a power cut loses nothing, except with reduced durability', async () => {
-  expectPassed(await cutPower({ seed, images: 6 }), await cutPower({ seed, images: 6, isWeakened: true }))
 })

@@ -127,8 +127,8 @@ test('a process that closes while a commit is looked up does not say that it was
   const query = async (client: PostgresClient, asked: PostgresQuery) => {
     const answer = await client.query(asked)
     if (!isLost || asked.text !== 'commit') return answer
-    isLost = false
     await other.query({ text: `begin; select 1 from ${schema}.head for update` })
+    isLost = false
     throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   }
   const losing = {
