@@ -5,10 +5,10 @@ import type { Entropy } from '../runtime/entropy.ts'
 import { readPages } from '../runtime/lazy-list.ts'
 import { logPageRows, type ReadFilter } from '../store/log/read.ts'
 import type { Store } from '../store/store.ts'
-import { isViewStopped, type RowSource } from '../store/views/view-reader.ts'
+import type { RowSource } from '../store/views/view-reader.ts'
 import type { ViewsHandle } from '../store/views/views-handle.ts'
 import type { Views } from '../views/views.ts'
-import { AverbaError } from '../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../vocabulary/errors.ts'
 import { fromInstant, nearNowMs } from '../vocabulary/instant.ts'
 import type { LogLine } from '../vocabulary/log-line.ts'
 import type { EffectState, Instant, PendingEffect } from '../vocabulary/message.ts'
@@ -77,7 +77,7 @@ export function createRows({ viewReader }: Pick<Store, 'viewReader'>) {
       try {
         return await query.execute()
       } catch (error) {
-        if (!isViewStopped(error)) throw error
+        if (!hasCode(error, 'VIEW_STOPPED')) throw error
         // The view of this name has these rows.
         return (await viewReader.foldFrom(view, source)) as unknown as Views[N][]
       }

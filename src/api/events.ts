@@ -7,7 +7,7 @@ import type { MachineEvent } from '../machines/machines.ts'
 import type { SubscriptionReading } from '../machines/subscription/messages.ts'
 import type { ResumeRecord } from '../store/checkpoints/high-water-mark.ts'
 import type { Store } from '../store/store.ts'
-import { isDamage } from '../vocabulary/errors.ts'
+import { hasCode } from '../vocabulary/errors.ts'
 import { parseJson } from '../vocabulary/json.ts'
 import type { DataOf, RecordedIn } from '../vocabulary/log-types.ts'
 import type { Json, PartAddress, Problem, RecordedEvent } from '../vocabulary/message.ts'
@@ -61,7 +61,7 @@ export async function openAs<K extends keyof SealedParts>(
 /** What a part opens to, or something else where it is damaged: a damaged part hides no other one. */
 export function unlessDamaged<T>(opening: Promise<T>, instead: T): Promise<T> {
   return opening.catch((error: unknown) => {
-    if (isDamage(error)) return instead
+    if (hasCode(error, 'CORRUPT', 'KEYS_MISMATCH')) return instead
     throw error
   })
 }

@@ -5,7 +5,7 @@ import { cancelReason, monotonicClock, waitAtMost } from '../runtime/clock.ts'
 import { runSequentially } from '../runtime/event-loop.ts'
 import { LogLimiter } from '../runtime/log-limiter.ts'
 import { errorName } from '../vocabulary/error-words.ts'
-import { AverbaError } from '../vocabulary/errors.ts'
+import { hasCode } from '../vocabulary/errors.ts'
 
 /** How often each loop looks for work at most, and how often other processes are asked for theirs. */
 const lookEveryMs = 1_000
@@ -79,7 +79,7 @@ export async function runAll(context: ApiContext, modules: readonly Module[], { 
   /** Logs each failure at most once a minute: most work is tried again every second. */
   const logFailure = (what: string) => (error: unknown) => {
     // Work that outlives the store ends as if its process had died.
-    if (signal.aborted && error instanceof AverbaError && error.code === 'CLOSED') return
+    if (signal.aborted && hasCode(error, 'CLOSED')) return
     limiter.log(`${what} ${errorName(error)}`, times =>
       log({
         level: 'error',

@@ -22,7 +22,7 @@ import { endOfLog } from '../store/log/read.ts'
 import { readReservation } from '../store/log/tail.ts'
 import { openFile, placeOf } from '../store/opening.ts'
 import type { KeyringStore } from '../vault/keyring-store.ts'
-import { AverbaError } from '../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../vocabulary/errors.ts'
 import { withFileErrors } from '../vocabulary/file-errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { Instant } from '../vocabulary/message.ts'
@@ -82,7 +82,7 @@ async function checkReserved(to: LogPlace, move: string): Promise<void> {
 
 async function openExisting(to: LogPlace): Promise<Reading | undefined> {
   return openReading(to).catch((error: unknown) => {
-    if (error instanceof AverbaError && error.code === 'NOT_FOUND') return undefined
+    if (hasCode(error, 'NOT_FOUND')) return undefined
     throw error
   })
 }

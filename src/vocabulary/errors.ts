@@ -98,10 +98,7 @@ export class LateError extends Error {
   override readonly name = 'LateError'
 }
 
-export function isCorrupt(error: unknown): error is AverbaError {
-  return error instanceof AverbaError && error.code === 'CORRUPT'
-}
-
-export function isDamage(error: unknown): error is AverbaError {
-  return isCorrupt(error) || (error instanceof AverbaError && error.code === 'KEYS_MISMATCH')
+/** Reports whether something thrown is an error of ours with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is AverbaError {
+  return error instanceof AverbaError && codes.includes(error.code)
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, cancelReason, monotonicClock } from '../../runtime/clock.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { noTracing, type Tracing } from '../../vocabulary/tracing.ts'
 import type { Secrets } from '../portal/protocol.ts'
 import { charactersIn, limits, type RecipientKind, recipientKinds, sourceRanges } from '../portal/wire.ts'
@@ -140,7 +140,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
 
   /** Reports why a notification was not stored, and returns the answer. */
   function answerFailure(error: unknown, { evento }: ReceivedHead): ReceiverAnswer {
-    if (error instanceof AverbaError && error.code === 'BODY_CONSUMED') {
+    if (hasCode(error, 'BODY_CONSUMED')) {
       options.onMiswired?.(error, evento)
       return { status: 500, text: `${error.message}. ${error.hint}` }
     }

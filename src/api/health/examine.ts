@@ -20,7 +20,7 @@ import { Vault } from '../../vault/vault.ts'
 import type { Views } from '../../views/views.ts'
 import { nodeErrorCode } from '../../vocabulary/connection-errors.ts'
 import { describeError, errorName } from '../../vocabulary/error-words.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { PartAddress } from '../../vocabulary/message.ts'
 import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
 import { requireNode } from '../../vocabulary/node-version.ts'
@@ -78,7 +78,7 @@ export async function examine(
           ...placeIn(options),
           ...{ isDeep, isOpening: true, highWaterMark: options.highWaterMark },
           ...(keys && { rootKey: keys }),
-        }).catch((error: unknown) => (isMissing(error) ? undefined : describeError(error)))
+        }).catch((error: unknown) => (hasCode(error, 'NOT_FOUND') ? undefined : describeError(error)))
       : undefined
   const services = await reachServices(options, clock)
   const isReadable = typeof diagnosis === 'object'
@@ -101,10 +101,6 @@ export async function examine(
 
 function placeIn({ store, pool, keyring }: HostOptions): LogPlace {
   return { store, ...(pool && { pool }), ...(keyring && { keyring }) }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof AverbaError && error.code === 'NOT_FOUND'
 }
 
 async function runCheck(

@@ -5,7 +5,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Follower } from '../../store/ledger/follower-table.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { backoffMs, fromInstant, isWaitOver, toInstant } from '../../vocabulary/instant.ts'
 import type { Json } from '../../vocabulary/message.ts'
 import { followerName, idOfStream } from '../../vocabulary/names.ts'
@@ -52,7 +52,6 @@ const backoffMaxMs = 15 * 60_000
 /** How many notifications may be pending for one handler; then the log is read no further. */
 const pendingMax = 10_000
 const eventsPerPage = 1_000
-const storeErrors: ReadonlySet<string> = new Set(['STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS'])
 /** After how many notifications the worker yields to the event loop. */
 const checkedPerTurn = 50
 /** How many results may be waiting for their commit while more calls are made: fast handlers share a commit. */
@@ -297,7 +296,7 @@ function nextRetry({ pending }: WorkerState): WorkDone {
 
 /** Why a body cannot be opened. It is retried, since the part may be put back or a backup restored. */
 function openFailure(error: unknown): string {
-  if (error instanceof AverbaError && storeErrors.has(error.code)) throw error
+  if (hasCode(error, 'STORE_UNSAFE', 'STORE_BUSY', 'CLOSED', 'NOT_OURS')) throw error
   return errorName(error)
 }
 

@@ -7,7 +7,7 @@ import { type AgedPage, type AgedPart, partPlaceKey } from '../../store/parts/pa
 import type { ExpectedStream } from '../../store/writing/append.ts'
 import { readHandlings } from '../../views/notifications.ts'
 import { parseIso } from '../../vocabulary/brasilia.ts'
-import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
+import { hasCode } from '../../vocabulary/errors.ts'
 import { dayMs, fromInstant, isWithin, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant, PendingEffect } from '../../vocabulary/message.ts'
 import { openStates } from '../../vocabulary/message.ts'
@@ -23,8 +23,6 @@ import { checkSelector, type SubjectRef, type SubjectSelector } from '../subject
 
 /** After how long a failed run is repeated, unless the failure is temporary. */
 const retryMs = 3_600_000
-/** The disk is full or locked: the rules are tried again within minutes. */
-const temporaryFailures: ReadonlySet<ErrorCode> = new Set(['STORE_UNSAFE', 'STORE_BUSY'])
 /** The portal keeps failure records for thirty days; one more, for its clock. */
 const recordsKeptMs = 31 * dayMs
 const endOfTime: Instant = '9999-12-31T23:59:59.999Z'
@@ -68,8 +66,8 @@ export function createRetention(context: ApiContext) {
       await runSequentially(...works)
     } catch (error) {
       // Due parts must not stay another day; a lasting failure is not repeated every minute either.
-      const isTemporary = error instanceof AverbaError && temporaryFailures.has(error.code)
-      appliedAt = isTemporary ? before : appliedAt + retryMs - dayMs
+      const isDiskFullOrLocked = hasCode(error, 'STORE_UNSAFE', 'STORE_BUSY')
+      appliedAt = isDiskFullOrLocked ? before : appliedAt + retryMs - dayMs
       throw error
     }
   }

@@ -1,6 +1,6 @@
 import { trimEndSlashes } from '../../adapters/http/answer-body.ts'
 import type { PortalEffects } from '../../adapters/portal/client.ts'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { portalStream } from '../../vocabulary/names.ts'
 import { makePerformers, type PerformersOf } from '../../vocabulary/performer.ts'
 import type { LogStore } from '../events.ts'
@@ -47,7 +47,7 @@ export async function checkPortalAddress(
   if (!portal) return
   const address = await portalAddressIn(store).catch((error: unknown) => {
     // A log with this event damaged is opened all the same; it makes no call to the portal.
-    if (isCorrupt(error)) return undefined
+    if (hasCode(error, 'CORRUPT')) return undefined
     throw error
   })
   if (address === undefined || address === portalAddressOf(portal)) return

@@ -4,7 +4,7 @@ import { WorkInProgress } from '../../runtime/work-in-progress.ts'
 import { type Follower, followsTypes } from '../../store/ledger/follower-table.ts'
 import type { Store } from '../../store/store.ts'
 import { errorName } from '../../vocabulary/error-words.ts'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { backoffMs, dayMs, fromInstant, isWaitOver, toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import type { LogLine } from '../../vocabulary/log-line.ts'
 import type { EventMap, RecordedIn } from '../../vocabulary/log-types.ts'
@@ -334,6 +334,6 @@ export class Followers<E extends EventMap = EventMap> {
 
 /** Returns a damaged event's error, which counts as a handler failure. Others may be this process's: thrown. */
 export function damageOrThrow(error: unknown): AverbaError {
-  if (isCorrupt(error)) return error
+  if (hasCode(error, 'CORRUPT')) return error
   throw error
 }

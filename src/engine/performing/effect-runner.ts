@@ -1,7 +1,7 @@
 import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import type { Entropy } from '../../runtime/entropy.ts'
 import type { Store } from '../../store/store.ts'
-import { AverbaError, isDamage, recordableMessage } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode, recordableMessage } from '../../vocabulary/errors.ts'
 import { foreignCodeIn, type UnreadAnswer } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { EffectMap, EndedBy, FactIn, PendingIn } from '../../vocabulary/log-types.ts'
@@ -133,7 +133,7 @@ export class EffectRunner {
       return await settle(outcome.fact, outcome.status, outcome.reason ?? '', outcome.unread)
     } catch (error) {
       // Otherwise it would be read again whenever its lease expires, and its answer lost again.
-      if (performer.effectClass !== 'read' || !isDamage(error)) throw error
+      if (performer.effectClass !== 'read' || !hasCode(error, 'CORRUPT', 'KEYS_MISMATCH')) throw error
       this.#parts.onTrouble(error.message, error)
       return this.#postpone(claimed, { status: 'deferred', reason: recordableMessage(error) })
     }

@@ -4,7 +4,7 @@ import type { AttemptEnd } from '../../store/ledger/effect-row.ts'
 import type { Store } from '../../store/store.ts'
 import type { Append, Appended, NewReceipt } from '../../store/writing/append.ts'
 import { EpochMissingError, KeyringUnreadableError } from '../../vault/keyring.ts'
-import { AverbaError, type ErrorCode } from '../../vocabulary/errors.ts'
+import { AverbaError, type ErrorCode, hasCode } from '../../vocabulary/errors.ts'
 import { toInstant, wrongClockMs } from '../../vocabulary/instant.ts'
 import type { Actor, Basis, RecordedEvent } from '../../vocabulary/message.ts'
 import type { DecisionRequest, Decisions } from './decisions.ts'
@@ -153,7 +153,7 @@ export class Recorder {
       try {
         return await this.#store.append(input)
       } catch (error) {
-        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
+        const isBusy = hasCode(error, 'STORE_BUSY')
         if (!isFact || !isBusy || tries >= busyRetriesMax) throw error
       }
     }
@@ -289,5 +289,5 @@ export class WriteRetry {
 /** Whether the failure is temporary: the disk is full or locked, or the keyring is missing or behind. */
 function isTemporary(error: unknown): error is AverbaError {
   if (error instanceof KeyringUnreadableError || (error instanceof EpochMissingError && error.isNewer)) return true
-  return error instanceof AverbaError && (error.code === 'STORE_UNSAFE' || error.code === 'STORE_BUSY')
+  return hasCode(error, 'STORE_UNSAFE', 'STORE_BUSY')
 }

@@ -1,7 +1,7 @@
 import assert, { AssertionError } from 'node:assert/strict'
 import { inspect } from 'node:util'
 import type { Recorded } from '../../api/events.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { checkKnownNames } from '../../vocabulary/names.ts'
 import { goQuiet, type QuietWorld } from '../world/go-quiet.ts'
 import { simulate, type World, type WorldOptions } from '../world/simulate.ts'
@@ -152,7 +152,7 @@ async function runToEnd<R>(world: World, act: () => Promise<R>): Promise<RunResu
     .runUntil(() => ended !== undefined || world.isDown)
     .catch((error: unknown) => {
       // Without a sleeper the work waits for something outside the simulation.
-      if (error instanceof AverbaError && error.code === 'NOTHING_DUE') return acting
+      if (hasCode(error, 'NOTHING_DUE')) return acting
       throw error
     })
   return ended ?? { died: true }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../runtime/clock.ts'
 import { whenQuiet } from '../../runtime/event-loop.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { fromInstant, toInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 
@@ -191,7 +191,7 @@ export class VirtualClock implements Clock {
       hasEnded = true
     })
     const passing = this.runUntil(() => hasEnded, limit).catch((error: unknown) => {
-      if (error instanceof AverbaError && error.code === 'ENDLESS') throw error
+      if (hasCode(error, 'ENDLESS')) throw error
     })
     return Promise.race([ended, passing.then(() => ended)])
   }

@@ -2,7 +2,7 @@ import { type Fault, Faults } from '../../proof/faults.ts'
 import { type LogVerified, LogVerifier } from '../../proof/log-verifier.ts'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import type { Keyring } from '../../vault/keyring.ts'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Reading } from '../database/reading.ts'
 import type { StoreFacts } from '../log/facts.ts'
@@ -104,8 +104,8 @@ export async function runCheck<T>(faults: Faults, work: () => Promise<T>): Promi
   try {
     return await work()
   } catch (error) {
-    if (!isCorrupt(error) && (error instanceof AverbaError || faults.list().length === 0)) throw error
-    faults.add('file', isCorrupt(error) ? error.message : 'the damaged data could not be checked completely')
+    if (!hasCode(error, 'CORRUPT') && (error instanceof AverbaError || faults.list().length === 0)) throw error
+    faults.add('file', hasCode(error, 'CORRUPT') ? error.message : 'the damaged data could not be checked completely')
     return undefined
   }
 }

@@ -6,7 +6,7 @@ import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { RememberedErasures } from '../../vault/stored-keys.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { checkWhole } from '../checkpoints/check-tail.ts'
@@ -215,7 +215,7 @@ async function findTailFault(reading: Reading, keyring: Keyring): Promise<string
     await reading.read(() => checkWhole(new Tags(keyring), keyring.signer))
     return undefined
   } catch (error) {
-    if (isCorrupt(error)) return error.message
+    if (hasCode(error, 'CORRUPT')) return error.message
     throw error
   }
 }

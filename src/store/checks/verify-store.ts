@@ -5,7 +5,7 @@ import type { Entropy } from '../../runtime/entropy.ts'
 import { holdsRootKey, inspectKeyring, type Keyring, openKeyring } from '../../vault/keyring.ts'
 import type { KeyringStore } from '../../vault/keyring-store.ts'
 import type { Keys } from '../../vault/keys.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { hasCode } from '../../vocabulary/errors.ts'
 import { readCheckpoints, readKeyLines } from '../checkpoints/checkpoints.ts'
 import { readMark } from '../checkpoints/high-water-mark.ts'
 import { rows, type Steps } from '../database/connection.ts'
@@ -118,7 +118,7 @@ async function openOwnKeyring(
     if (await holdsRootKey(place)) return await openKeyring(place, entropy)
   } catch (error) {
     // A file that may not be read says nothing about the log.
-    if (error instanceof AverbaError && error.code === 'STORE_UNSAFE') throw error
+    if (hasCode(error, 'STORE_UNSAFE')) throw error
     faults.add('keys', error instanceof Error ? error.message : 'the keyring cannot be read')
     return undefined
   }

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import type { BackupMetadata, Database } from 'better-sqlite3'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
 import type { Steps } from './connection.ts'
@@ -91,7 +91,7 @@ export class Snapshot implements Reading {
 
   /** Adds the file name to an error about a damaged event, which lacks it. */
   #addFileName(error: unknown): unknown {
-    if (!isCorrupt(error)) return error
+    if (!hasCode(error, 'CORRUPT')) return error
     const name = `"${this.name}"`
     if (error.message.includes(name)) return error
     const { hint, message } = error

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Database, Statement as Prepared } from 'better-sqlite3'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
-import { AverbaError, closedError, type ErrorCode } from '../../vocabulary/errors.ts'
+import { AverbaError, closedError, type ErrorCode, hasCode } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
 import { malformedError, readOnlyError, unknownNameError } from './host-query.ts'
 import { migrationStatements, migrations } from './migrations.ts'
@@ -54,7 +54,7 @@ export class SqliteConnection implements Connection {
         this.#files?.check()
         return this.#runTransaction('begin immediate', lockedSteps)
       } catch (error) {
-        const isBusy = error instanceof AverbaError && error.code === 'STORE_BUSY'
+        const isBusy = hasCode(error, 'STORE_BUSY')
         if (hasLock || !isBusy || tries >= lockTriesMax) throw error
       }
       // Real time, even when a simulated clock drives this process: the other process holds the lock in real time.

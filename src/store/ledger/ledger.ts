@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { isCorrupt } from '../../vocabulary/errors.ts'
+import { hasCode } from '../../vocabulary/errors.ts'
 import { type ForeignCode, foreignCodes } from '../../vocabulary/foreign-answer.ts'
 import { fromInstant } from '../../vocabulary/instant.ts'
 import type { EffectState, Instant, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
@@ -338,7 +338,7 @@ function toPendingOrDamaged(row: StoredEffect, headers: HeaderReader): PendingEf
   try {
     return toPendingEffect(row, headers)
   } catch (error) {
-    if (!isCorrupt(error)) throw error
+    if (!hasCode(error, 'CORRUPT')) throw error
     return { ...ledgerFields(row), data: {}, isDamaged: true }
   }
 }

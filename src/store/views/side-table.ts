@@ -1,5 +1,5 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { AverbaError, isCorrupt } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { View } from '../../vocabulary/view.ts'
 import { type Connection, first, rows, type Steps } from '../database/connection.ts'
 import { db, type Schema } from '../database/schema.ts'
@@ -148,9 +148,9 @@ export async function sweepDiscardedTables(
       .transact(() => removeRows(connection, table))
       .catch((error: unknown) => {
         // Somebody still reads it: the next sweep removes it.
-        if (!isCorrupt(error) && !(error instanceof TableInUseError)) throw error
+        if (!hasCode(error, 'CORRUPT') && !(error instanceof TableInUseError)) throw error
         left.add(table)
-        if (isCorrupt(error)) onTrouble('discarded tables could not be removed', error)
+        if (hasCode(error, 'CORRUPT')) onTrouble('discarded tables could not be removed', error)
       })
     await yieldToEventLoop()
   }

@@ -1,4 +1,4 @@
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { hasCode } from '../../vocabulary/errors.ts'
 import { backoffMs, isWaitOver } from '../../vocabulary/instant.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { StoreOptions } from '../store-options.ts'
@@ -96,7 +96,7 @@ export class StoppedViews implements ViewStateListener {
       await work()
     } catch (error) {
       // Another process is building it.
-      if (error instanceof AverbaError && error.code === 'STORE_BUSY') return
+      if (hasCode(error, 'STORE_BUSY')) return
       if (!isFailureOfOneView(error)) throw error
       this.onFailed(view.name)
     }

@@ -1,6 +1,6 @@
 import type { CompiledQuery } from 'kysely'
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import type { Instant, RecordedEvent } from '../../vocabulary/message.ts'
 import type { View } from '../../vocabulary/view.ts'
 import type { Connection, Steps } from '../database/connection.ts'
@@ -143,11 +143,7 @@ export async function undefinedIfStopped<T>(reading: Promise<T>): Promise<T | un
   try {
     return await reading
   } catch (error) {
-    if (isViewStopped(error)) return undefined
+    if (hasCode(error, 'VIEW_STOPPED')) return undefined
     throw error
   }
-}
-
-export function isViewStopped(error: unknown): boolean {
-  return error instanceof AverbaError && error.code === 'VIEW_STOPPED'
 }
