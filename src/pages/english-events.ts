@@ -161,8 +161,7 @@ export const englishEvents: EventWords = {
     how === 'recovered' ? 'A notification that failed was recovered' : 'A notification that failed was here already',
   'subscription.delivered': () => 'The portal shows a delivery that succeeded',
   'subscription.dated': () => 'The portal shows when the subscription was registered',
-  'subscription.recovered': ({ failsAgain }) =>
-    failsAgain ? 'A delivery succeeded after failures, and others failed since' : 'A delivery succeeded after failures',
+  'subscription.recovered': () => 'A delivery succeeded after failures',
   'subscription.threatened': ({ daysLeft, deletionAt }) =>
     `Only errors for long: the portal deletes the subscription in ${daysLeft} days, at ${deletionAt}`,
   'portal.listRequested': () => 'List of subscriptions requested from the portal',

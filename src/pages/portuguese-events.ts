@@ -158,10 +158,7 @@ export const portugueseEvents: EventWords = {
     how === 'recovered' ? 'Uma notificação que falhou foi recuperada' : 'Uma notificação que falhou já estava aqui',
   'subscription.delivered': () => 'O portal mostra uma entrega bem-sucedida',
   'subscription.dated': () => 'O portal mostra quando a inscrição foi registrada',
-  'subscription.recovered': ({ failsAgain }) =>
-    failsAgain
-      ? 'Uma entrega deu certo depois de falhas, e outras falharam desde então'
-      : 'Uma entrega deu certo depois de falhas',
+  'subscription.recovered': () => 'Uma entrega deu certo depois de falhas',
   'subscription.threatened': ({ daysLeft, deletionAt }) =>
     `Só erros há muito tempo: o portal exclui a inscrição em ${daysLeft} dias, em ${deletionAt}`,
   'portal.listRequested': () => 'Lista de inscrições pedida ao portal',

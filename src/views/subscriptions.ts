@@ -1,4 +1,4 @@
-import { healthAfterFailure, healthAfterSuccess, isRelevantFailure } from '../machines/subscription/health.ts'
+import { healthAfterDelivery, healthAfterFailure, isRelevantFailure } from '../machines/subscription/health.ts'
 import type { SubscriptionEvent } from '../machines/subscription/subscription.ts'
 import type { Instant, PartAddress } from '../vocabulary/message.ts'
 import { defineView, integer, type RecordedOf, type RowOf, text } from '../vocabulary/view.ts'
@@ -104,11 +104,11 @@ function changedColumns(row: SubscriptionRow, event: RecordedOf<SubscriptionEven
     case 'subscription.failing':
       return afterFailure(row, event.data.failedAt)
     case 'subscription.delivered':
-      return { last_success_at: event.data.lastSuccessAt }
+      return afterDelivery(row, event.data.lastSuccessAt)
     case 'subscription.dated':
       return { registered_at: event.data.registeredAt }
     case 'subscription.recovered':
-      return afterSuccess(row, event.data)
+      return { ...healthy, health: 'healthy', last_success_at: event.data.lastSuccessAt }
     case 'subscription.declined':
       return { state: row.state === 'registering' ? 'declared' : 'active' }
     case 'subscription.changeNotMade':
@@ -146,16 +146,7 @@ function afterFailure(row: SubscriptionRow, failedAt: Instant | null): Partial<S
   return { health: 'failing', failures: row.failures + 1, failing_since: failingSince, last_failure_at: lastFailureAt }
 }
 
-function afterSuccess(
-  row: SubscriptionRow,
-  { lastSuccessAt, failsAgain }: { lastSuccessAt: Instant; failsAgain: boolean },
-): Partial<SubscriptionRow> {
-  const { failingSince, lastFailureAt } = healthAfterSuccess(lastSuccessAt, failsAgain, toHealthState(row))
-  return {
-    health: failsAgain ? 'failing' : 'healthy',
-    failures: failsAgain ? row.failures : 0,
-    failing_since: failingSince,
-    last_failure_at: lastFailureAt,
-    last_success_at: lastSuccessAt,
-  }
+function afterDelivery(row: SubscriptionRow, at: Instant): Partial<SubscriptionRow> {
+  const { failingSince, lastSuccessAt } = healthAfterDelivery(at, toHealthState(row))
+  return { failing_since: failingSince, last_success_at: lastSuccessAt }
 }

@@ -1,7 +1,13 @@
 import { assign, type SnapshotFrom, setup } from 'xstate'
 import { actionsOf, reports, typesOf } from '../definition/chart-rules.ts'
 import type { EventCondition } from '../definition/machine.ts'
-import { type HealthState, healthAfterFailure, healthAfterSuccess, initialHealth, isRelevantFailure } from './health.ts'
+import {
+  type HealthState,
+  healthAfterDelivery,
+  healthAfterFailure,
+  initialHealth,
+  isRelevantFailure,
+} from './health.ts'
 import type { HeldEndpoint, RegistrationRef, SubscriptionEvent } from './messages.ts'
 
 export interface SubscriptionContext extends HeldEndpoint, HealthState {
@@ -73,12 +79,14 @@ export const chart = setup({
     beginHealth: keep('subscription.registered', ({ data: { lastSuccessAt = null, registeredAt = null } }) => ({
       ...{ ...initialHealth, lastSuccessAt, registeredAt },
     })),
-    keepDelivery: keep('subscription.delivered', ({ data }) => data),
+    keepDelivery: keep('subscription.delivered', ({ data }, context) =>
+      healthAfterDelivery(data.lastSuccessAt, context),
+    ),
     keepDate: keep('subscription.dated', ({ data }) => data),
     keepFailure: keep('subscription.failing', ({ data }, context) => healthAfterFailure(context, data.failedAt)),
-    keepSuccess: keep('subscription.recovered', ({ data }, context) =>
-      healthAfterSuccess(data.lastSuccessAt, data.failsAgain, context),
-    ),
+    keepRecovery: keep('subscription.recovered', ({ data }, { registeredAt }) => ({
+      ...{ ...initialHealth, ...data, registeredAt },
+    })),
     keepThreat: keep('subscription.threatened', ({ data }) => ({ announced: data.percent })),
   },
 }).createMachine({
@@ -232,10 +240,7 @@ export const chart = setup({
           description: 'Deliveries fail: after thirty days without a success the portal deletes it.',
           on: {
             'subscription.failing': { actions: 'keepFailure' },
-            'subscription.recovered': [
-              { guard: { type: 'reports', params: { failsAgain: true } }, actions: 'keepSuccess' },
-              { target: 'healthy', actions: 'keepSuccess' },
-            ],
+            'subscription.recovered': { target: 'healthy', actions: 'keepRecovery' },
             'subscription.threatened': { actions: 'keepThreat' },
           },
         },

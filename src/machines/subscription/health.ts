@@ -65,14 +65,9 @@ export function healthAfterFailure(health: HealthState, failedAt: Instant | null
   }
 }
 
-/** The health after a success. If failures followed it, a new period begins at it: the time of its first is unknown. */
-export function healthAfterSuccess(
-  lastSuccessAt: Instant,
-  failsAgain: boolean,
-  { lastFailureAt, registeredAt }: HealthState,
-): HealthState {
-  const since = failsAgain ? { failingSince: lastSuccessAt, lastFailureAt } : {}
-  return { ...initialHealth, ...since, lastSuccessAt, registeredAt }
+/** The health after a success. Failures that follow it are a new period: the time of its first is unknown. */
+export function healthAfterDelivery(lastSuccessAt: Instant, health: HealthState): HealthState {
+  return { ...health, lastSuccessAt, failingSince: health.failingSince && lastSuccessAt, announced: 0 }
 }
 
 /**

@@ -32,11 +32,11 @@ export type SubscriptionEvent =
   | Event<'subscription.failing', FailureRecord>
   /** The content of a failure record was in the inbox already (`stored`), or was added to it (`recovered`). */
   | Event<'subscription.failureRecovered', FailureRecovered>
-  /** A list shows a later success, without failures before it, or when the portal registered it. */
+  /** A list shows a later success, which ends no failures, or when the portal registered it. */
   | Event<'subscription.delivered', { lastSuccessAt: Instant }>
   | Event<'subscription.dated', { registeredAt: Instant }>
-  /** A delivery succeeded after failures. `failsAgain`: others failed after it. */
-  | Event<'subscription.recovered', { lastSuccessAt: Instant; failsAgain: boolean }>
+  /** A delivery succeeded after all known failures. */
+  | Event<'subscription.recovered', { lastSuccessAt: Instant }>
   /** 50, 75 or 90 percent of the thirty days have passed with errors only. */
   | Event<'subscription.threatened', DeletionThreat>
   /** A late answer: a list had shown its outcome, or it was to a change or deletion of a former registration. */

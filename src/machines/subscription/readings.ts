@@ -2,7 +2,7 @@ import { clocksDifferMaxMs, fromInstant } from '../../vocabulary/instant.ts'
 import type { Instant } from '../../vocabulary/message.ts'
 import type { SubscriptionContext, SubscriptionState } from './chart.ts'
 import { endCall, findUncertainCall, matchesRequest, resolveByDeletion, resolveUncertain } from './doubt.ts'
-import { findThreat, type HealthState, healthAfterSuccess } from './health.ts'
+import { findThreat, type HealthState, healthAfterDelivery } from './health.ts'
 import type { SubscriptionEvent, SubscriptionReading } from './messages.ts'
 
 /** Returns the events of a row of the portal's list. */
@@ -60,14 +60,11 @@ export function healthEventsOfReading(state: SubscriptionState, shown: Subscript
   }
   const { failingSince, lastFailureAt } = context
   // Any new success ends failures without a readable time.
-  if (isLater) {
-    const failsAgain = lastSuccessAt <= (lastFailureAt ?? '')
-    if (!failsAgain || lastSuccessAt >= (failingSince ?? '')) {
-      const recovered = { type: 'subscription.recovered', data: { lastSuccessAt, failsAgain } } as const
-      return [recovered, ...announceThreat(healthAfterSuccess(lastSuccessAt, failsAgain, context), readAt)]
-    }
-  }
-  return announceThreat(context, readAt)
+  if (isLater && lastSuccessAt > (lastFailureAt ?? ''))
+    return [{ type: 'subscription.recovered', data: { lastSuccessAt } }]
+  if (!isLater || lastSuccessAt < (failingSince ?? '')) return announceThreat(context, readAt)
+  const delivered = { type: 'subscription.delivered', data: { lastSuccessAt } } as const
+  return [delivered, ...announceThreat(healthAfterDelivery(lastSuccessAt, context), readAt)]
 }
 
 function announceThreat(health: HealthState, readAt: Instant): SubscriptionEvent[] {
