@@ -25,6 +25,7 @@ import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../sr
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { type DatabaseRequest, first, type Steps, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import { insertFromArrays } from '../../src/store/database/postgres-inserts.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
@@ -848,6 +849,26 @@ test('a keyring file is written without the lock of the log, and a process that 
   expect(await marks()).toBe(0)
   client.release(true)
   await Promise.all([connection.close(), closePool()])
+})
+
+test('what leaves as arrays arrives as it was', async () => {
+  const { pool, closePool } = await locatePostgres(postgres.newAddress())
+  const client = await pool.connect()
+  const texts = ['', 'a "quoted" \\ text', '{a,b}', 'NULL', null, '\u{1F600}ção']
+  const numbers = [0, -1, null, Number.MAX_SAFE_INTEGER]
+  const bytes = [Buffer.of(0, 92, 255), Buffer.alloc(0), null]
+  const rows = [0, 1, 2, 3, 4, 5].map(i => [texts[i] ?? null, numbers[i] ?? null, bytes[i] ?? null, null])
+  await client.query({ text: 'create temporary table arrived (n serial, a text, b bigint, c bytea, d text)' })
+  const insert = 'insert into arrived (a, b, c, d) values (?, ?, ?, ?)'
+  const session = new PostgresSession(client)
+  await session.send(insertFromArrays(insert, rows) ?? { text: '' })
+  const arrived = await session.send({ text: 'select a, b, c, d from arrived order by n' })
+  expect(arrived.rows.map(row => Object.values(row as object))).toEqual(rows)
+  // A column of several types has none.
+  for (const odd of ['x', 0.5, true, 1n])
+    expect(insertFromArrays(insert, [...rows, [null, odd, null, null]])).toBeUndefined()
+  session.end(true)
+  await closePool()
 })
 
 test('the queries of a turn leave as one write', async () => {

@@ -1,5 +1,5 @@
 import type { Statement } from './connection.ts'
-import { arrayTypeOf, type PostgresArray } from './postgres-inserts.ts'
+import { arrayTypeOf, encodeArray, type PostgresArray } from './postgres-inserts.ts'
 import type { PostgresQuery } from './postgres-pool.ts'
 
 /** The text before a parameter that may not differ by row. */
@@ -26,19 +26,19 @@ export function mergeReadings(statements: readonly Statement[]): MergedReading |
   const { sql = '', parameters = [] } = statements[0] ?? {}
   if (statements.length < 2) return undefined
   const columns = parameters.map((_, i) => statements.map(each => each.parameters[i]))
-  const types = columns.map(arrayTypeOf)
-  if (types.includes(undefined)) return undefined
   let isMergeable = true
   const arrays: PostgresArray[] = []
   const values: unknown[] = []
   const texts = sql.split('?')
   const marks = columns.map((column, i) => {
+    const type = arrayTypeOf(column)
     // What is the same for all stays one parameter.
     const isSame = column.every(value => value === column[0])
-    if (!isSame && limit.test(texts[i] ?? '')) isMergeable = false
-    values.push(isSame ? column[0] : column)
-    if (!isSame) arrays.push({ mark: `$${values.length}::${types[i]}[]`, name: `p${i}` })
-    return isSame ? `$${values.length}` : `each.p${i}`
+    if (!type || (!isSame && limit.test(texts[i] ?? ''))) isMergeable = false
+    values.push(type && !isSame ? encodeArray(type, column) : column[0])
+    if (isSame) return `$${values.length}`
+    arrays.push({ mark: `$${values.length}::${type}[]`, name: `p${i}` })
+    return `each.p${i}`
   })
   if (arrays.length === 0 || !isMergeable) return undefined
   const text = texts.map((each, i) => each + (marks[i] ?? '')).join('')
