@@ -190,6 +190,9 @@ const saidMessages: Readonly<Record<string, string>> = {
   'its service is not configured in this process': 'o seu serviço não está configurado neste processo',
   'Cannot use the keys: their service did not answer in 10 seconds':
     'Não é possível usar as chaves: o serviço delas não respondeu em 10 segundos',
+  'Cannot change the keyring "{}": it was not replaced': 'Não é possível mudar o chaveiro "{}": não foi substituído',
+  'Let `replace` return true when it has replaced the keyring, and false when another change was faster':
+    'Deixe `replace` devolver true quando substituiu o chaveiro, e false quando outra mudança foi mais rápida',
   'Cannot use the keys: they do not open what they wrapped':
     'Não é possível usar as chaves: elas não abrem o que embrulharam',
   'Look at wrap and unwrap of keys: an error of their service may have been taken for its answer':

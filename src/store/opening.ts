@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { beganType, logStream } from '../proof/recorded-header.ts'
 import { createKeyring, createKeyringIn, type Keyring, openKeyring } from '../vault/keyring.ts'
 import { type Exclusively, KeyringFile } from '../vault/keyring-file.ts'
-import type { KeyringStore } from '../vault/keyring-store.ts'
+import { guardKeyring, type KeyringStore } from '../vault/keyring-store.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { toInstant } from '../vocabulary/instant.ts'
 import type { RecordedEvent } from '../vocabulary/message.ts'
@@ -74,7 +74,7 @@ export function keyringPlace(connection: Connection, options: StoreOptions): Key
   if (path === ':memory:') return undefined
   const locks = connection.dialect === 'postgres' ? 'rows' : undefined
   const exclusively: Exclusively = work => connection.transact(() => underLock(connection, work), locks)
-  return typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : kept
+  return typeof kept === 'string' ? new KeyringFile(kept, entropy, exclusively) : guardKeyring(kept)
 }
 
 /** Opens the keyring of a log, or creates it when the log is empty and has none. */

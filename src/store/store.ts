@@ -2,6 +2,7 @@ import { beganType } from '../proof/recorded-header.ts'
 import { monotonicClock } from '../runtime/clock.ts'
 import { yieldToEventLoop } from '../runtime/event-loop.ts'
 import { Listeners, WakeSignal } from '../runtime/signals.ts'
+import type { Keyring } from '../vault/keyring.ts'
 import { Vault } from '../vault/vault.ts'
 import { fromInstant, toInstant } from '../vocabulary/instant.ts'
 import type { EventMap, RecordedIn, TypeIn } from '../vocabulary/log-types.ts'
@@ -173,10 +174,7 @@ export class Store<E extends EventMap = EventMap> {
       const keyring = await (medium?.keyring(create) ?? create())
       // Checked before the first write: a refused log stays unchanged.
       if (began) checkKeyringId(path, began, keyring)
-      const isOutdated = () => connection.read(() => isOlderThanLog(keyring))
-      // Another process may have begun an epoch after the keyring was read.
-      if (await isOutdated()) await keyring.refresh()
-      if (await isOutdated()) throw outdatedKeyringError(path)
+      await checkNewest(connection, keyring, path)
       const mark = resolveMark(options)
       const vault = new Vault(keyring, options.entropy, options.recordKeys)
       const store = new Store<E>(connection, vault, options, mark)
@@ -225,6 +223,12 @@ export class Store<E extends EventMap = EventMap> {
   #sweep(): void {
     const onFailed = (error: unknown) => this.#rebuildParts.onTrouble('discarded tables could not be removed', error)
     this.#sweeping = sweepDiscardedTables(this.#rebuildParts, this.#closing.signal).catch(onFailed)
+  }
+
+  /** Checks that what is stored of the keyring is there, its own, and not older than the log. */
+  async checkKeyring(): Promise<void> {
+    await this.vault.keyring.checkStored()
+    await checkNewest(this.#connection, this.vault.keyring, this.#options.path)
   }
 
   /** Appends to one or more streams with parts, receipt and index entries: all of it or nothing. */
@@ -447,4 +451,11 @@ export class Store<E extends EventMap = EventMap> {
     this.vault.forget()
     await this.#connection.close()
   }
+}
+
+/** Refuses an older copy of the keyring. Another process may have begun an epoch after it was read. */
+async function checkNewest(connection: Connection, keyring: Keyring, path: string): Promise<void> {
+  const isOutdated = () => connection.read(() => isOlderThanLog(keyring))
+  if (await isOutdated()) await keyring.refresh()
+  if (await isOutdated()) throw outdatedKeyringError(path)
 }

@@ -52,7 +52,12 @@ export class KeyringFile implements KeyringStore {
 
   #readText(): string | undefined {
     const path = this.name
-    return existsSync(path) ? withFileErrors('read', path, () => readFileSync(path, 'utf8')) : undefined
+    if (!existsSync(path)) return undefined
+    for (let tries = 1; ; tries++) {
+      const text = withFileErrors('read', path, () => readFileSync(path, 'utf8'))
+      // Another process replaced it after it was opened here, and overwrote the former one.
+      if (!text.includes('\0') || tries === readsMax) return text
+    }
   }
 
   /** Creates the file, durable when it returns. Never replaces one: false when it exists already. */
@@ -97,6 +102,7 @@ export function findLeftoverCopies(path: string): string[] {
   }
 }
 
+const readsMax = 10
 const copyBytes = 8
 const copySuffix = new RegExp(`^\\.[0-9a-f]{${copyBytes * 2}}$`)
 

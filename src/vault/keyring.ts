@@ -1,12 +1,9 @@
 import { createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { systemClock } from '../runtime/clock.ts'
 import type { Entropy } from '../runtime/entropy.ts'
-import { withinTime } from '../runtime/within-time.ts'
-import { errorName } from '../vocabulary/error-words.ts'
 import { AverbaError, LateError } from '../vocabulary/errors.ts'
 import { decrypt, deriveSigner, encrypt, Hmac, type KeyringSigner } from './cryptography.ts'
-import { KeyringInMemory, type KeyringStore } from './keyring-store.ts'
+import { askHost, KeyringInMemory, type KeyringStore, notReplacedError } from './keyring-store.ts'
 import type { Keys } from './keys.ts'
 import {
   authenticate,
@@ -28,7 +25,9 @@ export class EpochMissingError extends AverbaError {
   readonly isNewer: boolean
 
   constructor(epoch: number, newest: number) {
-    super('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`)
+    super('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`, {
+      hint: 'Put the newest keyring back: an erasure after this copy created keys that it lacks',
+    })
     this.isNewer = epoch > newest
   }
 }
@@ -224,7 +223,7 @@ export class Keyring {
   }
 
   async announceDestroyed(epoch: number): Promise<void> {
-    await askHost(async () => this.#keys?.destroyEpoch(epoch))
+    await askHost('MISCONFIGURED', async () => this.#keys?.destroyEpoch(epoch))
   }
 
   /**
@@ -270,13 +269,15 @@ export class Keyring {
 
   /** Changes what is stored. When another process was faster, what that one wrote is changed. */
   async #change(change: (stored: StoredKeys) => StoredKeys): Promise<void> {
-    for (;;) {
+    for (let tries = 1; tries <= triesMax; tries++) {
       const { stored, tag } = await this.#read()
       const changed = authenticate(change(stored), this.#opened.mac)
       if (!(await this.#store.replace(formatKeyring(changed), tag))) continue
-      this.#opened = { ...this.#opened, stored: changed }
+      // Of other keys, which another process has made, none is opened here: `refresh` does.
+      if (areSameKeys(stored, this.#opened.stored)) this.#opened = { ...this.#opened, stored: changed }
       return
     }
+    throw notReplacedError(this.#store.name)
   }
 
   async #read(): Promise<ReadKeyring> {
@@ -289,9 +290,16 @@ export class Keyring {
   }
 }
 
+/** How often a change of the keyring is tried while others are faster. */
+const triesMax = 100
+
+function areSameKeys(a: StoredKeys, b: StoredKeys): boolean {
+  return a.secret === b.secret && isDeepStrictEqual(a.epochs, b.epochs)
+}
+
 /** Refuses to build upon a keyring whose keys are not those that something was prepared for. */
 function checkSameKeys(stored: StoredKeys, prepared: StoredKeys): void {
-  if (stored.secret === prepared.secret && isDeepStrictEqual(stored.epochs, prepared.epochs)) return
+  if (areSameKeys(stored, prepared)) return
   throw new EpochMissingError(newestOf(stored), newestOf(prepared))
 }
 
@@ -395,27 +403,10 @@ function newKeys(entropy: Entropy): { stored: StoredKeys; epoch: Uint8Array; sec
   return { stored: authenticate(stored, macKey(secret)), epoch, secret }
 }
 
-/** How long the host's keys may take, in real time. */
-const hostMaxMs = 10_000
-
-/** What the host's keys are asked for: a failure of their service is none of ours. */
-async function askHost<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await withinTime(systemClock, hostMaxMs, ask)
-  } catch (cause) {
-    if (cause instanceof AverbaError) throw cause
-    if (cause instanceof LateError)
-      throw new AverbaError('MISCONFIGURED', 'Cannot use the keys: their service did not answer in 10 seconds', {
-        cause,
-      })
-    throw new AverbaError('MISCONFIGURED', `Cannot use the keys: their service failed (${errorName(cause)})`, { cause })
-  }
-}
-
 function hostHolder(keys: Keys): RootHolder {
   return {
-    wrap: (key, name) => askHost(() => keys.wrap(key, name)),
-    unwrap: (wrapped, name) => askHost(() => keys.unwrap(wrapped, name)),
+    wrap: (key, name) => askHost('MISCONFIGURED', () => keys.wrap(key, name)),
+    unwrap: (wrapped, name) => askHost('MISCONFIGURED', () => keys.unwrap(wrapped, name)),
   }
 }
 

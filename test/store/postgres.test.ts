@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -849,6 +849,38 @@ test('a keyring file is written without the lock of the log, and a process that 
   expect(await marks()).toBe(0)
   client.release(true)
   await Promise.all([connection.close(), closePool()])
+})
+
+test('a process with an older copy of the keyring says so, also before it records anything', async () => {
+  const world = await openWorld()
+  const { averba, options } = world
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const copy = join(temporaryFolder(), 'older.keys')
+  copyFileSync(String(options.keyring), copy)
+  const other = await openAverba({ ...options, keyring: copy })
+  const keyringCheck = async () => (await other.health({ only: ['keyring'] })).checks[0]
+  expect(await keyringCheck()).toMatchObject({ ok: true })
+  await averba.subjects.erase({ subject }, { requester: 'p1', legalBasis: 'LGPD 18 VI' })
+  await averba.settle()
+  expect(await keyringCheck()).toMatchObject({ ok: false, detail: expect.stringContaining('an outdated copy') })
+  const failed = { code: 'KEYS_MISMATCH', hint: expect.stringContaining('Put the newest keyring back') }
+  await expect(other.consents.enrol({ cpf: '52998224725' })).rejects.toMatchObject(failed)
+  await other.close()
+  await averba.close()
+})
+
+test('a follower that another process resumes is seen where nothing is heard', async () => {
+  const address = postgres.newAddress()
+  const place = new Place(async () => openPostgres(await locatePostgres(address)))
+  const store = await place.open()
+  await append(store, 1)
+  for (const each of [await store.followers.take('crm')]) if (each) await store.followers.fail(each, 1, null, 'Error')
+  const readFence = () =>
+    store.database.read(() => first<{ fence: number }>({ sql: 'select fence from head', parameters: [] }))
+  const before = await readFence()
+  for (const parked of await store.followers.list()) expect(await store.followers.resume(parked, 'again')).toBe(true)
+  expect((await readFence())?.fence).toBe((before?.fence ?? 0) + 1)
+  await store.close()
 })
 
 test('what leaves as arrays arrives as it was', async () => {

@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs'
+import fs, { writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { createKeyringIn, EpochMissingError, openKeyring } from '../../src/vault/keyring.ts'
 import { KeyringFile } from '../../src/vault/keyring-file.ts'
-import { KeyringInMemory, type KeyringStore } from '../../src/vault/keyring-store.ts'
+import { guardKeyring, KeyringInMemory, type KeyringStore } from '../../src/vault/keyring-store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
 /** A place in memory that counts the changes which came too late. */
@@ -71,6 +72,53 @@ test('a key service that does not answer is given up after ten seconds, and is n
   ]
   await vi.advanceTimersByTimeAsync(10_000)
   await Promise.all(given)
+})
+
+test('a keyring store of a host that hangs, fails or gives no boolean is an error with a code, and holds up nothing', async () => {
+  const place = new KeyringInMemory()
+  await createKeyringIn(place, systemEntropy)
+  const openWith = (more: object) =>
+    openKeyring(
+      guardKeyring({ name: 'bucket', read: () => place.read(), replace: place.replace.bind(place), ...more }),
+      systemEntropy,
+    )
+  const failed = { code: 'STORE_UNSAFE', message: expect.stringContaining('their service failed (') }
+  const read = () => Promise.reject(Object.assign(new Error('secret'), { code: 'ECONNRESET' }))
+  await expect(openWith({ read })).rejects.toMatchObject(failed)
+  const forgetful = await openWith({ replace: async () => undefined })
+  await expect(forgetful.remember(erasureOf('s'))).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  const late = await openWith({ replace: async () => false })
+  await expect(late.remember(erasureOf('s'))).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const hung = expect(openWith({ read: () => new Promise(() => undefined) })).rejects.toMatchObject({
+    code: 'STORE_UNSAFE',
+  })
+  await vi.advanceTimersByTimeAsync(10_000)
+  await hung
+})
+
+test('a keyring that another process has changed is not changed as if it were known', async () => {
+  const [one, other] = await openTwo(new KeyringInMemory())
+  await other.beginEpoch(await other.prepareEpoch(), 10)
+  const wrapped = other.wrap(Buffer.alloc(32, 7), 'subject-x')
+  await one.rememberReached(11)
+  await expect(one.beginEpoch(await one.prepareEpoch(), 12)).rejects.toThrow(EpochMissingError)
+  await one.refresh()
+  expect(one.unwrap(wrapped, 2, 'subject-x').export()).toEqual(Buffer.alloc(32, 7))
+})
+
+test('a keyring file that was replaced and overwritten while it was read is read again', async () => {
+  const place = new KeyringFile(`${temporaryStore()}.keys`, systemEntropy)
+  await createKeyringIn(place, systemEntropy)
+  const reading = vi.spyOn(fs, 'readFileSync').mockReturnValueOnce('\0\0"mac": "x"}')
+  onTestFinished(() => {
+    reading.mockRestore()
+    syncBuiltinESMExports()
+  })
+  syncBuiltinESMExports()
+  expect((await openKeyring(place, systemEntropy)).epochs).toEqual([1])
+  expect(reading).toHaveBeenCalledTimes(2)
 })
 
 test('of two processes that begin an epoch at the same time one has to read the keyring again', async () => {

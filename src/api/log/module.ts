@@ -57,7 +57,7 @@ function logChecks({ store, followers, clock, engine }: ApiContext): HealthCheck
     async keyring() {
       const { keyring } = store.vault
       try {
-        await keyring.checkStored()
+        await store.checkKeyring()
         return { ok: true, detail: keyring.id }
       } catch (error) {
         return { ok: false, detail: describeError(error) }

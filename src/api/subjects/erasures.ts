@@ -4,7 +4,7 @@ import { heldOf } from '../../machines/consent/chart.ts'
 import { evolveConsent, initialConsent } from '../../machines/consent/consent.ts'
 import { formatPartList } from '../../proof/erasure.ts'
 import { partPlaceKey } from '../../store/parts/parts.ts'
-import { AverbaError } from '../../vocabulary/errors.ts'
+import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { dayMs, toInstant } from '../../vocabulary/instant.ts'
 import type { AttemptOutcome, PendingEffect, RecordedEvent } from '../../vocabulary/message.ts'
 import { idOfStream, isStreamOf, streamOf } from '../../vocabulary/names.ts'
@@ -151,12 +151,17 @@ export function createErasures(context: ApiContext): Erasures {
       const subject = await engine.admit(() => findErasable(selector, ask.commandId))
       // No CPF here: the command id outlives the erasure.
       const input = { method: 'subjects.erase', subject, requester, legalBasis, keep: [...keep] }
-      await commands.send(
-        input,
-        () => requestErasure(subject, options),
-        { ...ask, basis: { purpose: 'erasure', legalBasis } },
-        async () => undefined,
-      )
+      await commands
+        .send(
+          input,
+          () => requestErasure(subject, options),
+          { ...ask, basis: { purpose: 'erasure', legalBasis } },
+          async () => undefined,
+        )
+        .catch(async error => {
+          // Another process has just erased the same person.
+          if (!hasCode(error, 'SUBJECT_ERASED') || !(await continueErasure({ subject }, keep))) throw error
+        })
       const made = await receipt(subject)
       if (!made) throw new TypeError('An erasure was recorded and has no receipt')
       return made

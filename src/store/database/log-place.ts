@@ -1,6 +1,6 @@
 import type { Entropy } from '../../runtime/entropy.ts'
 import { KeyringFile } from '../../vault/keyring-file.ts'
-import type { KeyringStore } from '../../vault/keyring-store.ts'
+import { guardKeyring, type KeyringStore } from '../../vault/keyring-store.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { isOnPostgres, keyringPath } from '../../vocabulary/names.ts'
 import { locatePostgres } from './postgres.ts'
@@ -30,7 +30,7 @@ export async function openReading({ store, pool }: LogPlace): Promise<Reading> {
 
 /** Where the keyring of a log is, to read it. Throws `MISCONFIGURED` when it is needed, and not named. */
 export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): KeyringStore {
-  if (typeof keyring === 'object') return keyring
+  if (typeof keyring === 'object') return guardKeyring(keyring)
   if (keyring === undefined && isOnPostgres(store)) {
     throw new AverbaError('MISCONFIGURED', 'Cannot open a log on PostgreSQL: its keyring is not named', {
       hint: 'Give the option keyring, or --keys on the command line (--to-keys for the new place of a copy)',

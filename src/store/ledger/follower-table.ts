@@ -128,8 +128,15 @@ export class FollowerTable {
   resume({ name, position }: Follower, how: 'again' | 'past'): Promise<boolean> {
     const update = db.updateTable('follower').where('name', '=', name).where('position', '=', position)
     const to = how === 'past' ? position + 1 : position
-    const parked = update.where('is_parked', '=', 1)
-    return this.#change(parked.set({ position: to, is_parked: 0, attempts: 0, due_at: null, reason: '' }))
+    const resumed = update
+      .where('is_parked', '=', 1)
+      .set({ position: to, is_parked: 0, attempts: 0, due_at: null, reason: '' })
+    return this.#connection.transact(function* (): Steps<boolean> {
+      if ((yield* first(resumed.returning('name'))) === undefined) return false
+      // Its process may have looked before this commit, and would look again after the next event.
+      yield* rows({ sql: 'update head set fence = fence + 1', parameters: [] })
+      return true
+    }, 'rows')
   }
 
   /** Forgets a follower. False when a process has it, or it was moved. */

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../runtime/event-loop.ts'
 import { KeyedLock } from '../../runtime/locks.ts'
-import type { Keyring } from '../../vault/keyring.ts'
+import { EpochMissingError, type Keyring } from '../../vault/keyring.ts'
 import type { Keys } from '../../vault/keys.ts'
 import type { ErasureToRemember } from '../../vault/stored-keys.ts'
 import type { Vault } from '../../vault/vault.ts'
@@ -79,11 +79,13 @@ export class Owners {
    * @throws {AverbaError} `STORE_UNSAFE` when the keyring cannot be written, `STORE_BUSY`, `KEYS_MISMATCH`
    */
   rotate(since: number, erasure?: ErasureToRemember): Promise<Rotated> {
-    return this.#oneByOne(async keyring => {
-      await keyring.withRefresh(() => this.#beginEpoch(since, erasure))
-      const rewrapped = await this.#rewrap()
-      return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
-    })
+    return this.#oneByOne(keyring =>
+      keyring.withRefresh(async () => {
+        await this.#beginEpoch(since, erasure)
+        const rewrapped = await this.#rewrap()
+        return { epoch: keyring.epoch, previous: keyring.epochs.filter(each => each < keyring.epoch), rewrapped }
+      }),
+    )
   }
 
   /**
@@ -133,7 +135,7 @@ export class Owners {
    */
   async #beginEpoch(since: number, erasure?: ErasureToRemember): Promise<void> {
     const { keyring } = this.#vault
-    const size = await this.#connection.read(() => findSizeForEpoch(since))
+    const size = await this.#connection.read(() => findSizeForEpoch(keyring, since))
     if (size === undefined) {
       if (erasure) await keyring.remember(erasure)
       return
@@ -170,8 +172,10 @@ function* readOwnerState(owner: string): Steps<'live' | 'erased' | undefined> {
 }
 
 /** The size of the log, when an epoch must begin after a position; `undefined` when the present one did. */
-function* findSizeForEpoch(since: number): Steps<number | undefined> {
-  const head = yield* first(db.selectFrom('head').select('epoch_since'))
+function* findSizeForEpoch({ epoch }: Keyring, since: number): Steps<number | undefined> {
+  const head = yield* first(db.selectFrom('head').select(['epoch', 'epoch_since']))
+  // Another process began one meanwhile.
+  if (head && head.epoch > epoch) throw new EpochMissingError(head.epoch, epoch)
   const size = yield* endOfLog()
   if (head && head.epoch_since > size)
     throw damagedLogError(`The log has ${size} events, and its epoch is said to have begun at ${head.epoch_since}`)

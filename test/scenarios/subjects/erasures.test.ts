@@ -14,6 +14,16 @@ import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
+test('of two erasures of a person at the same time both get the receipt', async () => {
+  const { averba, samples } = await openWorld()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const receipts = await Promise.all([
+    averba.subjects.erase({ subject }, asked),
+    averba.subjects.erase({ subject }, asked),
+  ])
+  expect(receipts.map(each => each.subject)).toEqual([subject, subject])
+})
+
 test('a person is erased in one transaction, and a deep check explains every missing part', async () => {
   const store = temporaryStore()
   const world = await openWorld({ averba: { store } })

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import type { Keyring } from '../../../src/vault/keyring.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import { openStore } from '../../support/store.ts'
@@ -40,6 +41,30 @@ test('after an interrupted rotation, no key is cached under its old wrapping', a
   // As if there were very many other keys.
   store.vault.forget()
   expect(await append('subject-1')).toMatchObject({ status: 'appended' })
+})
+
+test('of two processes that rotate at once, each names the epoch that wraps every key', async () => {
+  const path = temporaryStore()
+  const first = await openStore({ path })
+  let before: (() => Promise<unknown>) | undefined
+  const raced = async () => {
+    const race = before
+    before = undefined
+    await race?.()
+  }
+  const medium = {
+    open: async () =>
+      withHooks(await openSqlite(path), {
+        read: async (steps, run) => {
+          await raced()
+          return run(steps)
+        },
+      }),
+    keyring: (open: () => Promise<Keyring>) => open(),
+  }
+  const second = await openStore({ path, medium })
+  before = () => first.owners.rotate(1)
+  expect(await second.owners.rotate(1)).toEqual({ epoch: 2, previous: [1], rewrapped: 0 })
 })
 
 test('an erased person’s key is removed from memory, even if no other key is rewrapped', async () => {
