@@ -48,7 +48,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'operations/audit.ts': 'a tool of operators, without an engine',
       'operations/with-store.ts': 'a tool of operators, without an engine',
       'adapters/credentials/secret.ts': 'the time limit of a vault is in real time',
-      'vault/keyring.ts': 'the time limit of a key service is in real time',
+      'vault/keyring-store.ts': 'the time limit of a key service is in real time',
       'adapters/credentials/renewed-certificate.ts': 'the time limit of a vault is in real time',
       'store/database/own-files.ts': 'compares with times of the file system',
       'store/database/postgres-connection.ts': 'waits for a server in real time',

@@ -201,7 +201,7 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
     case 'validation.withhold':
       return record({ type: 'validation.withheld', data: message.data, ...anomalyIfEnded(state) })
     case 'validationService.lost':
-      return record({ type: 'validation.inconclusive', data: {} })
+      return record({ type: 'validation.inconclusive', data: {}, ...resolvesIfEnded(state) })
     case 'validationService.undone':
       return record({
         type: 'validation.resolved',
@@ -209,6 +209,12 @@ function decide(state: SnapshotFrom<typeof chart>, message: ValidationMessage): 
         resolves: { effect: effectType, as: 'declined' },
       })
   }
+}
+
+/** A late attempt was answered: the one that took it over, and was lost, is not in doubt either. */
+function resolvesIfEnded({ value: { outcome } }: SnapshotFrom<typeof chart>): Pick<ValidationEvent, 'resolves'> {
+  if (outcome !== 'answered' && outcome !== 'declined') return {}
+  return { resolves: { effect: effectType, as: outcome === 'answered' ? 'settled' : 'declined' } }
 }
 
 function anomalyIfEnded(state: SnapshotFrom<typeof chart>): Pick<Event, 'anomaly'> {

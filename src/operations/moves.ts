@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { systemClock } from '../runtime/clock.ts'
 import { createIds, systemEntropy } from '../runtime/entropy.ts'
 import { readMark } from '../store/checkpoints/high-water-mark.ts'
+import type { Steps } from '../store/database/connection.ts'
 import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
 import { migrate } from '../store/database/migrations.ts'
 import type { Reading } from '../store/database/reading.ts'
@@ -45,9 +46,11 @@ export async function copyStore({ from, to, onProgress }: CopyOptions): Promise<
   const target = await (medium?.open() ?? openFile(path))
   let [move, copied]: [string, Copied | undefined] = ['', undefined]
   try {
-    await target.transact(() => migrate(target, path))
     const id = `move_${createIds(systemClock, systemEntropy)()}`
-    move = left ?? (await target.transact(() => reserve(id)))
+    move = await target.transact(function* (): Steps<string> {
+      yield* migrate(target, path)
+      return left ?? (yield* reserve(id))
+    })
     if (left === undefined) await leavePlace(from, move)
     await copyKeyring(kept, keptThere)
     await using reading = await openReading(from)
@@ -117,6 +120,8 @@ async function checkFaults(
 /** Records that the log leaves its place. */
 async function leavePlace(from: OpenedWith, move: string): Promise<void> {
   await withStore(from, async store => {
+    // A process may have begun to work while the log was verified.
+    await store.database.read(() => checkIdle(store.database.dialect, now()))
     await store.appendAlone(leave(move, await store.database.read(endOfLog), now()))
   })
 }

@@ -14,7 +14,7 @@ import { migrate } from './database/migrations.ts'
 import { locatePostgres, openPostgres } from './database/postgres.ts'
 import { openSqlite } from './database/sqlite.ts'
 import { endOfLog } from './log/read.ts'
-import { readReservation } from './log/tail.ts'
+import { readReservation, reservedError } from './log/tail.ts'
 import type { StoreOptions } from './store-options.ts'
 import { type Append, logEvent } from './writing/append.ts'
 
@@ -53,10 +53,7 @@ export function* prepareTables(connection: Connection, path: string, hasKeyring:
   const isEmpty = (yield* rows(connection.listTables)).length === 0
   if (isEmpty && hasKeyring) throw logMissingError(path)
   yield* migrate(connection, path)
-  if ((yield* readReservation()) === undefined) return
-  throw new AverbaError('MOVED', `Cannot open "${path}": a move of a log to here has not ended`, {
-    hint: 'Repeat averba copy, or remove what is here if the log is to stay at its former place',
-  })
+  if ((yield* readReservation()) !== undefined) throw reservedError(path)
 }
 
 /** The error for a keyring whose log is not there: a log that begins would not be the one that it belongs to. */

@@ -18,7 +18,7 @@ import {
 } from './checkpoints/high-water-mark.ts'
 import { checkEnd } from './checks/check-end.ts'
 import { checkSchema } from './checks/check-schema.ts'
-import { type Connection, first, timeTransactions } from './database/connection.ts'
+import { type Connection, first, type Steps, timeTransactions } from './database/connection.ts'
 import { transactWhenFree } from './database/table-in-use.ts'
 import { type AttemptEnd, canEnd, type EffectMove } from './ledger/effect-row.ts'
 import { FollowerTable } from './ledger/follower-table.ts'
@@ -130,7 +130,11 @@ export class Store<E extends EventMap = EventMap> {
       this.#projector.project(events, cache, isTrusting)
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
-    this.#checkpointer = new Checkpointer({ connection, headers, tags, signer, clock, onTrouble, ...outside })
+    const check = function* (this: Store<E>): Steps<void> {
+      yield* this.#writer.checkKnown()
+      if (connection.dialect === 'postgres') yield* checkSchema(options.path, connection.dialect)
+    }.bind(this)
+    this.#checkpointer = new Checkpointer({ connection, headers, tags, signer, clock, onTrouble, check, ...outside })
     const onCommitted = (position: number) => {
       this.#checkpointer.onCommit(position)
       this.changes.wake()
@@ -140,7 +144,7 @@ export class Store<E extends EventMap = EventMap> {
     const checkForeign: WriterParts['checkForeign'] = function* (position, after) {
       if (connection.dialect === 'sqlite') {
         const found = JSON.stringify(yield* first({ sql: 'pragma schema_version', parameters: [] }))
-        if (schema !== undefined && found !== schema) yield* checkSchema(options.path)
+        if (schema !== undefined && found !== schema) yield* checkSchema(options.path, connection.dialect)
         schema = found
       }
       if (!options.isArriving && !options.acceptRollback) yield* checkNotMoved()
@@ -166,7 +170,7 @@ export class Store<E extends EventMap = EventMap> {
       const place = keyringPlace(connection, options)
       const hasKeyring = Boolean(await place?.read())
       await connection.transact(() => prepareTables(connection, path, hasKeyring))
-      if (connection.dialect === 'sqlite') await connection.read(() => checkSchema(path))
+      await connection.read(() => checkSchema(path, connection.dialect))
       await connection.read(() => checkEnd(path))
       // It names the keyring, by which its own tag is checked later.
       const began = await connection.read(() => readAt(new HeaderReader(options.schemas ?? upcasters), 1))

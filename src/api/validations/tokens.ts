@@ -275,7 +275,11 @@ function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOpt
   return {
     stream,
     find: () => store.secrets.find(stream),
-    keep: token => store.secrets.keep(stream, token),
+    async keep(token) {
+      // Another process that took the request over has got a newer one.
+      const renewed = await store.readLast({ stream, types: ['token.renewed'] })
+      if (renewed?.data.generation !== token.generation) await store.secrets.keep(stream, token)
+    },
     drop: before => store.secrets.drop(stream, before),
     nameCredential: (key, secret) => ({
       contract: digestOf('contract', key),

@@ -6,6 +6,7 @@ import {
   restoreStore,
   resumeStore,
 } from '../../index.ts'
+import { isOnPostgres } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { logOptions, readLogOptions } from '../options.ts'
@@ -78,7 +79,8 @@ function* formatResumed(say: Say, resumed: ResumeResult, store: string): Iterabl
   const { position, at, pending, resumedAs, lostErasures } = resumed
   yield say`The log of ${say.count(position, 'event')} up to ${at} continues as ${resumedAs}, and has recorded that.`
   yield* formatLoss(say, resumed)
-  yield* formatLostErasures(say, lostErasures, store)
+  // An address may have a password.
+  yield* formatLostErasures(say, lostErasures, isOnPostgres(store) ? '<address>' : store)
   yield* formatUnknown(say, pending)
 }
 

@@ -172,7 +172,11 @@ export class EffectRunner {
   }
 
   /** Certainly not done: postpones it as its policy says, or parks it. */
-  async #postpone(
+  #postpone(claimed: ClaimedEffect, outcome: DeferredOutcome): Promise<void> {
+    return this.#recorder.whenWritable(() => this.#postponeOrPark(claimed, outcome))
+  }
+
+  async #postponeOrPark(
     claimed: ClaimedEffect,
     { reason, afterMs, ends, isAnswered, unread }: DeferredOutcome,
   ): Promise<void> {

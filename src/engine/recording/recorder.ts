@@ -70,12 +70,17 @@ export class Recorder {
     if (options.isCommand || options.isKeptElsewhere) this.#checkClock()
     const places = this.#semaphores[kind]
     const record = () => this.#record(createRequest, options)
-    const work = options.isAnswer ? () => this.#writeRetry.retryUntilWritable(record) : record
+    const work = options.isAnswer ? () => this.whenWritable(record) : record
     if (kind === 'facts' && options.isKeptElsewhere !== true) return places.within(work)
     const recording = places.tryWithin(work)
     if (recording) return recording
     const hint = `Wait for earlier ${kind} before sending more`
     throw new AverbaError('STORE_BUSY', `Cannot record: ${inFlightMax} ${kind} are waiting already`, { hint })
+  }
+
+  /** Repeats what the result of a call needs while the store fails, until the log is closing. */
+  whenWritable<T>(work: () => Promise<T>): Promise<T> {
+    return this.#writeRetry.retryUntilWritable(work)
   }
 
   /** The times of the log never go back: those of a clock far ahead would stay. */

@@ -18,7 +18,9 @@ import type { Anchor, HighWaterMark } from '../store-options.ts'
 export type StoredCheckpoint = Readonly<Schema['checkpoint']>
 
 /** Signs a checkpoint over all events, unless the newest one covers them. */
-function* makeCheckpoint({ headers, signer, tags }: CheckpointerParts, origins: Origins): Steps<StoredCheckpoint> {
+function* makeCheckpoint(parts: CheckpointerParts, origins: Origins): Steps<StoredCheckpoint> {
+  const { headers, signer, tags } = parts
+  yield* parts.check()
   const newest = yield* readNewestCheckpoint()
   if (newest?.size === (yield* endOfLog())) return newest
   // What is signed counts as genuine from then on.
@@ -106,6 +108,8 @@ interface CheckpointerParts {
   readonly anchor?: Anchor
   /** Called when a checkpoint, a mark or an anchor fails. */
   readonly onTrouble: (what: string, error: unknown) => void
+  /** Throws when the log is not what this process has seen of it: then nothing is signed, and the mark stays. */
+  readonly check: () => Steps<void>
 }
 
 /** A checkpoint is made after this many events, or with the first event after this time. */
@@ -189,8 +193,12 @@ export class Checkpointer {
   }
 
   async #writeMark(note: string): Promise<void> {
+    const { mark } = this.#parts
     try {
-      await this.#parts.mark?.write(note)
+      // Another process on the store may have written a later one.
+      const [kept, own] = [parseCheckpoint((await mark?.read()) ?? ''), parseCheckpoint(note)]
+      if (kept && own && kept.origin === own.origin && kept.size >= own.size) return
+      await mark?.write(note)
     } catch (error) {
       // The log itself is complete; only rollback detection is weaker.
       this.#parts.onTrouble('the high-water mark could not be written', error)

@@ -41,9 +41,6 @@ export function createFileMark(path: string): HighWaterMark {
       return readMark(path)
     },
     async write(checkpoint) {
-      // Another process on the store may have written a later mark.
-      const [before, after] = [parseCheckpoint(readMark(path) ?? ''), parseCheckpoint(checkpoint)]
-      if (before && after && before.origin === after.origin && before.size >= after.size) return
       writeCount += 1
       replaceDurably(path, checkpoint, `${process.pid}-${writeCount}`)
     },

@@ -20,13 +20,13 @@ const ours = new Map(
 export const schemaAdvice = 'Find out who changed the file, then drop what is foreign, or restore a backup beside it'
 
 /**
- * Checks that a SQLite file has the tables, indexes and guards of averba, and no trigger or view of others on them: a
+ * Checks that a log has the tables, keys and guards of averba, and no trigger, rule or view of others on them: a
  * trigger changes what is written, and a dropped guard lets events be changed.
  *
  * @throws {AverbaError} `CORRUPT`
  */
-export function* checkSchema(path: string): Steps<void> {
-  const faults = yield* findSchemaFaults('sqlite')
+export function* checkSchema(path: string, dialect: Connection['dialect']): Steps<void> {
+  const faults = yield* findSchemaFaults(dialect)
   if (faults.length === 0) return
   throw new AverbaError('CORRUPT', `Cannot open "${path}": ${faults.join('; ')}`, { hint: schemaAdvice, path })
 }
@@ -42,11 +42,18 @@ function* findServerFaults(): Steps<string[]> {
     sql: `select 'trigger' as kind, t.tgname::text as name, c.relname::text as "table" from pg_trigger t
         join pg_class c on c.oid = t.tgrelid
         where not t.tgisinternal and c.relnamespace = current_schema()::regnamespace
-      union all select 'rule', rulename::text, tablename::text from pg_rules where schemaname = current_schema()`,
+      union all select 'rule', rulename::text, tablename::text from pg_rules where schemaname = current_schema()
+      union all select 'no key', '', relname::text from pg_class c
+        where relkind = 'r' and relnamespace = current_schema()::regnamespace
+          and not exists (select from pg_constraint where conrelid = c.oid and contype = 'p')`,
     parameters: [],
   })
-  const foreign = found.filter(({ table }) => tableNames.includes(table))
-  return foreign.map(({ kind, name, table }) => `its table "${table}" has a foreign ${kind} "${name}"`)
+  const onOurs = found.filter(({ table }) => tableNames.includes(table))
+  return onOurs.map(({ kind, name, table }) =>
+    kind === 'no key'
+      ? `its table "${table}" has no primary key`
+      : `its table "${table}" has a foreign ${kind} "${name}"`,
+  )
 }
 
 function* findFileFaults(): Steps<string[]> {

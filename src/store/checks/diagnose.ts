@@ -85,6 +85,12 @@ const monthsMax = 12
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
+  const found = await diagnoseOnce(options)
+  // The keyring was read after the log: an erasure may have ended in between.
+  return found.problems.some(problem => /^keys|keyring/.test(problem)) ? diagnoseOnce(options) : found
+}
+
+async function diagnoseOnce(options: DiagnoseOptions): Promise<Diagnosis> {
   const { store, isDeep = false } = options
   // Read before the log: a later mark may be ahead of the reading.
   const mark = await findMark(options)

@@ -15,7 +15,7 @@ const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = 
   effect: 'select, insert, update',
   keyed_index: 'select, insert, update, delete',
   recent_digest: 'select, insert, delete',
-  follower: 'select, insert, update',
+  follower: 'select, insert, update, delete',
   secret: 'select, insert, update, delete',
   lease: 'select, insert, update, delete',
   rate: 'select, insert, update',

@@ -15,7 +15,7 @@ import {
 } from './connection.ts'
 import { createTeller, PoolWatch } from './pool-watch.ts'
 import { toAverbaError, toQueryError } from './postgres-errors.ts'
-import { hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
+import { connectMaxMs, hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import { isReplaced } from './replaced-table.ts'
 import { ServerTime } from './server-time.ts'
@@ -23,6 +23,8 @@ import { ServerTime } from './server-time.ts'
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
 const readingAtOnceMax = 4
 const changingAtOnceMax = 3
+/** A host's slow queries leave the other connections of a pool of ten to what must not wait. */
+const queryingAtOnceMax = 3
 const gatherMs = 50
 
 interface WaitingReading {
@@ -72,6 +74,7 @@ export class PostgresConnection implements Connection {
   readonly #writing = new KeyedLock()
   /** Appends need connections too. */
   readonly #changing = new Semaphore(changingAtOnceMax)
+  readonly #querying = new Semaphore(queryingAtOnceMax)
   readonly #time = new ServerTime()
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
@@ -113,6 +116,7 @@ export class PostgresConnection implements Connection {
       const begun = session.send({ text: this.#begin('write') })
       this.#time.read(session)
       const result = await session.run(steps())
+      if (session.failure !== undefined) throw session.failure
       const { command } = await session.send({ text: 'commit' })
       await begun
       if (command !== 'COMMIT') throw session.failure
@@ -135,6 +139,8 @@ export class PostgresConnection implements Connection {
       session.tell({ text: mark === undefined ? lockSchema : lockHead })
       if (mark !== undefined) session.tell({ text: writeMark, values: [this.#writer, mark] })
       result = await session.run(steps())
+      // What the driver could not send does not fail the commit at the server.
+      if (session.failure !== undefined) throw session.failure
     } catch (cause) {
       throw toMoved(this.#name, await this.#abandon(session, cause))
     }
@@ -195,9 +201,14 @@ export class PostgresConnection implements Connection {
   }
 
   async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
+    const found = await this.#querying.within(() => this.#query(query, check))
+    // A table was replaced meanwhile.
+    return found ?? this.readOnly(query, check)
+  }
+
+  async #query(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[] | undefined> {
     const { sql, parameters } = query
     const session = await this.#open()
-    let found: readonly unknown[] | undefined
     try {
       const begun = session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
@@ -216,14 +227,13 @@ export class PostgresConnection implements Connection {
       const asked = ask(sql)
       const looked = session.send({ text: findReplaced, values: [tables] })
       const { rows } = await asked
-      found = (await looked).rows.length > 0 ? undefined : rows
+      const isReplacedNow = (await looked).rows.length > 0
       endReading(session)
+      return isReplacedNow ? undefined : rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
     }
-    // A table was replaced meanwhile.
-    return found ?? this.readOnly(query, check)
   }
 
   /** PostgreSQL has no journal to empty: its own is for its replicas and archives. */
@@ -265,9 +275,13 @@ export class PostgresConnection implements Connection {
 
   async #open(): Promise<PostgresSession> {
     if (this.#isClosed) throw closedError()
+    const connecting = this.#pool.connect()
     try {
-      return new PostgresSession(await this.#pool.connect())
+      // A pool of the host need not have a limit.
+      return new PostgresSession(await withinTime(systemClock, connectMaxMs, () => connecting))
     } catch (cause) {
+      // One that comes late is given back.
+      connecting.then(client => client.release()).catch(() => undefined)
       throw toAverbaError(this.#name, cause) ?? unreachableError(this.#name, cause)
     }
   }

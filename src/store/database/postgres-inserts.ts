@@ -73,8 +73,8 @@ export function encodeArray(type: ElementType, values: readonly unknown[]): Buff
   return array
 }
 
-/** That of null is -1. */
-function sizeOf(value: unknown): number {
+/** How many bytes a value has as an element. That of null is -1. */
+export function sizeOf(value: unknown): number {
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (value instanceof Uint8Array) return value.length
   return value === null ? -1 : 8

@@ -51,8 +51,12 @@ export interface PostgresPool {
   }
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: (error: Error) => void): unknown
+  on(event: 'connect', listener: (client: Pick<PostgresClient, 'on'>) => void): unknown
   end(): Promise<void>
 }
+
+/** How long to wait for a connection. */
+export const connectMaxMs = 10_000
 
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700])
 const byteaType = 17

@@ -1,13 +1,13 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { DatabaseRequest, Statement, StatementForEach, Steps } from './connection.ts'
 import { isReading, mergeReadings } from './merged-reading.ts'
-import { insertFromArrays } from './postgres-inserts.ts'
+import { insertFromArrays, sizeOf } from './postgres-inserts.ts'
 import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres-pool.ts'
 
 /** How long a server may take for the answers to what is sent at once, each with its own limit: then it is lost. */
-const silentMaxMs = 120_000
+const silentMaxMs = 60_000
 
-const rowsAtOnce = 256
+const [rowsAtOnce, bytesAtOnce] = [256, 32 * 1024 ** 2]
 
 interface AskedStatement {
   readonly statement: Statement
@@ -175,8 +175,10 @@ function toQuery({ sql, parameters }: Statement): PostgresQuery {
 
 /** Writes a statement for many rows as inserts of many rows; another statement for each row. */
 function* toQueries({ sql, forEach }: StatementForEach): Iterable<PostgresQuery> {
-  for (let from = 0; from < forEach.length; from += rowsAtOnce) {
-    const page = forEach.slice(from, from + rowsAtOnce)
+  for (let from = 0, end = 0; from < forEach.length; from = end) {
+    for (let bytes = 0; end < forEach.length && end < from + rowsAtOnce && bytes < bytesAtOnce; end++)
+      for (const value of forEach[end] ?? []) bytes += sizeOf(value)
+    const page = forEach.slice(from, end)
     const many = page.length > 1 ? insertFromArrays(sql, page) : undefined
     if (many) yield many
     else for (const parameters of page) yield toQuery({ sql, parameters })

@@ -1,7 +1,7 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
-import type { PostgresPool } from './postgres-pool.ts'
+import { connectMaxMs, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
 import { checkSchemaName } from './schema.ts'
 
@@ -48,7 +48,6 @@ function checkOptions(options: PostgresPool['options']): void {
   throw new AverbaError('MISCONFIGURED', `Cannot use this pool: ${why}`, { hint })
 }
 
-const connectMaxMs = 10_000
 const keepAliveMs = 10_000
 
 /**
@@ -105,11 +104,12 @@ async function createPool(url: string): Promise<PostgresPool> {
 
 const watched = new WeakSet<object>()
 
-/** The errors of idle connections would end the process. The next use opens another connection. */
+/** An error of a connection that nobody has, idle or just made, would end the process. Another one is opened then. */
 function ignoreIdleErrors(pool: Pick<PostgresPool, 'connect' | 'options'> & Partial<PostgresPool>): void {
   if (watched.has(pool)) return
   watched.add(pool)
   pool.on?.('error', () => undefined)
+  pool.on?.('connect', client => void client.on('error', () => undefined))
 }
 
 /** The settings without which a power cut loses what was acknowledged. */

@@ -11,6 +11,7 @@ import type { Reading } from '../database/reading.ts'
 import { db } from '../database/schema.ts'
 import { readTime } from '../database/server-time.ts'
 import { parseHeader } from '../log/header.ts'
+import { endOfLog } from '../log/read.ts'
 import { busyLogError, readReservation } from '../log/tail.ts'
 import { rootAt } from '../log/tree.ts'
 import { type Append, logEvent } from '../writing/append.ts'
@@ -49,6 +50,8 @@ export function leave(move: string, end: number, at: Instant): Append {
 /** Reserves a place for a move, or gives the move that it was reserved for before the log left. */
 export function* reserve(move: string): Steps<string> {
   const reserved = yield* readReservation()
+  // Somebody has begun one there meanwhile.
+  if ((yield* endOfLog()) > 0) throw occupiedError()
   if (reserved === undefined) yield* rows(db.updateTable('head').set({ tag: move }).where('position', '=', 0))
   return reserved ?? move
 }

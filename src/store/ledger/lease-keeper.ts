@@ -9,7 +9,7 @@ export type Held = { readonly effect: EffectAttempt } | { readonly follower: str
 /** A call that takes longer hangs: another process may take it over. A handler may take as long as it needs. */
 const attemptMaxMs = 5 * 60_000
 
-/** Extends the leases of what this process works on, all in one transaction, until each is done. */
+/** Extends the leases of what this process works on until each is done: those of calls need the lock of the log. */
 export class LeaseKeeper {
   readonly #connection: Connection
   readonly #clock: Clock
@@ -54,27 +54,36 @@ export class LeaseKeeper {
     for (;;) {
       await this.#clock.sleep(this.#leasing.ms / 3, idle, 'the renewal of leases')
       if (idle.aborted) return
-      await this.#connection.transact(() => this.#extend()).catch(() => undefined)
+      const kinds = [...this.#held.keys()].map(held => 'effect' in held)
+      await Promise.all([
+        kinds.includes(true) && this.#connection.transact(() => this.#extendCalls()).catch(() => undefined),
+        kinds.includes(false) && this.#connection.transact(() => this.#extendOthers(), 'rows').catch(() => undefined),
+      ])
     }
   }
 
-  *#extend(): Steps<void> {
-    // Awaited: what follows late, after the connection was lost, finds a transaction that the server has ended.
-    yield* rows({ sql: 'select 1', parameters: [] })
-    const lease = this.#leasing.begin()
+  *#extendCalls(): Steps<void> {
+    yield* awaitAnswer()
     const now = this.#clock.now()
-    const all = [...this.#held].flatMap(([held, since]) =>
-      !('effect' in held) || now - since < attemptMaxMs ? [held] : [],
-    )
-    yield* extendEffects(
-      all.flatMap(held => ('effect' in held ? [held.effect] : [])),
-      lease,
-    )
-    const followers = all.flatMap(held => ('follower' in held ? [held.follower] : []))
-    yield* each(extendFollower, followers, name => [lease.until, name, lease.owner])
-    const leases = all.flatMap(held => ('lease' in held ? [held.lease] : []))
-    yield* each(extendLease, leases, name => [lease.until, name, lease.owner])
+    const isKept = ([held, since]: [Held, number]) => 'effect' in held && now - since < attemptMaxMs
+    const calls = [...this.#held].filter(isKept).flatMap(([held]) => ('effect' in held ? [held.effect] : []))
+    yield* extendEffects(calls, this.#leasing.begin())
   }
+
+  *#extendOthers(): Steps<void> {
+    yield* awaitAnswer()
+    const { owner, until } = this.#leasing.begin()
+    const all = [...this.#held.keys()]
+    const followers = all.flatMap(held => ('follower' in held ? [held.follower] : []))
+    yield* each(extendFollower, followers, name => [until, name, owner])
+    const leases = all.flatMap(held => ('lease' in held ? [held.lease] : []))
+    yield* each(extendLease, leases, name => [until, name, owner])
+  }
+}
+
+/** What follows late, after the connection was lost, finds a transaction that the server has ended. */
+function* awaitAnswer(): Steps<void> {
+  yield* rows({ sql: 'select 1', parameters: [] })
 }
 
 const extendLease = 'update lease set until = ? where name = ? and owner = ?'

@@ -3,6 +3,7 @@ import { checkTablesVersion } from '../database/migrations.ts'
 import type { Schema } from '../database/schema.ts'
 import { damagedLogError, forgedLogError } from './header.ts'
 import type { LogEnd, Tags } from './tags.ts'
+import { reservedError } from './tail.ts'
 import { rootAt, Tree } from './tree.ts'
 
 export interface Head extends LogEnd {
@@ -34,6 +35,7 @@ export function* readHead(tags: Tags): Steps<Head> {
   checkTablesVersion('the log', head.schema)
   const { position, end, frontier, ...others } = head
   if (position !== end) throw damagedLogError(`The log has ${end} events, and its head names ${position}`)
+  if (position === 0 && head.tag !== '') throw reservedError('the log')
   const tree = Tree.of(position, frontier)
   if (!tree || (position > 0 && tags.ofHead(head, tree.root()) !== head.tag)) throw changedLogError(position)
   return { ...others, position, tree }

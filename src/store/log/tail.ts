@@ -65,6 +65,13 @@ export function* readReservation(): Steps<string | undefined> {
   return head?.position === 0 && head.tag !== '' ? head.tag : undefined
 }
 
+/** A place that a move has reserved may get no log of its own. */
+export function reservedError(name: string): AverbaError {
+  return new AverbaError('MOVED', `Cannot open "${name}": a move of a log to here has not ended`, {
+    hint: 'Repeat averba copy, or remove what is here if the log is to stay at its former place',
+  })
+}
+
 export function busyLogError(): AverbaError {
   return new AverbaError('STORE_BUSY', 'Cannot move or resume the log: a process works with it', {
     hint: 'Close every engine on it first. After one that died, wait for a minute',
