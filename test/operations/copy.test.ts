@@ -2,6 +2,11 @@ import { copyFileSync, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test, vi } from 'vitest'
 import { copyStore, diagnoseStore, openAverba, replayLog, resumeStore, valueOf, verifyLog } from '../../src/index.ts'
+import { rows } from '../../src/store/database/connection.ts'
+import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import { reserve } from '../../src/store/files/copy-log.ts'
+import { readHead } from '../../src/store/log/head.ts'
+import { Tags } from '../../src/store/log/tags.ts'
 import { Store } from '../../src/store/store.ts'
 import { PostgresSchemas } from '../support/postgres-schemas.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
@@ -38,6 +43,23 @@ async function interruptCopy(before: 'log.moved' | 'log.arrived', options: Param
   await expect(copyStore(options)).rejects.toThrow('interrupted')
   appending.mockRestore()
 }
+
+test('a place where another log has begun meanwhile is not reserved, and a reserved one begins none', async () => {
+  const address = postgres.newAddress()
+  const keyring = join(temporaryFolder(), 'averba.keys')
+  const averba = await openAverba({ store: address, keyring })
+  const connection = await openPostgres(await locatePostgres(address))
+  const reserving = () => connection.transact(() => reserve('move_1'))
+  await expect(reserving()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await averba.close()
+  // As a process meets it that opened the place before it was reserved.
+  await connection.transact(() => rows({ sql: "update head set position = 0, tag = ''", parameters: [] }))
+  await connection.transact(() => rows({ sql: 'delete from event', parameters: [] }))
+  expect(await reserving()).toBe('move_1')
+  const tags = new Tags({ tag: text => text })
+  await expect(connection.read(() => readHead(tags))).rejects.toMatchObject({ code: 'MOVED' })
+  await connection.close()
+})
 
 test('a log moves from a file to a server, with all that belongs to it, and ends at its former place', async () => {
   const { store, subject, consents, cpf } = await makeLog()

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { EventEmitter } from 'node:events'
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -25,6 +26,7 @@ import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../sr
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
 import { type DatabaseRequest, first, type Steps, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
+import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import { insertFromArrays } from '../../src/store/database/postgres-inserts.ts'
 import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
@@ -261,7 +263,13 @@ test('what somebody changes on the server is found, and a trigger too', async ()
   expect(await faultsOf()).toEqual([
     'schema: the log cannot be opened: its table "effect" has a foreign trigger "keeper"',
   ])
-  await change(`drop trigger keeper on effect; update consents set status = 'ATIVO' where status = 'PENDENTE';
+  await expect(world.reopen()).rejects.toMatchObject({ code: 'CORRUPT' })
+  await change('drop trigger keeper on effect; alter table receipt drop constraint receipt_pkey')
+  expect(await faultsOf()).toEqual(['schema: the log cannot be opened: its table "receipt" has no primary key'])
+  await change(`alter table receipt add primary key (command_id); create table "Of the host" (n integer);
+    create table gone_next (n integer)`)
+  expect(await faultsOf()).toEqual([])
+  await change(`update consents set status = 'ATIVO' where status = 'PENDENTE';
     update effect set state = 'pending', is_open = 1 where state = 'settled';
     delete from keyed_index where kind = 'cpf'`)
   const faults = await faultsOf()
@@ -668,7 +676,14 @@ test('followers and leases do not wait for the lock of the log, and a renewal do
 test('a process records nothing more once the server was replaced by one that lacks an event', async () => {
   const address = postgres.newAddress()
   const place = new Place(async () => openPostgres(await locatePostgres(address)))
-  const [one, other] = [await place.open(), await place.open()]
+  let mark: string | undefined
+  const highWaterMark = {
+    read: async () => mark,
+    async write(text: string) {
+      mark = text
+    },
+  }
+  const [one, other] = [await place.open({ highWaterMark }), await place.open()]
   const { pool, schema, closePool } = await locatePostgres(address)
   const client = await pool.connect()
   const query = (text: string) => client.query({ text })
@@ -679,10 +694,14 @@ test('a process records nothing more once the server was replaced by one that la
   await one.append(appendOf('s', 1))
   await query('create table before_head as select * from head; create table before_stream as select * from stream')
   await one.append(appendOf('s', 2))
+  await one.checkpoint()
+  const kept = mark
   await query(`delete from event where position > (select position from before_head); delete from head;
     insert into head select * from before_head; delete from stream; insert into stream select * from before_stream`)
   const rolledBack = { code: 'ROLLED_BACK', message: expect.stringContaining('lacks event 5') }
   await expect(one.checkKnown()).rejects.toMatchObject(rolledBack)
+  // Nothing is signed over the evidence.
+  await expect(one.checkpoint()).rejects.toMatchObject(rolledBack)
   // Also what has nothing to do with the lost event, and when others have gone on from the replica.
   await expect(one.append(appendOf('z', 'none'))).rejects.toMatchObject(rolledBack)
   await other.append(appendOf('y', 'none'))
@@ -691,6 +710,7 @@ test('a process records nothing more once the server was replaced by one that la
   client.release(true)
   await closePool()
   await Promise.all([one.close(), other.close()])
+  expect(mark).toBe(kept)
 })
 
 test('a log is verified while a view is rebuilt, which waits for that, and damage in one place hides no other', async () => {
@@ -881,6 +901,75 @@ test('a follower that another process resumes is seen where nothing is heard', a
   for (const parked of await store.followers.list()) expect(await store.followers.resume(parked, 'again')).toBe(true)
   expect((await readFence())?.fence).toBe((before?.fence ?? 0) + 1)
   await store.close()
+})
+
+test('an error of a connection that nobody has yet does not end the process', async () => {
+  const pool = Object.assign(new EventEmitter(), {
+    connect: () => new Promise<never>(() => undefined),
+    options: { pipeline: true },
+  })
+  await locatePostgres(postgres.newAddress(), pool)
+  const client = new EventEmitter()
+  pool.emit('connect', client)
+  expect(client.emit('error', new Error('terminating connection'))).toBe(true)
+  expect(pool.emit('error', new Error('terminating connection'))).toBe(true)
+})
+
+test('queries of a host leave connections to what must not wait, and a pool that gives none is given up', async () => {
+  let [taken, takenMax] = [0, 0]
+  const { pool, schema, closePool } = await locatePostgres(postgres.newAddress())
+  const connect = async (): Promise<PostgresClient> => {
+    const client = await pool.connect()
+    taken += 1
+    takenMax = Math.max(taken, takenMax)
+    const release = (isBroken?: boolean) => {
+      taken -= 1
+      client.release(isBroken)
+    }
+    return { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client), release }
+  }
+  const connection = new PostgresConnection({ connect }, schema, closePool)
+  const asked = Array.from({ length: 6 }, (_, n) =>
+    connection.readOnly(CompiledQuery.raw(`select ${n} as n, pg_sleep(0.05)`)),
+  )
+  expect((await Promise.all(asked)).map(rows => (rows[0] as { n: number }).n)).toEqual([0, 1, 2, 3, 4, 5])
+  expect(takenMax).toBe(3)
+  await connection.close()
+
+  const late = Promise.withResolvers<PostgresClient>()
+  const stuck = new PostgresConnection({ connect: () => late.promise }, schema, async () => undefined)
+  vi.useFakeTimers()
+  const failed = expect(stuck.readOnly(CompiledQuery.raw('select 1'))).rejects.toMatchObject({ code: 'STORE_BUSY' })
+  await vi.advanceTimersByTimeAsync(10_000)
+  vi.useRealTimers()
+  await failed
+  const release = vi.fn()
+  late.resolve({ query: vi.fn(), on: vi.fn(), off: vi.fn(), release })
+  await expect.poll(() => release.mock.calls.length).toBe(1)
+})
+
+test('rows of many megabytes leave as several statements, and what the driver could not send fails the commit', async () => {
+  const texts: string[] = []
+  const answer = async ({ text }: { text: string }) => {
+    texts.push(text)
+    if (text.startsWith('fail')) throw new RangeError('Invalid string length')
+    return { rows: [], command: text.toUpperCase() }
+  }
+  const client = { query: vi.fn(answer), on: vi.fn(), off: vi.fn(), release: vi.fn() }
+  const large = Buffer.alloc(20 * 1024 ** 2)
+  const insert = 'insert into part (position, sealed) values (?, ?)'
+  const steps = function* (): Steps<void> {
+    yield { sql: insert, forEach: [1, 2, 3].map(n => [n, large]) }
+  }
+  await new PostgresSession(client).run(steps())
+  expect(texts).toHaveLength(2)
+  const connection = new PostgresConnection({ connect: async () => client }, 'averba', async () => undefined)
+  const failing = function* (): Steps<void> {
+    yield { sql: 'fail (?)', forEach: [[1]] }
+    yield { sql: 'insert into other (n) values (?)', parameters: [1] }
+  }
+  await expect(connection.transact(failing)).rejects.toThrow()
+  expect(texts).not.toContain('commit')
 })
 
 test('what leaves as arrays arrives as it was', async () => {

@@ -422,6 +422,34 @@ test('a late refusal, after another process got a token, locks no process', asyn
   expect(world.tokenService.requests).toBe(2)
 })
 
+test('a token that comes late, after another process got a newer one, does not replace it', async () => {
+  const store = temporaryStore()
+  const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let isFirst = true
+  const world = await openWorld({
+    averba: { store },
+    async intercept(request, forward) {
+      if (!isToken(request) || !isFirst) return forward(request)
+      isFirst = false
+      asked.resolve()
+      await frozen.promise
+      return Response.json({ access_token: 'late', token_type: 'Bearer', expires_in: 3_600 })
+    },
+  })
+  const other = await openOther(world, { store })
+  const goOn = standStill()
+  const validating = validate(world.averba, 'a')
+  await asked.promise
+  goOn()
+  await world.clock.advance(minuteMs + 1_000)
+  valueOf(await validate(other, 'b'))
+  frozen.resolve()
+  await validating
+  valueOf(await validate(world.averba, 'c'))
+  valueOf(await validate(other, 'd'))
+  expect(world.tokenService.requests).toBe(1)
+})
+
 function tokenRequest(): Request {
   return new Request('https://gateway.exemplo.br/token', {
     method: 'POST',

@@ -9,7 +9,7 @@ import { appendOf } from '../append-of.ts'
 import type { Connect } from './harness.ts'
 
 /** How the suite opens a store. */
-export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'clock'>>
+export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'clock' | 'highWaterMark'>>
 
 /** Wraps the connection of a store. */
 export type Through = (connection: Connection) => Connection
