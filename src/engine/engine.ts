@@ -160,6 +160,11 @@ export class Engine {
     return this.#work.track(this.#recorder.record(createRequest, options).then(made => made.events))
   }
 
+  /** Repeats what nobody else would ask for again while the store cannot be written, until the log is closing. */
+  whenWritable<T>(work: () => Promise<T>): Promise<T> {
+    return this.#work.track(this.#recorder.whenWritable(work))
+  }
+
   get inFlight(): InFlight {
     return this.#recorder.inFlight
   }

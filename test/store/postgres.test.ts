@@ -12,6 +12,7 @@ import {
   backupStore,
   diagnoseStore,
   examine,
+  type LogLine,
   openAverba,
   proveRecorded,
   rebuildStore,
@@ -24,14 +25,22 @@ import {
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
 import { type CrashPoint, seededEntropy, simulate, VirtualClock } from '../../src/simulation/index.ts'
 import { createSimulators, credentials, samples } from '../../src/simulation/services/create-simulators.ts'
-import { type DatabaseRequest, first, type Steps, withChanges } from '../../src/store/database/connection.ts'
+import {
+  type Connection,
+  type DatabaseRequest,
+  first,
+  type Steps,
+  withChanges,
+} from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import { insertFromArrays } from '../../src/store/database/postgres-inserts.ts'
-import type { PostgresClient } from '../../src/store/database/postgres-pool.ts'
+import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
 import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { checkIdle } from '../../src/store/files/copy-log.ts'
+import { Leasing } from '../../src/store/ledger/lease.ts'
+import { LeaseKeeper } from '../../src/store/ledger/lease-keeper.ts'
 import { keyringPlace } from '../../src/store/opening.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
@@ -81,7 +90,11 @@ test('every built-in view has its table, indexes, rows and queries on PostgreSQL
 const evento = 'dimp-situacao-import'
 
 /** Opens an engine with simulated services. It can be reopened on the same log. */
-async function openWorld(clock: Clock = new VirtualClock(), store = postgres.newAddress()) {
+async function openWorld(
+  clock: Clock = new VirtualClock(),
+  store = postgres.newAddress(),
+  more: Partial<AverbaOptions> = {},
+) {
   const keyring = join(temporaryFolder(), 'averba.keys')
   const services = createSimulators({
     clock,
@@ -112,6 +125,7 @@ async function openWorld(clock: Clock = new VirtualClock(), store = postgres.new
     portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(portalHeaders) },
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
     subscriptions: [{ evento, chaveSecreta: 'chave-um' }],
+    ...more,
   }
   const open = () => openAverba(options)
   let averba = await open()
@@ -900,6 +914,106 @@ test('a follower that another process resumes is seen where nothing is heard', a
   const before = await readFence()
   for (const parked of await store.followers.list()) expect(await store.followers.resume(parked, 'again')).toBe(true)
   expect((await readFence())?.fence).toBe((before?.fence ?? 0) + 1)
+  await store.close()
+})
+
+/** A pool of a host whose server can go away. */
+async function poolThatGoesAway(address: string) {
+  const { pool, closePool } = await locatePostgres(address)
+  const server = { isAway: false }
+  const connect = async () => {
+    if (server.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    return pool.connect()
+  }
+  return { server, pool: { options: { pipeline: true }, connect }, closePool }
+}
+
+test('what was answered 503 while the server was away is asked for when it is back', async () => {
+  const address = postgres.newAddress()
+  const { server, pool, closePool } = await poolThatGoesAway(address)
+  const clock = new VirtualClock()
+  const told: string[] = []
+  const { averba, services } = await openWorld(clock, address, {
+    pool,
+    logger: ({ message }) => void told.push(message),
+  })
+  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  server.isAway = true
+  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  await services.portal.notify({ evento, ...person, body: { n: 1 } })
+  await expect.poll(() => told.some(each => each.includes('waits until the store can be written'))).toBe(true)
+  expect((await averba.health({ only: ['store'] })).checks).toMatchObject([{ ok: false }])
+  server.isAway = false
+  await clock.advance(2_000)
+  const asked = () => Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }))
+  await expect.poll(async () => (await asked()).map(({ data }) => data)).toMatchObject([{ reason: 'unstored' }])
+  await averba.close()
+  await closePool()
+})
+
+test('a call that was certainly not made is deferred, although the server is away when that is recorded', async () => {
+  const address = postgres.newAddress()
+  const { server, pool, closePool } = await poolThatGoesAway(address)
+  const clock = new VirtualClock()
+  const busy = async (request: Request) => {
+    if (!request.url.includes('validacao'))
+      return Response.json({ access_token: 't', token_type: 'Bearer', expires_in: 3_600 })
+    server.isAway = true
+    return Response.json({ error: 'too many' }, { status: 429 })
+  }
+  const told: string[] = []
+  const logger = ({ message }: LogLine) => void told.push(message)
+  const world = await openWorld(clock, address, { pool, fetch: busy, logger })
+  const validating = world.averba.validations
+    .validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+    .catch(() => undefined)
+  await expect.poll(() => told.some(each => each.includes('waits until the store can be written'))).toBe(true)
+  server.isAway = false
+  await clock.advance(2_000)
+  await validating
+  await expect
+    .poll(async () => (await world.averba.effects.list()).find(({ type }) => type.endsWith('validatePerson'))?.state)
+    .toBe('deferred')
+  await world.averba.close()
+  await closePool()
+})
+
+test('leases of followers do not wait for the lock of the log', async () => {
+  const asked: (string | undefined)[] = []
+  const connection = { transact: async (_: unknown, locks?: string) => void asked.push(locks) } as unknown as Connection // All it uses.
+  const clock = new VirtualClock()
+  const keeper = new LeaseKeeper(connection, clock, new Leasing('a', clock, connection))
+  const [done, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const following = keeper.keep({ follower: 'crm' }, () => done.promise)
+  await clock.advance(20_000)
+  expect(asked).toEqual(['rows'])
+  const calling = keeper.keep({ effect: { position: 1, n: 0, attempts: 1 } as never }, () => ended.promise)
+  await clock.advance(20_000)
+  expect(asked.slice(1).sort()).toEqual(['rows', undefined])
+  done.resolve()
+  ended.resolve()
+  await Promise.all([following, calling])
+})
+
+test('a log is read while a rebuild puts a table in place', async () => {
+  const address = postgres.newAddress()
+  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
+  const { pool, schema, closePool } = await locatePostgres(address)
+  const other = await pool.connect()
+  await other.query({ text: `create table ${schema}.counted_next (n integer)` })
+  const connect = async () => {
+    const client = await pool.connect()
+    const query = async (asked: PostgresQuery) => {
+      const answer = await client.query(asked)
+      if (asked.text.includes('has_table_privilege')) await other.query({ text: `drop table ${schema}.counted_next` })
+      return answer
+    }
+    return { query, on: client.on.bind(client), off: client.off.bind(client), release: client.release.bind(client) }
+  }
+  const reading = await openPostgresReading({ pool: { connect }, schema, closePool: async () => undefined })
+  await reading.close()
+  other.release(true)
+  await closePool()
   await store.close()
 })
 

@@ -1,5 +1,8 @@
+import { systemClock } from '../../runtime/clock.ts'
 import { runSequentially } from '../../runtime/event-loop.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { describeError } from '../../vocabulary/error-words.ts'
+import { LateError } from '../../vocabulary/errors.ts'
 import type { ApiContext } from '../api-context.ts'
 import { type HealthCheck, localChecks, tlsChecks } from '../health-check.ts'
 import { daily, type Module } from '../module.ts'
@@ -48,19 +51,26 @@ function preventsWork({ name, ok, daysLeft }: HealthCheck): boolean {
   return !ok && (vital.has(name) || (isCertificate(name) && daysLeft === undefined))
 }
 
+const checkMaxMs = 5_000
+
 /** Runs the checks. Never throws. */
 async function checkHealth(
   { options, clock }: Pick<ApiContext, 'options' | 'clock'>,
   modules: readonly Module[],
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
-  const checks: HealthCheck[] = []
-  for (const name of localChecks) {
-    if (only && !only.includes(name)) continue
+  // At once, and each with a limit: probes of a process do not wait for a server that does not answer.
+  const local = localChecks.map(async (name): Promise<HealthCheck[]> => {
     const check = modules.find(each => each.checks?.[name])?.checks?.[name]
-    const result = await check?.().catch((error: unknown) => ({ ok: false, detail: describeError(error) }))
-    if (result) checks.push({ name, ...result })
-  }
+    if (!check || (only && !only.includes(name))) return []
+    const limited = withinTime(systemClock, checkMaxMs, check).catch((error: unknown) => {
+      const detail = error instanceof LateError ? 'it did not answer in 5 seconds' : describeError(error)
+      return { ok: false, detail }
+    })
+    const result = await limited
+    return result ? [{ name, ...result }] : []
+  })
+  const checks = (await Promise.all(local)).flat()
   if (!only || only.some(isCertificate)) checks.push(...(await checkCertificates(options, clock)))
   if (reach) checks.push(...(await reachServices(options, clock)))
   const blocking = checks.filter(preventsWork)

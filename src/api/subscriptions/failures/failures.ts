@@ -67,7 +67,7 @@ const failuresPerPage = 100
 
 /** Creates the part of `subscriptions` about failed deliveries. */
 export function createFailures(context: ApiContext, list: () => Promise<unknown>): Failures {
-  const { commands, store, views, clock } = context
+  const { commands, engine, store, views, clock } = context
   /** When each day is due to be read: most of many failures at once do not reach the store. */
   const dueByDay = new Map<string, Instant>()
 
@@ -181,10 +181,11 @@ export function createFailures(context: ApiContext, list: () => Promise<unknown>
       for (const day of due) dueByDay.set(day, recoveryDueAt(dueByDay.get(day), now) ?? now)
       for (const day of [...dueByDay.keys()].sort().slice(0, -keptDays)) dueByDay.delete(day)
       const input = { method: 'subscriptions.recoverSoon', reason, days: due, now }
-      await commands
-        .record(input, async () => ({ targets: [await hastenRecovery(store, { reason, days: due, now })] }))
+      const hasten = async () => ({ targets: [await hastenRecovery(store, { reason, days: due, now })] })
+      // Often the store has just failed, and no notification may come after it.
+      await engine
+        .whenWritable(() => commands.record(input, hasten))
         .catch(() => {
-          // The store may have failed: the next failure tries again.
           for (const day of due) dueByDay.delete(day)
         })
     },
