@@ -39,6 +39,7 @@ const ambient: Record<string, { pattern: RegExp; allowed: Record<string, string>
       'cli/commands/log.ts': 'it looks for new events again',
       'console/overview.ts': 'it counts what expires from now on',
       'cli/output.ts': 'it says how far away an instant is',
+      'api/health/module.ts': 'a probe waits in real time',
       'api/health/examine.ts': 'the default of an operator’s tool',
       'index.ts': 'exports it for hosts that wrap it',
       'vault/keys.ts': 'the default of a root key from the environment',

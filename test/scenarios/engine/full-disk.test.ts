@@ -113,6 +113,7 @@ test('a handler whose result cannot be recorded is not called again for it', asy
   expect(called.length).toBeLessThan(30)
   await world.fillDisk(false)
   await clock.advance(5 * minuteMs)
-  expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 30 }, (_, n) => n))
+  // Also the one that was answered 503: it is asked for once the disk has room.
+  expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 31 }, (_, n) => n - 1))
   for await (const { state } of averba.notifications.list()) expect(state).toBe('handled')
 })

@@ -201,6 +201,7 @@ test('a process that cannot read the keys which another has begun is not ready, 
   expect(ready).toBe(false)
   expect(checks.filter(each => !each.ok)).toMatchObject([
     { name: 'writing', detail: expect.stringContaining('root key') },
+    { name: 'keyring', detail: expect.stringContaining('root key') },
   ])
   service.isDown = false
   await other.consents.enrol({ cpf: '52998224725' })
