@@ -276,9 +276,12 @@ export class PostgresConnection implements Connection {
   async #open(): Promise<PostgresSession> {
     if (this.#isClosed) throw closedError()
     const connecting = this.#pool.connect()
+    // A pool of the host need not have a limit.
+    const hasLimit = (this.#pool.options?.connectionTimeoutMillis ?? 0) > 0
     try {
-      // A pool of the host need not have a limit.
-      return new PostgresSession(await withinTime(systemClock, connectMaxMs, () => connecting))
+      return new PostgresSession(
+        await (hasLimit ? connecting : withinTime(systemClock, connectMaxMs, () => connecting)),
+      )
     } catch (cause) {
       // One that comes late is given back.
       connecting.then(client => client.release()).catch(() => undefined)

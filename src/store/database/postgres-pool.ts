@@ -48,6 +48,7 @@ export interface PostgresPool {
     readonly max?: number | undefined
     readonly pipeline?: boolean | undefined
     readonly binary?: boolean | undefined
+    readonly connectionTimeoutMillis?: number | undefined
   }
   connect(): Promise<PostgresClient>
   on(event: 'error', listener: (error: Error) => void): unknown
