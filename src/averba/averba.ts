@@ -259,9 +259,12 @@ function createModules(context: ApiContext, machines: readonly Machine[]) {
   return { modules, methods }
 }
 
+/** A host's slow queries leave connections to a server to what must not wait. */
+const hostQueriesMax = 3
+
 /** The methods of `Averba` that belong to no single module. */
 function createTopMethods(context: ApiContext, modules: readonly Module[]) {
-  const { engine, followers, http, store, tracing, views } = context
+  const { engine, followers, http, store, tracing } = context
   let closed: Promise<void> | undefined
   const close = async () => {
     await Promise.all([engine.close(), followers.close()])
@@ -269,7 +272,7 @@ function createTopMethods(context: ApiContext, modules: readonly Module[]) {
     await store.close()
   }
   return {
-    views,
+    views: openViews<Views>(store.viewReader, hostQueriesMax),
     viewAsOf: <N extends keyof Views>(name: N, asOf: ViewBound) =>
       engine.admit(async () => {
         await checkAsOf(context, asOf)

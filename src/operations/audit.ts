@@ -6,7 +6,7 @@ import { systemEntropy } from '../runtime/entropy.ts'
 import { readMark } from '../store/checkpoints/high-water-mark.ts'
 import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
 import { type VerifyStoreOptions, verifyStore } from '../store/checks/verify-store.ts'
-import { keyringOf, type LogPlace, openReading } from '../store/database/log-place.ts'
+import { keyringOf, type LogPlace, openReading, whileKeyringStays } from '../store/database/log-place.ts'
 import { type ExportResult, exportLog, openBundle, openSigned } from '../store/files/export-log.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
@@ -15,9 +15,10 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /** See `verifyLog` of src/index.ts. */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
-  const verdict = await verifyOnce(options)
-  // The keyring was read after the log: an erasure may have ended in between.
-  return verdict.faults.some(({ check }) => check === 'keys') ? verifyOnce(options) : verdict
+  const { store, pool, keyring } = options
+  const hasKeyring = keyring !== undefined || !isOnPostgres(store)
+  const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
+  return hasKeyring ? whileKeyringStays(place, systemEntropy, () => verifyOnce(options)) : verifyOnce(options)
 }
 
 async function verifyOnce(options: VerifyLogOptions): Promise<Verdict> {

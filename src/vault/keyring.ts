@@ -25,10 +25,10 @@ export class EpochMissingError extends AverbaError {
   readonly isNewer: boolean
 
   constructor(epoch: number, newest: number) {
-    super('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`, {
-      hint: 'Put the newest keyring back: an erasure after this copy created keys that it lacks',
-    })
-    this.isNewer = epoch > newest
+    const isNewer = epoch > newest
+    const hint = 'Put the newest keyring back: an erasure after this copy created keys that it lacks'
+    super('KEYS_MISMATCH', `Cannot open a key of epoch ${epoch}: the keyring does not hold it`, isNewer ? { hint } : {})
+    this.isNewer = isNewer
   }
 }
 

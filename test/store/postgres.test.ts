@@ -920,9 +920,12 @@ test('a follower that another process resumes is seen where nothing is heard', a
 /** A pool of a host whose server can go away. */
 async function poolThatGoesAway(address: string) {
   const { pool, closePool } = await locatePostgres(address)
-  const server = { isAway: false }
+  const server = { isAway: false, isSilent: false, connections: 0, lost: [] as number[] }
   const connect = async () => {
-    if (server.isAway) throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+    if (server.isSilent) return new Promise<never>(() => undefined)
+    server.connections += 1
+    if (server.isAway || server.lost.includes(server.connections))
+      throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
     return pool.connect()
   }
   return { server, pool: { options: { pipeline: true }, connect }, closePool }
@@ -951,6 +954,22 @@ test('what was answered 503 while the server was away is asked for when it is ba
   await closePool()
 })
 
+test('a check of health that the server does not answer ends', async () => {
+  const address = postgres.newAddress()
+  const { server, pool, closePool } = await poolThatGoesAway(address)
+  const { averba } = await openWorld(undefined, address, { pool })
+  server.isSilent = true
+  vi.useFakeTimers()
+  const looking = averba.health({ only: ['store', 'writing'] })
+  await vi.advanceTimersByTimeAsync(5_000)
+  vi.useRealTimers()
+  const silent = { ok: false, detail: 'it did not answer in 5 seconds' }
+  expect((await looking).checks).toMatchObject([silent, silent])
+  server.isSilent = false
+  await averba.close()
+  await closePool()
+})
+
 test('a call that was certainly not made is deferred, although the server is away when that is recorded', async () => {
   const address = postgres.newAddress()
   const { server, pool, closePool } = await poolThatGoesAway(address)
@@ -968,8 +987,10 @@ test('a call that was certainly not made is deferred, although the server is awa
     .validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
     .catch(() => undefined)
   await expect.poll(() => told.some(each => each.includes('waits until the store can be written'))).toBe(true)
+  // It comes back, and goes once more when the outcome is recorded.
+  server.lost = [4, 5, 6, 7].map(n => server.connections + n)
   server.isAway = false
-  await clock.advance(2_000)
+  for (let n = 0; n < 10; n++) await clock.advance(10_000)
   await validating
   await expect
     .poll(async () => (await world.averba.effects.list()).find(({ type }) => type.endsWith('validatePerson'))?.state)
@@ -980,7 +1001,12 @@ test('a call that was certainly not made is deferred, although the server is awa
 
 test('leases of followers do not wait for the lock of the log', async () => {
   const asked: (string | undefined)[] = []
-  const connection = { transact: async (_: unknown, locks?: string) => void asked.push(locks) } as unknown as Connection // All it uses.
+  const transact = (_: unknown, locks?: string) => {
+    asked.push(locks)
+    // Somebody else has the lock of the log.
+    return locks === 'rows' ? Promise.resolve() : new Promise<never>(() => undefined)
+  }
+  const connection = { transact } as unknown as Connection // All it uses.
   const clock = new VirtualClock()
   const keeper = new LeaseKeeper(connection, clock, new Leasing('a', clock, connection))
   const [done, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
@@ -988,8 +1014,8 @@ test('leases of followers do not wait for the lock of the log', async () => {
   await clock.advance(20_000)
   expect(asked).toEqual(['rows'])
   const calling = keeper.keep({ effect: { position: 1, n: 0, attempts: 1 } as never }, () => ended.promise)
-  await clock.advance(20_000)
-  expect(asked.slice(1).sort()).toEqual(['rows', undefined])
+  for (let renewals = 0; renewals < 3; renewals++) await clock.advance(20_000)
+  expect(asked.slice(1).sort()).toEqual(['rows', 'rows', 'rows', undefined])
   done.resolve()
   ended.resolve()
   await Promise.all([following, calling])
@@ -1029,27 +1055,32 @@ test('an error of a connection that nobody has yet does not end the process', as
   expect(pool.emit('error', new Error('terminating connection'))).toBe(true)
 })
 
-test('queries of a host leave connections to what must not wait, and a pool that gives none is given up', async () => {
+test('queries of a host leave connections to what must not wait', async () => {
+  const { averba } = await openWorld()
   let [taken, takenMax] = [0, 0]
-  const { pool, schema, closePool } = await locatePostgres(postgres.newAddress())
-  const connect = async (): Promise<PostgresClient> => {
-    const client = await pool.connect()
+  const { readOnly } = PostgresConnection.prototype
+  const reading = vi.spyOn(PostgresConnection.prototype, 'readOnly').mockImplementation(async function (
+    this: PostgresConnection,
+    query,
+    check,
+  ) {
     taken += 1
     takenMax = Math.max(taken, takenMax)
-    const release = (isBroken?: boolean) => {
+    return readOnly.call(this, query, check).finally(() => {
       taken -= 1
-      client.release(isBroken)
-    }
-    return { query: client.query.bind(client), on: client.on.bind(client), off: client.off.bind(client), release }
-  }
-  const connection = new PostgresConnection({ connect }, schema, closePool)
-  const asked = Array.from({ length: 6 }, (_, n) =>
-    connection.readOnly(CompiledQuery.raw(`select ${n} as n, pg_sleep(0.05)`)),
-  )
-  expect((await Promise.all(asked)).map(rows => (rows[0] as { n: number }).n)).toEqual([0, 1, 2, 3, 4, 5])
+    })
+  })
+  await Promise.all(Array.from({ length: 6 }, () => averba.views.selectFrom('consents').selectAll().execute()))
   expect(takenMax).toBe(3)
-  await connection.close()
+  reading.mockRestore()
+  await averba.close()
+})
 
+test('a pool that gives no connection is given up, and one that comes late is given back', async () => {
+  const { schema } = await locatePostgres(postgres.newAddress(), {
+    connect: () => new Promise<never>(() => undefined),
+    options: { pipeline: true },
+  })
   const late = Promise.withResolvers<PostgresClient>()
   const stuck = new PostgresConnection({ connect: () => late.promise }, schema, async () => undefined)
   vi.useFakeTimers()

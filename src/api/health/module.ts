@@ -59,7 +59,7 @@ async function checkHealth(
   modules: readonly Module[],
   { only, reach = false }: HealthOptions = {},
 ): Promise<Health> {
-  // At once, and each with a limit: probes of a process do not wait for a server that does not answer.
+  // At once, and each with a limit: probes do not wait for a server of the log that does not answer.
   const local = localChecks.map(async (name): Promise<HealthCheck[]> => {
     const check = modules.find(each => each.checks?.[name])?.checks?.[name]
     if (!check || (only && !only.includes(name))) return []

@@ -278,7 +278,7 @@ function createKeeper(store: LogStore, { url, credential = 'default' }: TokenOpt
     async keep(token) {
       // Another process that took the request over has got a newer one.
       const renewed = await store.readLast({ stream, types: ['token.renewed'] })
-      if (renewed?.data.generation !== token.generation) await store.secrets.keep(stream, token)
+      if ((renewed?.data.generation ?? 0) < token.generation) await store.secrets.keep(stream, token)
     },
     drop: before => store.secrets.drop(stream, before),
     nameCredential: (key, secret) => ({

@@ -172,25 +172,26 @@ export class EffectRunner {
   }
 
   /** Certainly not done: postpones it as its policy says, or parks it. */
-  #postpone(claimed: ClaimedEffect, outcome: DeferredOutcome): Promise<void> {
-    return this.#recorder.whenWritable(() => this.#postponeOrPark(claimed, outcome))
-  }
-
-  async #postponeOrPark(
+  async #postpone(
     claimed: ClaimedEffect,
     { reason, afterMs, ends, isAnswered, unread }: DeferredOutcome,
   ): Promise<void> {
     const { store, clock, entropy } = this.#parts
     const { pending, performer } = claimed
     const { effectClass } = performer
-    const event = await store.readAt(pending.position)
-    const policy = retryPolicyOf(pending, event?.type)
+    const read = async () => {
+      const event = await store.readAt(pending.position)
+      const startMs = await this.#readPolicyStart(pending, event)
+      return { type: event?.type, startMs, hadUnread: unread !== undefined && (await this.#hasUnread(pending)) }
+    }
+    const known = await this.#recorder.whenWritable(read)
+    const policy = retryPolicyOf(pending, known.type)
     const { id: effect, type, attempts } = pending
-    const elapsedMs = clock.now() - (await this.#readPolicyStart(pending, event))
+    const elapsedMs = clock.now() - known.startMs
     const choice = chooseRetry(policy, { attempts, elapsedMs, knownMs: afterMs, ends }, entropy)
     const seen = unread && { unread: { httpStatus: unread.httpStatus, form: unread.form } }
     const extra = { ...(isAnswered && { isAnswered }), ...seen }
-    const isFirst = unread && !(await this.#hasUnread(pending))
+    const isFirst = unread && !known.hadUnread
     const parts = isFirst && answerPart(pending, unread)
     const data = { effect, type, attempts, reason, ...extra, policy: policy.name, elapsedMs }
     if ('givenUp' in choice) {
@@ -203,7 +204,8 @@ export class EffectRunner {
     const dueAt = clock.now() + choice.waitMs
     this.#backoff.postpone(pending, choice.waitMs)
     // Readings are postponed in the ledger only: there are many, and they change nothing.
-    if (effectClass === 'read' && !isFirst) return store.deferEffect(pending, dueAt, reason)
+    if (effectClass === 'read' && !isFirst)
+      return this.#recorder.whenWritable(() => store.deferEffect(pending, dueAt, reason))
     const deferred = { ...data, wait: choice.wait, dueAt: toInstant(dueAt) }
     await this.#recordNotDone(claimed, 'deferred', dueAt, { type: 'effect.defer', data: deferred, ...parts })
   }

@@ -78,7 +78,7 @@ export class Recorder {
     throw new AverbaError('STORE_BUSY', `Cannot record: ${inFlightMax} ${kind} are waiting already`, { hint })
   }
 
-  /** Repeats what the result of a call needs while the store fails, until the log is closing. */
+  /** Repeats what nobody would ask for again while the store fails, until the log is closing. Not to be nested. */
   whenWritable<T>(work: () => Promise<T>): Promise<T> {
     return this.#writeRetry.retryUntilWritable(work)
   }

@@ -17,11 +17,12 @@ const ours = new Map(
   }),
 )
 
-export const schemaAdvice = 'Find out who changed the file, then drop what is foreign, or restore a backup beside it'
+export const schemaAdvice =
+  'Find out who changed it, then drop what is foreign and make what is missing anew, or restore a backup beside it'
 
 /**
- * Checks that a log has the tables, keys and guards of averba, and no trigger, rule or view of others on them: a
- * trigger changes what is written, and a dropped guard lets events be changed.
+ * Checks that a file has the tables, indexes and guards of averba, a server their keys, and neither a trigger, rule or
+ * view of others on them: a trigger changes what is written, and a dropped guard lets events be changed.
  *
  * @throws {AverbaError} `CORRUPT`
  */

@@ -13,7 +13,7 @@ import { checkWhole } from '../checkpoints/check-tail.ts'
 import { describeChangedMark, readNewestCheckpoint } from '../checkpoints/checkpoints.ts'
 import { findMarkContradiction, findSignerFault, resolveMark } from '../checkpoints/high-water-mark.ts'
 import type { Steps } from '../database/connection.ts'
-import { keyringOf, type LogPlace, openReading } from '../database/log-place.ts'
+import { keyringOf, type LogPlace, openReading, whileKeyringStays } from '../database/log-place.ts'
 import { findOff } from '../database/postgres.ts'
 import type { MediumSize, Reading } from '../database/reading.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
@@ -85,9 +85,7 @@ const monthsMax = 12
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
-  const found = await diagnoseOnce(options)
-  // The keyring was read after the log: an erasure may have ended in between.
-  return found.problems.some(problem => /^keys|keyring/.test(problem)) ? diagnoseOnce(options) : found
+  return whileKeyringStays(options, options.entropy, () => diagnoseOnce(options))
 }
 
 async function diagnoseOnce(options: DiagnoseOptions): Promise<Diagnosis> {

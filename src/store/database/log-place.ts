@@ -38,3 +38,12 @@ export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): Keyri
   }
   return new KeyringFile(keyring ?? keyringPath(store), entropy)
 }
+
+/** Looks again when the keyring was changed meanwhile: it is read after the log, which would seem to lack keys. */
+export async function whileKeyringStays<T>(place: LogPlace, entropy: Entropy, look: () => Promise<T>): Promise<T> {
+  const kept = keyringOf(place, entropy)
+  const readTag = async () => (await kept.read().catch(() => undefined))?.tag
+  const before = await readTag()
+  const found = await look()
+  return (await readTag()) === before ? found : look()
+}

@@ -23,8 +23,6 @@ import { ServerTime } from './server-time.ts'
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
 const readingAtOnceMax = 4
 const changingAtOnceMax = 3
-/** A host's slow queries leave the other connections of a pool of ten to what must not wait. */
-const queryingAtOnceMax = 3
 const gatherMs = 50
 
 interface WaitingReading {
@@ -74,7 +72,6 @@ export class PostgresConnection implements Connection {
   readonly #writing = new KeyedLock()
   /** Appends need connections too. */
   readonly #changing = new Semaphore(changingAtOnceMax)
-  readonly #querying = new Semaphore(queryingAtOnceMax)
   readonly #time = new ServerTime()
   readonly #readings: WaitingReading[] = []
   #readingAtOnce = 0
@@ -201,14 +198,9 @@ export class PostgresConnection implements Connection {
   }
 
   async readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]> {
-    const found = await this.#querying.within(() => this.#query(query, check))
-    // A table was replaced meanwhile.
-    return found ?? this.readOnly(query, check)
-  }
-
-  async #query(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[] | undefined> {
     const { sql, parameters } = query
     const session = await this.#open()
+    let found: readonly unknown[] | undefined
     try {
       const begun = session.send({ text: this.#begin('read') })
       // The extended protocol takes one statement only.
@@ -227,13 +219,14 @@ export class PostgresConnection implements Connection {
       const asked = ask(sql)
       const looked = session.send({ text: findReplaced, values: [tables] })
       const { rows } = await asked
-      const isReplacedNow = (await looked).rows.length > 0
+      found = (await looked).rows.length > 0 ? undefined : rows
       endReading(session)
-      return isReplacedNow ? undefined : rows
     } catch (cause) {
       const error = await this.#abandon(session, cause)
       throw cause instanceof AverbaError ? cause : error
     }
+    // A table was replaced meanwhile.
+    return found ?? this.readOnly(query, check)
   }
 
   /** PostgreSQL has no journal to empty: its own is for its replicas and archives. */
@@ -275,16 +268,16 @@ export class PostgresConnection implements Connection {
 
   async #open(): Promise<PostgresSession> {
     if (this.#isClosed) throw closedError()
-    const connecting = this.#pool.connect()
+    let connecting: ReturnType<PostgresPool['connect']> | undefined
     // A pool of the host need not have a limit.
     const hasLimit = (this.#pool.options?.connectionTimeoutMillis ?? 0) > 0
     try {
-      return new PostgresSession(
-        await (hasLimit ? connecting : withinTime(systemClock, connectMaxMs, () => connecting)),
-      )
+      const asked = this.#pool.connect()
+      connecting = asked
+      return new PostgresSession(await (hasLimit ? asked : withinTime(systemClock, connectMaxMs, () => asked)))
     } catch (cause) {
       // One that comes late is given back.
-      connecting.then(client => client.release()).catch(() => undefined)
+      connecting?.then(client => client.release()).catch(() => undefined)
       throw toAverbaError(this.#name, cause) ?? unreachableError(this.#name, cause)
     }
   }

@@ -51,7 +51,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
 }
 
 const findHead = `select to_regclass('head')::text as head`
-/** Not what a host has there, nor what a rebuild is about to rename or to drop. */
+/** Not what needs quotes or may not be read, nor what a rebuild is about to rename or to drop. */
 const listTables = `select relname::text as name from pg_class where relnamespace = to_regnamespace(?) and relkind = 'r'
   and relname ~ '^[a-z_][a-z0-9_]*$' and relname !~ '^discarded|_next$' and has_table_privilege(oid, 'select')`
 

@@ -81,10 +81,8 @@ export function* checkIdle(dialect: Connection['dialect'], hostNow: Instant): St
   const server = dialect === 'postgres' ? yield* first<{ ms: number }>({ sql: readTime, parameters: [] }) : undefined
   const now = server ? toInstant(server.ms) : hostNow
   for (const table of ['effect', 'follower'] as const) {
-    const held = db.selectFrom(table).select('lease_until').where('lease_until', '>', now).limit(1)
-    if (yield* first(held)) {
-      throw busyLogError()
-    }
+    const held = db.selectFrom(table).select('lease_until').where('lease_owner', 'is not', null)
+    if (yield* first(held.where('lease_until', '>', now).limit(1))) throw busyLogError()
   }
 }
 

@@ -187,7 +187,9 @@ function toFollower(row: FollowerRow, lease: Lease): Follower {
   const { name, position, attempts, reason } = row
   const types: string[] | null = row.types === null ? null : JSON.parse(row.types) // As `keepTypes` wrote it.
   const isTaken = row.lease_owner !== null && row.lease_owner !== lease.owner && !isLeaseOver(row.lease_until, lease)
-  const end = row.lease_until === null ? null : toInstant(hostTimeOf(row.lease_until, lease))
+  const { lease_until: until } = row
+  // Not one that a clock which was ahead has set.
+  const end = until === null || until > lease.latest ? null : toInstant(hostTimeOf(until, lease))
   const lastTakenAt = end !== null && end > lease.at ? lease.at : end
   const states = { isParked: row.is_parked === 1, attempts, dueAt: row.due_at, takenUntil: isTaken ? end : null }
   return { name, types, position, ...states, lastTakenAt, reason }

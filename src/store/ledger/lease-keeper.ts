@@ -29,7 +29,9 @@ export class LeaseKeeper {
     this.#held.set(held, this.#clock.now())
     if (!this.#idle && !this.#isClosed) {
       this.#idle = new AbortController()
-      void this.#extendAll(this.#idle.signal)
+      // Apart: what waits for the lock of the log holds up no other.
+      void this.#extendAll(this.#idle.signal, 'calls')
+      void this.#extendAll(this.#idle.signal, 'others')
     }
     try {
       return await work()
@@ -50,15 +52,16 @@ export class LeaseKeeper {
     this.#idle = undefined
   }
 
-  async #extendAll(idle: AbortSignal): Promise<void> {
+  async #extendAll(idle: AbortSignal, kind: 'calls' | 'others'): Promise<void> {
+    const extend = () =>
+      kind === 'calls'
+        ? this.#connection.transact(() => this.#extendCalls())
+        : this.#connection.transact(() => this.#extendOthers(), 'rows')
     for (;;) {
       await this.#clock.sleep(this.#leasing.ms / 3, idle, 'the renewal of leases')
       if (idle.aborted) return
-      const kinds = [...this.#held.keys()].map(held => 'effect' in held)
-      await Promise.all([
-        kinds.includes(true) && this.#connection.transact(() => this.#extendCalls()).catch(() => undefined),
-        kinds.includes(false) && this.#connection.transact(() => this.#extendOthers(), 'rows').catch(() => undefined),
-      ])
+      const isHeld = [...this.#held.keys()].some(held => 'effect' in held === (kind === 'calls'))
+      if (isHeld) await extend().catch(() => undefined)
     }
   }
 

@@ -67,7 +67,7 @@ export function* readReservation(): Steps<string | undefined> {
 
 /** A place that a move has reserved may get no log of its own. */
 export function reservedError(name: string): AverbaError {
-  return new AverbaError('MOVED', `Cannot open "${name}": a move of a log to here has not ended`, {
+  return new AverbaError('MOVED', `Cannot use "${name}": a move of a log to here has not ended`, {
     hint: 'Repeat averba copy, or remove what is here if the log is to stay at its former place',
   })
 }

@@ -10,6 +10,7 @@ import {
   SqliteQueryCompiler,
 } from 'kysely'
 import type { ReadonlyKysely } from 'kysely/readonly'
+import { Semaphore } from '../../runtime/locks.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import type { Connection } from '../database/connection.ts'
 import { readOnlyError } from '../database/host-query.ts'
@@ -32,13 +33,20 @@ class ViewsAdapter extends SqliteAdapter {
   }
 }
 
-/** Opens the handle that hosts query the views through. */
-export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect'>): ViewsHandle<Tables> {
+/**
+ * Opens a handle to query the views through.
+ *
+ * @param atOnceMax how many queries run at the same time: slow ones of a host leave connections to what must not wait
+ */
+export function openViews<Tables>(
+  reader: Pick<Connection, 'readOnly' | 'dialect'>,
+  atOnceMax = Number.POSITIVE_INFINITY,
+): ViewsHandle<Tables> {
   const isSqlite = reader.dialect === 'sqlite'
   const kysely = new Kysely<Tables>({
     dialect: {
       createAdapter: () => (isSqlite ? new ViewsAdapter() : new PostgresAdapter()),
-      createDriver: () => new ReadOnlyDriver(reader),
+      createDriver: () => new ReadOnlyDriver(reader, new Semaphore(atOnceMax)),
       createIntrospector: db => (isSqlite ? new SqliteIntrospector(db) : new PostgresIntrospector(db)),
       createQueryCompiler: () => (isSqlite ? new SqliteQueryCompiler() : new PostgresQueryCompiler()),
     },
@@ -50,16 +58,20 @@ export function openViews<Tables>(reader: Pick<Connection, 'readOnly' | 'dialect
 
 class ReadOnlyDriver implements Driver {
   readonly #reader: Pick<Connection, 'readOnly'>
+  readonly #places: Semaphore
 
-  constructor(reader: Pick<Connection, 'readOnly'>) {
+  constructor(reader: Pick<Connection, 'readOnly'>, places: Semaphore) {
     this.#reader = reader
+    this.#places = places
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection() {
     // The query was compiled for rows of this type.
-    const run = async <R>(query: CompiledQuery) => ({ rows: (await this.#reader.readOnly(query)) as R[] })
+    const run = async <R>(query: CompiledQuery) => ({
+      rows: (await this.#places.within(() => this.#reader.readOnly(query))) as R[],
+    })
     return {
       executeQuery: run,
       async *streamQuery<R>(query: CompiledQuery) {

@@ -136,7 +136,7 @@ export function processConformance({ test, expect }: Harness, newPlace: () => Pl
     for (const _ of ['twenty seconds later', 'and again', 'and again', 'and again']) {
       now += 20_000
       for (const wake of sleeping.splice(0)) wake()
-      await expect.poll(() => sleeping.length).toBe(1)
+      await expect.poll(() => sleeping.length).toBe(2)
     }
     expect(await other.claimEffect(effect.id, now)).toBeUndefined()
     expect(await other.claimEffect(lost.id, now)).toMatchObject({ wasStarted: true })
