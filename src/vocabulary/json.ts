@@ -3,8 +3,9 @@ import type { Json } from './message.ts'
 /** How deep JSON may be nested: `JSON.stringify` would overflow the stack on much deeper values. */
 const depthMax = 100
 
-/** How many characters outside of texts a value may have: more hold up the process, and only lists have them. */
+/** How many characters outside of texts a value may have, and members: more hold up the process, only lists have them. */
 const charactersMax = 1_048_576
+const membersMax = 100_000
 
 /**
  * Parses JSON; `undefined` when the text is invalid, too large, nested too deeply, or has an object with two members of
@@ -68,9 +69,10 @@ function scanValue(text: string, start: number): ScannedValue {
   let written = 0
   let depth = 0
   let end = start
+  let members = 0
   for (let characters = 0; end < text.length; end++) {
     characters += 1
-    if (characters > charactersMax) throw new SyntaxError()
+    if (characters > charactersMax || members > membersMax) throw new SyntaxError()
     const code = text.charCodeAt(end)
     if (code === quote) end = endOfString(text, end)
     else if (code === colon) written += 1
@@ -78,6 +80,7 @@ function scanValue(text: string, start: number): ScannedValue {
       depth += 1
       if (depth > depthMax) throw new SyntaxError()
     } else if (depth === 0 && (code === comma || code === closeBracket)) break
+    else if (code === comma) members += 1
     else if (code === closeBrace || code === closeBracket) depth -= 1
   }
   return { end, written }

@@ -1098,7 +1098,7 @@ test('rows of many megabytes leave as several statements, and what the driver co
   const answer = async ({ text }: { text: string }) => {
     texts.push(text)
     if (text.startsWith('fail')) throw new RangeError('Invalid string length')
-    return { rows: [], command: text.toUpperCase() }
+    return { rows: [{ ms: Date.now() }], command: text.toUpperCase() }
   }
   const client = { query: vi.fn(answer), on: vi.fn(), off: vi.fn(), release: vi.fn() }
   const large = Buffer.alloc(20 * 1024 ** 2)

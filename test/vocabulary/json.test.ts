@@ -39,3 +39,9 @@ test('neither a token nor a code is read from an ambiguous answer', () => {
   expect(readToken('{"access_token":"a","access_token":"b"}')).toBeUndefined()
   expect(readProblem(422, '{"code":"A","code":"B"}')).toEqual({ status: 422 })
 })
+
+test('a value with more than a hundred thousand members is none', () => {
+  const listOf = (count: number) => `[${Array.from({ length: count }, () => 0).join()}]`
+  expect(parseJson(listOf(100_001))).toHaveLength(100_001)
+  expect(parseJson(listOf(100_002))).toBeUndefined()
+})
