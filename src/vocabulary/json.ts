@@ -3,7 +3,7 @@ import type { Json } from './message.ts'
 /** How deep JSON may be nested: `JSON.stringify` would overflow the stack on much deeper values. */
 const depthMax = 100
 
-/** How many characters outside of texts a value may have, and members: more hold up the process, only lists have them. */
+/** How many characters outside of texts a value has at most, and members: only lists have more, which take long. */
 const charactersMax = 1_048_576
 const membersMax = 100_000
 
