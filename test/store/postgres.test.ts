@@ -1137,18 +1137,6 @@ test('what leaves as arrays arrives as it was', async () => {
   await closePool()
 })
 
-test('the queries of a turn leave as one write', async () => {
-  const { pool, closePool } = await locatePostgres(postgres.newAddress())
-  const client = await pool.connect()
-  const session = new PostgresSession(client)
-  const sent = ['1', '2', '3'].map(text => session.send({ text: `select ${text} as n` }))
-  expect(client.connection?.stream?.writableCorked).toBe(1)
-  expect((await Promise.all(sent)).flatMap(({ rows }) => rows)).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }])
-  expect(client.connection?.stream?.writableCorked).toBe(0)
-  session.end(false)
-  await closePool()
-})
-
 test('a connection that goes silent is given up, and what waits on it fails', async () => {
   const { pool, closePool } = await locatePostgres(postgres.newAddress())
   const client = await pool.connect()

@@ -1,5 +1,3 @@
-import type { Writable } from 'node:stream'
-
 /** A query, as node-postgres takes it. */
 export interface PostgresQuery {
   readonly text: string
@@ -26,8 +24,6 @@ export interface PostgresAnswer {
 /** A connection of a `PostgresPool`. */
 export interface PostgresClient {
   query(query: PostgresQuery): Promise<PostgresAnswer>
-  /** What queries are written to, if the driver shows it. */
-  readonly connection?: { readonly stream?: Pick<Writable, 'cork' | 'uncork' | 'writableCorked'> }
   on: Listen
   off: Listen
   /** Gives it back, or with true closes it. */

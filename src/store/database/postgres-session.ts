@@ -42,18 +42,9 @@ export class PostgresSession {
 
   /** Sends a query without waiting for those before it. */
   send(query: PostgresQuery): ReturnType<PostgresClient['query']> {
-    this.#gather()
     const answer = this.#client.query({ types: columnTypes, query_timeout: this.#waitMaxMs, ...query })
     answer.catch(this.#onError)
     return answer
-  }
-
-  /** Lets all queries of this turn leave as one write. */
-  #gather(): void {
-    const stream = this.#client.connection?.stream
-    if (!stream || stream.writableCorked > 0) return
-    stream.cork()
-    process.nextTick(() => stream.uncork())
   }
 
   /** Sends a query whose answer nobody needs. */
