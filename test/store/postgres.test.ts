@@ -944,12 +944,16 @@ test('what was answered 503 while the server was away is asked for when it is ba
   server.isAway = true
   const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
   await services.portal.notify({ evento, ...person, body: { n: 1 } })
-  await expect.poll(() => told.some(each => each.includes('waits until the store can be written'))).toBe(true)
+  const isWaiting = () => told.some(each => each.includes('waits until the store can be written'))
+  await expect.poll(isWaiting, { timeout: 10_000 }).toBe(true)
   expect((await averba.health({ only: ['store'] })).checks).toMatchObject([{ ok: false }])
   server.isAway = false
-  await clock.advance(2_000)
-  const asked = () => Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }))
-  await expect.poll(async () => (await asked()).map(({ data }) => data)).toMatchObject([{ reason: 'unstored' }])
+  const look = async () => {
+    await clock.advance(2_000)
+    const asked = await Array.fromAsync(averba.log.read({ types: ['portal.recoveryHastened'] }))
+    return asked.map(({ data }) => data.reason)
+  }
+  await expect.poll(look, { timeout: 10_000 }).toEqual(['unstored'])
   await averba.close()
   await closePool()
 })
@@ -986,15 +990,18 @@ test('a call that was certainly not made is deferred, although the server is awa
   const validating = world.averba.validations
     .validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
     .catch(() => undefined)
-  await expect.poll(() => told.some(each => each.includes('waits until the store can be written'))).toBe(true)
+  const isWaiting = () => told.some(each => each.includes('waits until the store can be written'))
+  await expect.poll(isWaiting, { timeout: 10_000 }).toBe(true)
   // It comes back, and goes once more when the outcome is recorded.
   server.lost = [4, 5, 6, 7].map(n => server.connections + n)
   server.isAway = false
-  for (let n = 0; n < 10; n++) await clock.advance(10_000)
+  const isValidation = ({ type }: { type: string }) => type.endsWith('validatePerson')
+  const look = async () => {
+    await clock.advance(10_000)
+    return (await world.averba.effects.list()).find(isValidation)?.state
+  }
+  await expect.poll(look, { timeout: 10_000 }).toBe('deferred')
   await validating
-  await expect
-    .poll(async () => (await world.averba.effects.list()).find(({ type }) => type.endsWith('validatePerson'))?.state)
-    .toBe('deferred')
   await world.averba.close()
   await closePool()
 })
@@ -1090,7 +1097,7 @@ test('a pool that gives no connection is given up, and one that comes late is gi
   await failed
   const release = vi.fn()
   late.resolve({ query: vi.fn(), on: vi.fn(), off: vi.fn(), release })
-  await expect.poll(() => release.mock.calls.length).toBe(1)
+  await expect.poll(() => release.mock.calls.length, { timeout: 10_000 }).toBe(1)
 })
 
 test('rows of many megabytes leave as several statements, and what the driver could not send fails the commit', async () => {
