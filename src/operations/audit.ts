@@ -8,6 +8,7 @@ import { type EventSelector, proveEvent } from '../store/checkpoints/prove.ts'
 import { type VerifyStoreOptions, verifyStore } from '../store/checks/verify-store.ts'
 import { keyringOf, type LogPlace, openReading, whileKeyringStays } from '../store/database/log-place.ts'
 import { type ExportResult, exportLog, openBundle, openSigned } from '../store/files/export-log.ts'
+import type { KeyringStore } from '../vault/keyring-store.ts'
 import { views } from '../views/views.ts'
 import { AverbaError } from '../vocabulary/errors.ts'
 import { isOnPostgres, markPath } from '../vocabulary/names.ts'
@@ -15,15 +16,7 @@ import { indexKinds, type OpenedWith, withStore } from './with-store.ts'
 
 /** See `verifyLog` of src/index.ts. */
 export async function verifyLog(options: VerifyLogOptions): Promise<Verdict> {
-  const { store, pool, keyring } = options
-  const hasKeyring = keyring !== undefined || !isOnPostgres(store)
-  const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
-  return hasKeyring ? whileKeyringStays(place, systemEntropy, () => verifyOnce(options)) : verifyOnce(options)
-}
-
-async function verifyOnce(options: VerifyLogOptions): Promise<Verdict> {
   const { store, pool, keyring, onProgress, ...others } = options
-  const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
   for (const line of [...(others.keys ?? []), ...(others.witnesses ?? [])]) checkKeyLine(line)
   checkGivenMark(others.mark)
   if (existsSync(store) && statSync(store).isDirectory()) {
@@ -32,16 +25,23 @@ async function verifyOnce(options: VerifyLogOptions): Promise<Verdict> {
     const progress = onProgress && { onProgress: (done: number, end: number) => onProgress('log', done, end) }
     return verifyBundle(openBundle(store), { ...known, ...(mark !== undefined && { mark }), ...progress })
   }
+  const place = { store, ...(pool && { pool }), ...(keyring && { keyring }) }
+  // As for a third party, the keyring of a log on PostgreSQL may be left out.
+  if (keyring === undefined && isOnPostgres(store)) return verifyAt(place, options)
+  const kept = keyringOf(place, systemEntropy)
+  return whileKeyringStays(kept, () => verifyAt(place, options, kept))
+}
+
+async function verifyAt(place: LogPlace, options: VerifyLogOptions, keyring?: KeyringStore): Promise<Verdict> {
+  const { store, pool: _, keyring: __, onProgress, ...others } = options
   // Read before the log: a mark written meanwhile would be ahead of the snapshot.
   const isMarkGiven = others.mark !== undefined
   const named = others.mark ?? (isOnPostgres(store) ? undefined : markPath(store))
   const mark = named === undefined ? undefined : (readMarkText(named) ?? named)
   await using reading = await openReading(place)
-  // As for a third party, the keyring of a log on PostgreSQL may be left out.
-  const isNamed = keyring !== undefined || !isOnPostgres(store)
   return await verifyStore(reading, {
     ...{ ...others, isMarkGiven, views, indexKinds, entropy: systemEntropy },
-    ...(isNamed && { keyring: keyringOf(place, systemEntropy) }),
+    ...(keyring && { keyring }),
     ...(mark !== undefined && { mark }),
     ...(onProgress && { onProgress }),
   })

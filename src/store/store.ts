@@ -130,10 +130,7 @@ export class Store<E extends EventMap = EventMap> {
       this.#projector.project(events, cache, isTrusting)
     const { signer } = vault.keyring
     const outside = { ...(mark && { mark }), ...(anchor && { anchor }) }
-    const check = function* (this: Store<E>): Steps<void> {
-      yield* this.#writer.checkKnown()
-      if (connection.dialect === 'postgres') yield* checkSchema(options.path, connection.dialect)
-    }.bind(this)
+    const check = () => this.#checkSigned()
     this.#checkpointer = new Checkpointer({ connection, headers, tags, signer, clock, onTrouble, check, ...outside })
     const onCommitted = (position: number) => {
       this.#checkpointer.onCommit(position)
@@ -227,6 +224,12 @@ export class Store<E extends EventMap = EventMap> {
   #sweep(): void {
     const onFailed = (error: unknown) => this.#rebuildParts.onTrouble('discarded tables could not be removed', error)
     this.#sweeping = sweepDiscardedTables(this.#rebuildParts, this.#closing.signal).catch(onFailed)
+  }
+
+  /** Checks what a checkpoint signs: that this process has seen nothing else, and that a server changes no rows. */
+  *#checkSigned(): Steps<void> {
+    yield* this.#writer.checkKnown()
+    if (this.#connection.dialect === 'postgres') yield* checkSchema(this.#options.path, 'postgres')
   }
 
   /** Checks that what is stored of the keyring is there, its own, and not older than the log. */

@@ -1084,12 +1084,8 @@ test('queries of a host leave connections to what must not wait', async () => {
 })
 
 test('a pool that gives no connection is given up, and one that comes late is given back', async () => {
-  const { schema } = await locatePostgres(postgres.newAddress(), {
-    connect: () => new Promise<never>(() => undefined),
-    options: { pipeline: true },
-  })
   const late = Promise.withResolvers<PostgresClient>()
-  const stuck = new PostgresConnection({ connect: () => late.promise }, schema, async () => undefined)
+  const stuck = new PostgresConnection({ connect: () => late.promise }, 'averba', async () => undefined)
   vi.useFakeTimers()
   const failed = expect(stuck.readOnly(CompiledQuery.raw('select 1'))).rejects.toMatchObject({ code: 'STORE_BUSY' })
   await vi.advanceTimersByTimeAsync(10_000)

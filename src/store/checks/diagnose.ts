@@ -85,7 +85,7 @@ const monthsMax = 12
  * @throws {AverbaError} `NOT_FOUND`, `NOT_OURS`, `STORE_BUSY`, `STORE_UNSAFE`, `CORRUPT`
  */
 export async function diagnose(options: DiagnoseOptions): Promise<Diagnosis> {
-  return whileKeyringStays(options, options.entropy, () => diagnoseOnce(options))
+  return whileKeyringStays(keyringOf(options, options.entropy), () => diagnoseOnce(options))
 }
 
 async function diagnoseOnce(options: DiagnoseOptions): Promise<Diagnosis> {

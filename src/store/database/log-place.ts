@@ -40,8 +40,7 @@ export function keyringOf({ store, keyring }: LogPlace, entropy: Entropy): Keyri
 }
 
 /** Looks again when the keyring was changed meanwhile: it is read after the log, which would seem to lack keys. */
-export async function whileKeyringStays<T>(place: LogPlace, entropy: Entropy, look: () => Promise<T>): Promise<T> {
-  const kept = keyringOf(place, entropy)
+export async function whileKeyringStays<T>(kept: KeyringStore, look: () => Promise<T>): Promise<T> {
   const readTag = async () => (await kept.read().catch(() => undefined))?.tag
   const before = await readTag()
   const found = await look()

@@ -386,7 +386,8 @@ test.each<[string, number | undefined]>([
   expect(await check()).toBe(true)
 })
 
-test('a late refusal, after another process got a token, locks no process', async () => {
+/** A process that stands still while the first answer about a token is on its way, and another one beside it. */
+async function givenLateAnswer(late: Response) {
   const store = temporaryStore()
   const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let isFirst = true
@@ -397,11 +398,18 @@ test('a late refusal, after another process got a token, locks no process', asyn
       isFirst = false
       asked.resolve()
       await frozen.promise
-      return Response.json({ error: 'invalid_client' }, { status: 401 })
+      return late
     },
   })
   const other = await openOther(world, { store })
   const goOn = standStill()
+  return { world, store, other, asked, goOn, frozen }
+}
+
+test('a late refusal, after another process got a token, locks no process', async () => {
+  const { world, store, other, asked, goOn, frozen } = await givenLateAnswer(
+    Response.json({ error: 'invalid_client' }, { status: 401 }),
+  )
   void validate(world.averba, 'a')
   await asked.promise
   goOn()
@@ -423,21 +431,9 @@ test('a late refusal, after another process got a token, locks no process', asyn
 })
 
 test('a token that comes late, after another process got a newer one, does not replace it', async () => {
-  const store = temporaryStore()
-  const [asked, frozen] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let isFirst = true
-  const world = await openWorld({
-    averba: { store },
-    async intercept(request, forward) {
-      if (!isToken(request) || !isFirst) return forward(request)
-      isFirst = false
-      asked.resolve()
-      await frozen.promise
-      return Response.json({ access_token: 'late', token_type: 'Bearer', expires_in: 3_600 })
-    },
-  })
-  const other = await openOther(world, { store })
-  const goOn = standStill()
+  const { world, other, asked, goOn, frozen } = await givenLateAnswer(
+    Response.json({ access_token: 'late', token_type: 'Bearer', expires_in: 3_600 }),
+  )
   const validating = validate(world.averba, 'a')
   await asked.promise
   goOn()
