@@ -53,7 +53,7 @@ export async function benchFleetAppends(folder: string, say: Say): Promise<Figur
   )
   await peer.close()
   await store.close()
-  await server.stop()
+  await server.close()
   return {
     rawGroupPerSecond64: Math.round(medianOf(near.raw)),
     groupPerSecond64: Math.round(medianOf(near.averba)),
@@ -104,7 +104,7 @@ export async function benchFleetRoundTrips(folder: string, say: Say): Promise<Fi
   )
   await flows.close()
   await way.close()
-  await server.stop()
+  await server.close()
   return { roundTripsAlone, roundTripsContended, roundTripsPerFlow64 }
 }
 
@@ -122,7 +122,7 @@ export async function benchFleetFlows(folder: string, say: Say): Promise<Figures
   )
   await dbos.close()
   await flows.close()
-  await server.stop()
+  await server.close()
   return {
     dbosPerSecond64: Math.round(medianOf(rates.dbos)),
     flowsPerSecond64: Math.round(medianOf(rates.averba)),
@@ -188,7 +188,7 @@ export async function benchFleetProcesses(folder: string, say: Say): Promise<Fig
   say(`  a stopped holder of the lock stalls the others for ${stalls.map(Math.round).join(', ')} ms`)
   await store.close()
   for (const writer of writers) writer.end()
-  await server.stop()
+  await server.close()
   return {
     onePerSecond64: Math.round(medianOf(one)),
     fourPerSecond64: Math.round(medianOf(four)),
@@ -232,6 +232,6 @@ export async function benchFleetRecovery(folder: string, say: Say): Promise<Figu
   say(`  the calls of a killed process were taken over ${takeoverMs} ms after it was killed`)
   const tokenRequests = await countTokens(server, folder)
   say(`  four processes with 200 calls in flight each asked for ${tokenRequests} token when theirs died`)
-  await server.stop()
+  await server.close()
   return { takeoverMs, tokenRequests }
 }

@@ -12,7 +12,7 @@ import { addressOf, PostgresServer, withSchema } from '../test/support/postgres-
 import { createId } from './workload.ts'
 
 /** A server of a benchmark, durable, on a disk. */
-export type BenchServer = Pick<PostgresServer, 'url' | 'folder' | 'stop'>
+export type BenchServer = Pick<PostgresServer, 'url' | 'folder' | 'close'>
 
 /** Starts a server, unless one is given. */
 export function startServer(): Promise<BenchServer> {

@@ -1,8 +1,8 @@
 /** A customs broker's inbox: the portal's notifications behind Express, and their contents once in a database of its own. */
 import { createServer } from 'node:http'
+import { DatabaseSync } from 'node:sqlite'
 import { openAverba } from 'averba'
 import { startServices } from 'averba/simulation'
-import Database from 'better-sqlite3'
 import express from 'express'
 
 const evento = 'dimp-situacao-import'
@@ -18,7 +18,7 @@ const averba = await openAverba({
   subscriptions: [{ evento, chaveSecreta: process.env.HOOK_SECRET ?? 'made up by you' }],
 })
 
-const own = new Database('broker.sqlite')
+const own = new DatabaseSync('broker.sqlite')
 own.exec('create table if not exists declaration (notification text primary key, number text, status text)')
 const insert = own.prepare('insert into declaration values (?, ?, ?) on conflict do nothing')
 

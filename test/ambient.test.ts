@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import Sqlite from 'better-sqlite3'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { walkThroughManyCalls } from './support/many-calls.ts'
 
@@ -136,14 +136,14 @@ const ofTheDatabase =
 
 test('no executed SQL statement takes the time or random values from the database', async () => {
   const prepared = new Set<string>()
-  const { prepare } = Sqlite.prototype
+  const { prepare } = DatabaseSync.prototype
   // Only records the statements.
-  Sqlite.prototype.prepare = function (this: Sqlite.Database, sql: string) {
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, sql: string) {
     prepared.add(sql)
     return prepare.call(this, sql)
   } as typeof prepare
   onTestFinished(() => {
-    Sqlite.prototype.prepare = prepare
+    DatabaseSync.prototype.prepare = prepare
   })
   const { world } = await walkThroughManyCalls(1, 3)
   await world.averba.rebuild()

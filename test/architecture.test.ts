@@ -231,11 +231,11 @@ test('every service has the same files', () => {
 
 test('database drivers are loaded on first use', () => {
   const wrong = files.flatMap(({ path, text }) => {
-    const imports = text.split('\n').filter(line => /^import (?!type).*'(better-sqlite3|pg)'/.test(line))
+    const imports = text.split('\n').filter(line => /^import (?!type).*'(node:sqlite|pg)'/.test(line))
     return imports.map(line => `${path}: ${line}`)
   })
   expect(wrong).toEqual([])
-  expect(files.filter(({ text }) => text.includes("await import('better-sqlite3')"))).toHaveLength(1)
+  expect(files.filter(({ text }) => text.includes("getBuiltinModule('node:sqlite')"))).toHaveLength(1)
 })
 
 test('only tools that run without the keyring, and checks that look at tags themselves, read headers without tags', () => {

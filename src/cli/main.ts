@@ -11,6 +11,13 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 const parentCheckMs = 250
 
+// Node 22 says at each start that its SQLite is experimental. Node 24, where averba is tested as well, does not.
+const [print] = process.listeners('warning')
+if (print) {
+  process.off('warning', print)
+  process.on('warning', warning => /SQLite is an experimental/.test(warning.message) || print(warning))
+}
+
 const terminal: HostTerminal = {
   stdin: process.stdin,
   stdout: process.stdout,

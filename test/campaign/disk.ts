@@ -1,7 +1,8 @@
 import { existsSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Database } from 'better-sqlite3'
+import type { DatabaseSync } from 'node:sqlite'
+import { readValue } from '../../src/store/database/sqlite-driver.ts'
 
 /** A folder in memory, if it exists. Power loss is tested elsewhere. */
 const memory = '/dev/shm'
@@ -10,7 +11,7 @@ const unbounded = 1_073_741_823
 /** The disk of a run: a folder for the log, which can be made full. */
 export class Disk {
   readonly #folder: string
-  readonly #databases = new Set<Database>()
+  readonly #databases = new Set<DatabaseSync>()
   #isFull = false
 
   constructor() {
@@ -30,13 +31,13 @@ export class Disk {
     return join(this.#folder, 'backup.sqlite')
   }
 
-  close(database: Database): void {
-    if (database.open) database.close()
+  close(database: DatabaseSync): void {
+    if (database.isOpen) database.close()
     this.#databases.delete(database)
   }
 
   /** Registers an open connection, so that it is limited when the disk is full. */
-  open(database: Database): void {
+  open(database: DatabaseSync): void {
     if (this.#databases.has(database)) return
     this.#databases.add(database)
     if (this.#isFull) limit(database)
@@ -64,7 +65,7 @@ export class Disk {
 
   empty(): void {
     this.#isFull = false
-    for (const database of this.#databases) if (database.open) database.pragma(`max_page_count = ${unbounded}`)
+    for (const database of this.#databases) if (database.isOpen) database.exec(`pragma max_page_count = ${unbounded}`)
   }
 
   remove(): void {
@@ -73,6 +74,6 @@ export class Disk {
   }
 }
 
-function limit(database: Database): void {
-  if (database.open) database.pragma(`max_page_count = ${database.pragma('page_count', { simple: true })}`)
+function limit(database: DatabaseSync): void {
+  if (database.isOpen) database.exec(`pragma max_page_count = ${readValue(database, 'pragma page_count')}`)
 }

@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3'
+import type { DatabaseSync } from 'node:sqlite'
 import { type Averba, type Definitions, openOn } from '../../src/averba/averba.ts'
 import type { AverbaOptions } from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
@@ -40,7 +40,7 @@ export class EngineProcess {
   #isOver = false
   #isWriting = false
   #averba: Averba | undefined
-  #database: Database | undefined
+  #database: DatabaseSync | undefined
   #pause: 'none' | 'coming' | PromiseWithResolvers<void> = 'none'
   readonly #underWay = new Set<Request>()
 

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { Database } from 'better-sqlite3'
 import { HeaderReader, type StoredHeader } from '../../src/store/log/header.ts'
+import type { Sqlite } from '../support/sqlite.ts'
 import { useDatabase } from '../support/use-database.ts'
 import type { SimulatedHost } from './simulated-host.ts'
 
@@ -30,14 +30,14 @@ export class LogReader {
 
   /** Reports new events. After a restore, checks that the log up to the backup is unchanged, and continues from there. */
   read(): void {
-    const readAll = (database: Database) => {
+    const readAll = (database: Sqlite) => {
       this.#goBack(database)
       this.#readOn(database)
     }
-    useDatabase(this.#simulated.disk.path, readAll, { readonly: true })
+    useDatabase(this.#simulated.disk.path, readAll, { readOnly: true })
   }
 
-  #goBack(database: Database): void {
+  #goBack(database: Sqlite): void {
     const { backup, runRecord, rollbacks } = this.#simulated
     if (this.#rollbacks === rollbacks) return
     this.#rollbacks = rollbacks
@@ -48,7 +48,7 @@ export class LogReader {
       runRecord.fail('same-beginning', `up to ${this.#position} a restored log differs from the original`)
   }
 
-  #readOn(database: Database): void {
+  #readOn(database: Sqlite): void {
     const { backup, runRecord } = this.#simulated
     if (backup?.position === this.#position) this.#atBackup = this.#digest.copy()
     const select = database.prepare('select position, header, tag from event where position > ? order by position')
@@ -73,9 +73,9 @@ export class LogReader {
 }
 
 /** The digest over the headers in the file up to a position. */
-function hashUntil(database: Database, position: number): Buffer {
+function hashUntil(database: Sqlite, position: number): Buffer {
   const digest: Hash = createHash('sha256')
-  const select = database.prepare('select header from event where position <= ? order by position').pluck()
-  for (const header of select.iterate(position) as IterableIterator<string>) digest.update(header)
+  const select = database.prepare('select header from event where position <= ? order by position')
+  for (const { header } of select.iterate(position)) digest.update(String(header))
   return digest.digest()
 }

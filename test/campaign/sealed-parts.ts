@@ -1,5 +1,5 @@
-import type { Database } from 'better-sqlite3'
 import { pieceBytes } from '../../src/store/database/search-file.ts'
+import type { Sqlite } from '../support/sqlite.ts'
 import { useDatabase } from '../support/use-database.ts'
 
 /** The last bytes of all sealed parts that were ever in a log, by `<position>/<name>`. */
@@ -9,8 +9,8 @@ export class SealedParts {
 
   /** Adds the parts since the last call, and returns all. */
   readNew(path: string): ReadonlyMap<string, Buffer> {
-    const select = (database: Database) => database.prepare(selectEndings).all(pieceBytes, this.#position)
-    const found = useDatabase(path, select, { readonly: true }) as SealedEnding[]
+    const select = (database: Sqlite) => database.rows<SealedEnding>(selectEndings, pieceBytes, this.#position)
+    const found = useDatabase(path, select, { readOnly: true })
     for (const { position, name, ending } of found) this.#endings.set(`${position}/${name}`, ending)
     this.#position = found.at(-1)?.position ?? this.#position
     return this.#endings

@@ -1,9 +1,9 @@
-import Sqlite, { type Database, type Statement } from 'better-sqlite3'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 
 /** Watches the transactions of a database; it may throw to end them. */
 export interface DatabaseWatcher {
   /** A transaction begins; `isWriting` when it may write. */
-  onBegin(database: Database, isWriting: boolean): void
+  onBegin(database: DatabaseSync, isWriting: boolean): void
   /** All statements have run, but are not durable yet. */
   beforeCommit(): void
   /** It is durable, but not reported yet. */
@@ -17,28 +17,33 @@ export function watchDatabases(next: DatabaseWatcher | undefined): void {
   watcher = next
 }
 
-const watchers = new WeakMap<Database, DatabaseWatcher>()
-const prepare = Sqlite.prototype.prepare
+const watchers = new WeakMap<DatabaseSync, DatabaseWatcher>()
+const prepare = DatabaseSync.prototype.prepare
 
 /**
  * The driver and its files are real. Only the statements that begin and commit a transaction are wrapped, so that the
  * process can crash there.
  */
-Sqlite.prototype.prepare = function prepareWatched(this: Database, sql: string) {
+DatabaseSync.prototype.prepare = function prepareWatched(this: DatabaseSync, sql: string) {
   const statement = prepare.call(this, sql)
-  if (!/^(begin|commit)/.test(sql)) return statement as never // The driver's own type, unchanged.
+  if (!/^(begin|commit)/.test(sql)) return statement
   const own = watchers.get(this) ?? watcher
-  if (!own) return statement as never // The same.
+  if (!own) return statement
   watchers.set(this, own)
-  return watchStatement(statement, this, sql, own) as never // The same.
+  return watchStatement(statement, this, sql, own)
 }
 
-function watchStatement(statement: Statement, database: Database, sql: string, own: DatabaseWatcher): Statement {
+function watchStatement(
+  statement: StatementSync,
+  database: DatabaseSync,
+  sql: string,
+  own: DatabaseWatcher,
+): StatementSync {
   const run = statement.run.bind(statement)
-  statement.run = (...parameters: unknown[]) => {
+  statement.run = () => {
     if (sql !== 'commit') own.onBegin(database, sql === 'begin immediate')
     if (sql === 'commit') own.beforeCommit()
-    const result = run(...parameters)
+    const result = run()
     if (sql === 'commit') own.afterCommit()
     return result
   }

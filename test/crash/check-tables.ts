@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import Sqlite, { type Database } from 'better-sqlite3'
 import type { Steps } from '../../src/store/database/connection.ts'
 import { hashBytes, leafHash, type Subtree, Tree, treeRoot } from '../../src/store/log/tree.ts'
+import { Sqlite } from '../support/sqlite.ts'
 
 interface EventRow {
   readonly position: number
@@ -26,14 +26,13 @@ export interface Header {
 
 /** Reads the tables directly, without the store, and describes every contradiction. */
 export function checkTables(path: string): { headers: Header[]; corrupt: string[] } {
-  const database = new Sqlite(path, { readonly: true })
+  const database = new Sqlite(path, { readOnly: true })
   try {
     const corrupt: string[] = []
-    const integrity = database.pragma('integrity_check', { simple: true })
+    const integrity = database.pragma('integrity_check')
     if (integrity !== 'ok') corrupt.push(`SQLite says: ${integrity}`)
-    if ((database.pragma('foreign_key_check') as unknown[]).length > 0)
-      corrupt.push('a row has a foreign key without a target')
-    const rows = database.prepare(selectEvents).all() as EventRow[] // The selected columns.
+    if (database.column('pragma foreign_key_check').length > 0) corrupt.push('a row has a foreign key without a target')
+    const rows = database.rows<EventRow>(selectEvents)
     const headers = rows.map(row => JSON.parse(row.header) as Header) // Written by the store.
     corrupt.push(
       ...checkEvents(rows, headers),
@@ -65,11 +64,11 @@ function* checkEvents(rows: readonly EventRow[], headers: readonly Header[]): It
 }
 
 /** Compares the stored tree with one built from the leaves, and its root with the definition. */
-function* checkTree(database: Database, rows: readonly EventRow[]): Iterable<string> {
+function* checkTree(database: Sqlite, rows: readonly EventRow[]): Iterable<string> {
   const tree = new Tree()
   for (const row of rows) tree.add(row.leaf)
   const expected = new Map(tree.takeCompleted().map(each => [`${each.level}/${each.number}`, each.hash]))
-  const stored = database.prepare('select level, number, hash from subtree').all() as Subtree[] // The selected columns.
+  const stored = database.rows<Subtree>('select level, number, hash from subtree')
   for (const { level, number, hash } of stored) {
     if (!expected.get(`${level}/${number}`)?.equals(hash))
       yield `the subtree ${level}/${number} does not match its leaves`
@@ -92,8 +91,8 @@ function merkleRoot(leaves: readonly Buffer[]): Buffer {
 }
 
 /** Checks that the effects and parts in the tables are exactly those in the headers. */
-function* checkEffectsAndParts(database: Database, headers: readonly Header[]): Iterable<string> {
-  const effects = database.prepare("select position || '/' || n from effect").pluck().all()
+function* checkEffectsAndParts(database: Sqlite, headers: readonly Header[]): Iterable<string> {
+  const effects = database.column("select position || '/' || n from effect")
   const named = headers.flatMap(each => (each.effects ?? []).map((_, n) => `${each.position}/${n}`))
   if (!isSameSet(effects, named)) yield 'the effects differ from those in the headers'
   const parts = database.prepare('select position, name, sealed from part').all() as {
@@ -106,7 +105,7 @@ function* checkEffectsAndParts(database: Database, headers: readonly Header[]): 
     parts.map(part => `${position}/${part.name}/${part.hash}`),
   )
   if (!isSameSet(sealed, marked)) yield 'the parts differ from those in the headers'
-  const beyond = database.prepare('select count(*) from receipt where position > ?').pluck().get(headers.length)
+  const beyond = database.value('select count(*) from receipt where position > ?', headers.length)
   if (beyond !== 0) yield 'a receipt is of an event that does not exist'
 }
 
@@ -116,11 +115,11 @@ function isSameSet(a: readonly unknown[], b: readonly unknown[]): boolean {
 }
 
 /** Runs reading steps without the store's connection. */
-function runReadSteps<T>(database: Database, steps: Steps<T>): T {
+function runReadSteps<T>(database: Sqlite, steps: Steps<T>): T {
   let step = steps.next()
   while (!step.done) {
     if (!('parameters' in step.value)) throw new TypeError('Cannot run a step that writes')
-    step = steps.next(database.prepare(step.value.sql).all(...step.value.parameters))
+    step = steps.next(database.rows(step.value.sql, ...step.value.parameters))
   }
   return step.value
 }

@@ -1,6 +1,6 @@
 import fs, { copyFileSync, existsSync, readFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import Sqlite from 'better-sqlite3'
+import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../src/index.ts'
 import { checkErasureReceipt } from '../../src/proof/erasure.ts'
@@ -30,21 +30,19 @@ async function crashImages(store: string, work: () => Promise<void>): Promise<Im
     for (const end of ends) copyFileSync(`${store}${end}`, `${copy}${end}`)
     images.push({ when: `${images.length}: ${when}`, store: copy })
   }
-  const undo = [
-    wrapMethod(Sqlite.prototype, 'pragma', take, source => String(source).startsWith('wal_checkpoint(truncate')),
-    ...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take)),
-  ]
-  const prepare = Sqlite.prototype.prepare
-  Sqlite.prototype.prepare = function (this: Sqlite.Database, source: string) {
+  const undo = [...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take))]
+  const prepare = DatabaseSync.prototype.prepare
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, source: string) {
     const statement = prepare.call(this, source)
     if (source === 'commit') wrapMethod(statement, 'run', take)
+    if (source.startsWith('pragma wal_checkpoint(truncate')) wrapMethod(statement, 'all', take)
     return statement
   } as typeof prepare // The original is generic.
   syncBuiltinESMExports()
   try {
     await work()
   } finally {
-    Sqlite.prototype.prepare = prepare
+    DatabaseSync.prototype.prepare = prepare
     for (const each of undo) each()
     syncBuiltinESMExports()
   }

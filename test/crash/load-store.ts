@@ -1,6 +1,6 @@
+import { DatabaseSync } from 'node:sqlite'
 /** A child process that appends with many concurrent callers, until it has done all appends or is killed. */
 import { setTimeout as after } from 'node:timers/promises'
-import Sqlite, { type Database } from 'better-sqlite3'
 import type { Store } from '../../src/store/store.ts'
 import { AverbaError } from '../../src/vocabulary/errors.ts'
 import { createAppend, type LoadOptions, openStore, sendAcknowledged, sendMessage } from './load.ts'
@@ -20,19 +20,19 @@ if (store) {
 
 /** Opens the store, and catches its private connection to set options on it. */
 async function openWithOptions(): Promise<Store> {
-  const { pragma } = Sqlite.prototype
-  let database: Database | undefined
-  Sqlite.prototype.pragma = function (this: Database, ...given: Parameters<typeof pragma>) {
-    database = this
-    return pragma.apply(this, given)
+  const { prepare } = DatabaseSync.prototype
+  let database: DatabaseSync | undefined
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given: Parameters<typeof prepare>) {
+    if (given[0].startsWith('pragma synchronous')) database = this
+    return prepare.apply(this, given)
   }
   try {
     const opened = await openStore(options.path, options.seed, undefined, options.keyring)
-    if (options.isWeakened) database?.pragma('synchronous = normal')
-    if (options.checkpointPages) database?.pragma(`wal_autocheckpoint = ${options.checkpointPages}`)
+    if (options.isWeakened) database?.exec('pragma synchronous = normal')
+    if (options.checkpointPages) database?.exec(`pragma wal_autocheckpoint = ${options.checkpointPages}`)
     return opened
   } finally {
-    Sqlite.prototype.pragma = pragma
+    DatabaseSync.prototype.prepare = prepare
   }
 }
 

@@ -35,7 +35,7 @@ for (const [name, run] of Object.entries(parts)) {
   found.push(part)
   if (!values.json) console.log(`${name}: ${describe(part)}`)
 }
-await server.stop()
+await server.close()
 const all = addAll(found)
 const faults = kinds.flatMap(kind => all[kind].map(each => `${kind}: ${each}`))
 if (values.json) {

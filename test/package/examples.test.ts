@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
 import { root } from '../support/run-script.ts'
+import { Sqlite } from '../support/sqlite.ts'
 import { startExample } from '../support/start-example.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -74,7 +74,7 @@ test('an inbox behind Express has each notification once in the database of its 
   expect([await deliver('do-teste'), await deliver('do-teste')]).toEqual([200, 200])
   expect(await next()).toBe('26BR1 is REGISTRADA')
   await end()
-  const own = new Database(join(folder, 'broker.sqlite'), { readonly: true })
+  const own = new Sqlite(join(folder, 'broker.sqlite'), { readOnly: true })
   expect(own.prepare('select number, status from declaration').all()).toEqual([
     { number: '26BR1', status: 'REGISTRADA' },
   ])

@@ -11,7 +11,7 @@ import { appendOf } from './append-of.ts'
 import { Place } from './conformance/place.ts'
 
 const server = await PostgresServer.start()
-afterAll(() => server.stop())
+afterAll(() => server.close())
 let schemas = 0
 
 /** A place on the server, through a proxy if one is given. */

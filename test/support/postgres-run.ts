@@ -10,5 +10,5 @@ export async function setup(): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  await server?.stop()
+  await server?.close()
 }

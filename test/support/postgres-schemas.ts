@@ -51,7 +51,7 @@ export class PostgresSchemas {
   }
 
   async close(): Promise<void> {
-    await this.#server?.stop()
+    await this.#server?.close()
   }
 }
 

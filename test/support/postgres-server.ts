@@ -8,6 +8,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statfsSync,
   symlinkSync,
 } from 'node:fs'
@@ -43,28 +44,33 @@ export class PostgresServer {
     const folder = temporaryFolder(hasRoom('/dev/shm') ? '/dev/shm' : '/tmp')
     const server = new PostgresServer(folder, join(copyBinaries(folder), 'bin'))
     if (isRoot) chownSync(folder, nobody.uid, nobody.gid)
+    // Killed, it would leave its shared memory behind.
+    process.once('exit', () => server.#process?.kill('SIGQUIT'))
     const how = ['-D', server.#data, '-U', 'postgres', '-A', 'trust', '--no-instructions']
     execFileSync(join(server.#bin, 'initdb'), how, { ...server.#as, stdio: 'ignore' })
     await server.restart()
     return server
   }
 
-  /** Starts the server, or stops it and starts it again. `how` as in `stop`. */
+  /** Starts the server, or stops it and starts it again. SIGINT ends its sessions, SIGQUIT is a crash. */
   async restart(how: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    await this.stop(how)
+    await this.#stop(how)
     const options = ['-D', this.#data, '-k', this.folder, '-c', 'listen_addresses=', '-c', 'max_connections=200']
     const started = spawn(join(this.#bin, 'postgres'), options, { ...this.#as, stdio: ['ignore', 'ignore', 'pipe'] })
     this.#process = started
-    // Killed, it would leave its shared memory behind.
-    process.once('exit', () => started.kill('SIGQUIT'))
     const { stderr } = started
     for await (const chunk of stderr.iterator({ destroyOnReturn: false }))
       if (String(chunk).includes('ready to accept connections')) break
     stderr.resume()
   }
 
-  /** Stops the server. SIGINT ends its sessions, SIGQUIT is a crash. */
-  async stop(how: NodeJS.Signals = 'SIGINT'): Promise<void> {
+  /** Stops the server and removes its files: hundreds of megabytes, often in memory. */
+  async close(): Promise<void> {
+    await this.#stop('SIGINT')
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  async #stop(how: NodeJS.Signals): Promise<void> {
     const running = this.#process
     this.#process = undefined
     if (!running || running.exitCode !== null) return

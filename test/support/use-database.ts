@@ -1,7 +1,8 @@
-import Sqlite, { type Database, type Options } from 'better-sqlite3'
+import type { DatabaseSyncOptions } from 'node:sqlite'
+import { Sqlite } from './sqlite.ts'
 
 /** Opens a database file as another program would, works on it, and closes it. */
-export function useDatabase<T>(path: string, work: (database: Database) => T, options?: Options): T {
+export function useDatabase<T>(path: string, work: (database: Sqlite) => T, options?: DatabaseSyncOptions): T {
   const database = new Sqlite(path, options)
   try {
     return work(database)
@@ -11,9 +12,9 @@ export function useDatabase<T>(path: string, work: (database: Database) => T, op
 }
 
 /** Changes events as the file's owner could: without the guards of the log, which are put back afterwards. */
-export function withoutGuards<T>(database: Database, work: () => T): T {
+export function withoutGuards<T>(database: Sqlite, work: () => T): T {
   const select = "select name, sql from sqlite_schema where type = 'trigger'"
-  const guards = database.prepare<[], { name: string; sql: string }>(select).all()
+  const guards = database.rows<{ name: string; sql: string }>(select)
   for (const { name } of guards) database.exec(`drop trigger "${name}"`)
   const result = work()
   for (const { sql } of guards) database.exec(sql)

@@ -1,4 +1,4 @@
-import Sqlite, { type Database } from 'better-sqlite3'
+import { Sqlite } from '../support/sqlite.ts'
 import type { Mutation } from './mutations.ts'
 
 interface Part {
@@ -11,9 +11,9 @@ const selectParts = `select part.position, part.name, part.position || '/' || pa
 const selectKept = `select json_extract(header, '$.data.kept') from event where type = 'subject.erased'`
 
 /** Mutations that delete a part which an erasure kept. */
-export function deleteKeptParts(database: Database): Mutation[] {
-  const parts = database.prepare(selectParts).all() as (Part & { id: string })[] // As selected.
-  const lists = database.prepare(selectKept).pluck().all() as string[] // As selected.
+export function deleteKeptParts(database: Sqlite): Mutation[] {
+  const parts = database.rows<Part & { id: string }>(selectParts)
+  const lists = database.column(selectKept) as string[] // As selected.
   const kept = new Set<string>(lists.flatMap(list => JSON.parse(list)))
   return parts
     .filter(({ id }) => kept.has(id))

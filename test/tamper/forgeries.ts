@@ -1,8 +1,8 @@
-import Sqlite, { type Database } from 'better-sqlite3'
 import { AverbaError, type SubjectRef, verifyLog } from '../../src/index.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
 import { leafHash } from '../../src/store/log/tree.ts'
 import { cpfOf } from '../support/cpf-of.ts'
+import { Sqlite } from '../support/sqlite.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { withoutGuards } from '../support/use-database.ts'
 import { openWorld } from '../support/world.ts'
@@ -22,7 +22,7 @@ interface Sample {
 /** Something that somebody without the keyring writes into the file, so that the engine does what nobody asked for. */
 interface Forgery {
   readonly name: string
-  forge(database: Database, sample: Sample): void
+  forge(database: Sqlite, sample: Sample): void
 }
 
 /** A forgery that was tried, with what the engine did because of it, and the checks that found it. */
@@ -149,8 +149,8 @@ interface Found {
   readonly tag: string
 }
 
-function appendRevocation(database: Database): void {
-  const read = (sql: string) => database.prepare(sql).get() as Found // As selected.
+function appendRevocation(database: Sqlite): void {
+  const read = (sql: string) => database.rows<Found>(sql)[0] as Found // It is there.
   const asked = read(`select * from event where type = 'consent.changeRequested'`)
   const target = read(`select stream.key, stream.name, max(event.version) as version, event.header from event
     join stream on stream.key = event.stream where stream.name like 'consent-%' and event.header like '%"ATIVO"%'
@@ -179,19 +179,19 @@ function appendRevocation(database: Database): void {
 }
 
 /** Moves all events of some types into another stream, where nothing looks for them. */
-function moveAway(database: Database, ...types: readonly string[]): void {
+function moveAway(database: Sqlite, ...types: readonly string[]): void {
   const move = database.prepare('update event set stream = 1, version = 1000 + position where type = ?')
   for (const type of types) if (move.run(type).changes === 0) throw new TypeError(`There is no ${type}`)
 }
 
-function makeDue(database: Database, type: string): void {
+function makeDue(database: Sqlite, type: string): void {
   database
     .prepare(`update effect set state = 'pending', is_open = 1, due_at = (select at from head), settled_at = null,
       reason = '' where type = ?`)
     .run(type)
 }
 
-function rewriteHeaders(database: Database, ...replaced: readonly (RegExp | string)[]): void {
+function rewriteHeaders(database: Sqlite, ...replaced: readonly (RegExp | string)[]): void {
   const update = database.prepare('update event set header = ?, leaf = ? where position = ?')
   const rows = database.prepare('select position, header from event where position > 1').all()
   for (const { position, header } of rows as { position: number; header: string }[]) {
@@ -201,7 +201,7 @@ function rewriteHeaders(database: Database, ...replaced: readonly (RegExp | stri
   }
 }
 
-function swapPersons(database: Database, { subject, other }: Sample): void {
+function swapPersons(database: Sqlite, { subject, other }: Sample): void {
   const swap = database.prepare(`update keyed_index set value = case value when ? then ? else ? end
     where kind = 'cpf' and value in (?, ?)`)
   if (swap.run(subject, other, subject, subject, other).changes !== 2) throw new TypeError('There are two persons')
@@ -251,9 +251,9 @@ async function act({ world, store, subject, other, pending, revoked }: Sample, d
     if (isEffective) deeds.push(what)
   }
   await succeeds(() => averba.subjects.erase({ cpf: samples.cpf }, erasure))
-  const database = new Sqlite(store, { readonly: true })
+  const database = new Sqlite(store, { readOnly: true })
   const select = 'select is_erased from owner_key where owner = ?'
-  if (database.prepare(select).pluck().get(`subject-${other}`) === 1) deeds.push('erased another person')
+  if (database.value(select, `subject-${other}`) === 1) deeds.push('erased another person')
   database.close()
 }
 

@@ -1,10 +1,10 @@
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
-import Sqlite, { type Database } from 'better-sqlite3'
 import { CompactTree } from '../../src/proof/compact-tree.ts'
 import { createVerifierKey, signCheckpoint, writeVerifierKey } from '../../src/proof/note.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { leafHash } from '../../src/store/log/tree.ts'
 import { createKeyring } from '../../src/vault/keyring.ts'
+import { Sqlite } from '../support/sqlite.ts'
 import { withoutGuards } from '../support/use-database.ts'
 import { deleteKeptParts } from './absences.ts'
 
@@ -57,7 +57,7 @@ export const noEvidence: Readonly<Record<string, string>> = {
 const isEvidence = (subject: string) => !Object.hasOwn(noEvidence, subject)
 
 /** Changes a store after removing its triggers and constraints. */
-function edit(store: string, work: (database: Database) => void): void {
+function edit(store: string, work: (database: Sqlite) => void): void {
   const database = new Sqlite(store)
   try {
     database.pragma('foreign_keys = off')
@@ -70,14 +70,13 @@ function edit(store: string, work: (database: Database) => void): void {
 
 /** Lists the mutations of a sample, with a few rows of each table and column, always in the same order. */
 export function listMutations(sample: string, rowsMax: number): Mutation[] {
-  const database = new Sqlite(sample, { readonly: true })
+  const database = new Sqlite(sample, { readOnly: true })
   try {
-    const tables = database
-      .prepare("select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name")
-      .pluck()
-      .all() as string[] // Names are text.
+    const tables = database.column(
+      "select name from sqlite_master where type = 'table' and name not like 'sqlite_%' order by name",
+    ) as string[] // Names are text.
     const evidence = tables.filter(isEvidence)
-    const events = Number(database.prepare('select count(*) from event').pluck().get())
+    const events = Number(database.value('select count(*) from event'))
     return [
       ...evidence.flatMap(table => columnChanges(database, table, rowsMax)),
       ...evidence.flatMap(table => rowChanges(database, table, rowsMax)),
@@ -92,7 +91,7 @@ export function listMutations(sample: string, rowsMax: number): Mutation[] {
   }
 }
 
-function columnChanges(database: Database, table: string, rowsMax: number): Mutation[] {
+function columnChanges(database: Sqlite, table: string, rowsMax: number): Mutation[] {
   const columns = columnsOf(database, table).filter(({ name }) => isEvidence(`${table}.${name}`))
   const rows = sampleRows(database, table, rowsMax)
   return columns.flatMap(({ name, type }) =>
@@ -148,7 +147,7 @@ function changesOf(value: Value, type: string): { how: string; value: Value }[] 
   ]
 }
 
-function rowChanges(database: Database, table: string, rowsMax: number): Mutation[] {
+function rowChanges(database: Sqlite, table: string, rowsMax: number): Mutation[] {
   const columns = columnsOf(database, table)
   const key = columns.find(column => column.pk === 1)
   const rows = sampleRows(database, table, rowsMax)
@@ -185,23 +184,26 @@ function rowChanges(database: Database, table: string, rowsMax: number): Mutatio
 }
 
 /** Mutations that exchange the content of two rows. */
-function swaps(database: Database, rowsMax: number): Mutation[] {
+function swaps(database: Sqlite, rowsMax: number): Mutation[] {
   const swap = (group: string, table: string, key: string, columns: string, a: Value, b: Value): Mutation => ({
     group,
     name: `${a} and ${b}`,
     apply: store =>
       edit(store, db => {
-        const read = db.prepare(`select ${columns} from "${table}" where ${key} = ?`).raw()
-        const [first, second] = [read.get(a), read.get(b)] as Value[][] // Both are there.
+        const read = (which: Value) =>
+          Object.values(
+            db.rows<Record<string, Value>>(`select ${columns} from "${table}" where ${key} = ?`, which)[0] ?? {},
+          )
+        const [first, second] = [read(a), read(b)]
         const names = columns.split(', ')
         const write = db.prepare(
           `update "${table}" set ${names.map(name => `${name} = ?`).join(', ')} where ${key} = ?`,
         )
-        write.run(...(second ?? []), a)
-        write.run(...(first ?? []), b)
+        write.run(...second, a)
+        write.run(...first, b)
       }),
   })
-  const pairs = (sql: string) => database.prepare(sql).raw().all(rowsMax) as [Value, Value][] // Two columns.
+  const pairs = (sql: string) => database.rows<object>(sql, rowsMax).map(row => Object.values(row) as [Value, Value]) // Two columns.
   const events = pairs(
     'select position, position + 1 from event where position > 1 and position < (select max(position) from event) limit ?',
   )
@@ -228,7 +230,7 @@ function truncations(events: number): Mutation[] {
   }))
 }
 
-function cutOff(db: Database, from: number): void {
+function cutOff(db: Sqlite, from: number): void {
   for (const table of ['part', 'effect', 'receipt', 'event'])
     db.prepare(`delete from "${table}" where position >= ?`).run(from)
   db.prepare('delete from checkpoint where size >= ?').run(from)
@@ -236,14 +238,14 @@ function cutOff(db: Database, from: number): void {
 }
 
 /** Deletes the subtrees when the tree becomes too small to have any. */
-function deleteSubtrees(db: Database): void {
-  const count = Number(db.prepare('select count(*) from event').pluck().get())
+function deleteSubtrees(db: Sqlite): void {
+  const count = Number(db.value('select count(*) from event'))
   if (count < 256) db.exec('delete from subtree')
 }
 
 /** Mutations that rewrite the history consistently, as far as that is possible without the keyring. */
 function rewritings(): Mutation[] {
-  const rewrite = (db: Database, change: (header: string, position: number) => string) => {
+  const rewrite = (db: Sqlite, change: (header: string, position: number) => string) => {
     const rows = db.prepare('select position, header from event order by position').all()
     const update = db.prepare('update event set header = ?, leaf = ? where position = ?')
     // Cast: as selected.
@@ -252,15 +254,14 @@ function rewritings(): Mutation[] {
       if (changed !== header) update.run(changed, leafHash(changed), position)
     }
   }
-  const resign = (store: string, db: Database, withMark: boolean) => {
+  const resign = (store: string, db: Sqlite, withMark: boolean) => {
     const { signer } = createKeyring(systemEntropy)
-    const origin = JSON.parse(String(db.prepare('select header from event where position = 1').pluck().get())).data
-      .origin
+    const origin = JSON.parse(String(db.value('select header from event where position = 1'))).data.origin
     const key = writeVerifierKey(createVerifierKey(origin, signer.publicKey))
     rewrite(db, (header, position) =>
       position === 1 ? header.replace(/"key":"[^"]*"/, `"key":${JSON.stringify(key)}`) : header,
     )
-    const headers = db.prepare('select header from event order by position').pluck().all() as string[] // Text.
+    const headers = db.column('select header from event order by position') as string[] // Text.
     const checkpoints = db.prepare('select number, size from checkpoint').all() as {
       number: number
       size: number
@@ -316,12 +317,12 @@ function files(): Mutation[] {
   ]
 }
 
-function columnsOf(database: Database, table: string): Column[] {
-  return database.pragma(`table_info("${table}")`) as Column[] // As SQLite has it.
+function columnsOf(database: Sqlite, table: string): Column[] {
+  return database.rows<Column>(`pragma table_info("${table}")`)
 }
 
 /** Rows spread evenly over a table. */
-function sampleRows(database: Database, table: string, rowsMax: number): Record<string, Value>[] {
+function sampleRows(database: Sqlite, table: string, rowsMax: number): Record<string, Value>[] {
   const rows = database.prepare(`select * from "${table}"`).all() as Record<string, Value>[] // By column.
   const step = Math.max(1, rows.length / rowsMax)
   return Array.from({ length: Math.min(rows.length, rowsMax) }, (_, i) => rows[Math.floor(i * step)] ?? {})

@@ -46,9 +46,7 @@ test('all three verifiers find each part that is deleted without an event', asyn
   expect(checked).toMatchObject({ erasedParts: whole.erasedParts })
   expect(whole.erasedParts).toBeGreaterThan(1)
 
-  const places = useDatabase(store, database =>
-    database.prepare<[], { position: number; name: string }>('select position, name from part order by 1, 2').all(),
-  )
+  const places = useDatabase(store, database => database.prepare('select position, name from part order by 1, 2').all())
   const names = ['body', 'claims', 'cpf', 'record', 'result']
   expect([...new Set(places.map(({ name }) => name))].toSorted()).toEqual(names)
   const deletions = places.map(({ position, name }, i) => ({

@@ -13,7 +13,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, exportBundle, openAverba, systemClock } from '../../src/index.ts'
 import { formatBrasilia } from '../../src/vocabulary/brasilia.ts'
@@ -21,6 +20,7 @@ import { notify } from '../support/notify.ts'
 import { applyPlan } from '../support/portal.ts'
 import { runCode } from '../support/run-script.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
+import { Sqlite } from '../support/sqlite.ts'
 import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase } from '../support/use-database.ts'
 import { openEngine, openWorld } from '../support/world.ts'
@@ -119,7 +119,7 @@ describe('what is no log is said, and left as it is', () => {
     ['zeros', (path: string) => writeFileSync(path, Buffer.alloc(8192)), 'NOT_OURS'],
     [
       'a database of another program',
-      (path: string) => new Sqlite(path).exec('create table t (a)').close(),
+      (path: string) => useDatabase(path, database => database.exec('create table t (a)')),
       'NOT_OURS',
     ],
     ['a device', (path: string) => symlinkSync('/dev/full', path), expect.stringMatching(/STORE_UNSAFE|NOT_OURS/)],

@@ -78,7 +78,7 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
   expect(await ended).toEqual([0, null])
 
   const main = join(root, 'src/cli/main.ts')
-  const without = ['run', ...always, '--allow-read', '--allow-env', main, 'status', '--store', store]
+  const without = ['run', ...always, '--allow-write', '--allow-env', main, 'status', '--store', store]
   const denied = promisify(execFile)(deno, without, { cwd: root, env: { ...env, LANG: 'C' } })
   await expect(denied).rejects.toMatchObject({
     code: 1,

@@ -43,7 +43,7 @@ test('the command line starts, and the package is imported, without what only an
     `)
     // The test notices what is loaded.
     for (const name of needed) expect([module, loaded]).toEqual([module, expect.arrayContaining([name])])
-    const slow = ['undici', 'prom-client', 'better-sqlite3', 'kysely', 'xstate', 'zod', 'hono', 'node-forge']
+    const slow = ['undici', 'prom-client', 'kysely', 'xstate', 'zod', 'hono', 'node-forge']
     expect([module, loaded.filter(name => slow.includes(name) && !needed.some(each => each === name))]).toEqual([
       module,
       [],

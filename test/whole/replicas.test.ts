@@ -17,7 +17,7 @@ beforeAll(async () => {
 const started: CommandProcess[] = []
 afterAll(async () => {
   for (const { child } of started) child.kill('SIGKILL')
-  await server.stop()
+  await server.close()
 })
 
 /** A process of `averba run`, and the ports on which it listens. */

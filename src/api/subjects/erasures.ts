@@ -234,8 +234,8 @@ async function rotateKeys(
   let searched = await store.database.searchFile(pieces)
   // Parts that cannot be searched for count as found.
   let unsearched = Math.max(0, parts - pieces.length)
-  if ((searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax) {
-    await store.database.rewrite()
+  const needsRewriting = (searched.found > 0 || unsearched > 0) && searched.bytes <= rewriteBytesMax
+  if (needsRewriting && (await store.database.rewrite())) {
     if (!(await store.database.emptyJournal())) return journalInUse
     searched = await store.database.searchFile(pieces)
     unsearched = 0

@@ -189,7 +189,7 @@ class RowCheck {
     const { size } = this.#tree
     const end = { position: size, at: this.#at, stream: streams?.key ?? 0, owner: owners?.key ?? 0 }
     if (head?.position !== size) this.#faults.add('end', `its head names ${head?.position} events instead of ${size}`)
-    else if (!isDeepStrictEqual({ ...head, ...end }, head) || !this.#tree.frontier.equals(head.frontier))
+    else if (!isDeepStrictEqual({ ...head, ...end }, { ...head }) || !this.#tree.frontier.equals(head.frontier))
       this.#faults.add('end', 'its head does not match its last event, stream, owner or tree')
     else if (this.#tags && size > 0 && this.#tags.ofHead(end, this.#tree.root()) !== head.tag)
       this.#faults.add('tags', `its head was written without the keys of the log, or the log was changed since`)

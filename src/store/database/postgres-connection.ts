@@ -235,12 +235,13 @@ export class PostgresConnection implements Connection {
   }
 
   /** Frees the rows that were deleted. Their bytes stay until others take their place, and in the server's journal. */
-  async rewrite(): Promise<void> {
+  async rewrite(): Promise<boolean> {
     const session = await this.#open()
     try {
       for (const table of ['part', 'owner_key', 'keyed_index', 'secret'])
         await session.send({ text: `vacuum ${this.schema}.${table}`, query_timeout: 0 })
       session.end(false)
+      return true
     } catch (cause) {
       throw await this.#abandon(session, cause)
     }

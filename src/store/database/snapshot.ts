@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import type { BackupMetadata, Database } from 'better-sqlite3'
+import type { BackupProgressInfo, DatabaseSync } from 'node:sqlite'
 import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
 import { keyringPath } from '../../vocabulary/names.ts'
@@ -7,11 +7,11 @@ import type { Steps } from './connection.ts'
 import { applicationId, readTablesVersion } from './migrations.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
 import { tableNames } from './schema.ts'
-import { isCutOff, loadSqlite, requiredPragmas } from './sqlite.ts'
+import { isCutOff, requiredPragmas } from './sqlite.ts'
 import { SqliteRunner, wrapSqliteErrors } from './sqlite-connection.ts'
+import { loadSqlite, openDatabase, readColumn, readValue, run } from './sqlite-driver.ts'
 
-const openTimeoutMs = 2_000
-/** Pages copied before yielding to the event loop: 2 MB, a few milliseconds. */
+/** Pages copied at a time, while which this connection reads nothing: 2 MB, a few milliseconds. */
 const copyPages = 500
 
 /**
@@ -24,10 +24,10 @@ export class Snapshot implements Reading {
   readonly dialect = 'sqlite'
   readonly name: string
   readonly #path: string
-  readonly #database: Database
+  readonly #database: DatabaseSync
   readonly #runner: SqliteRunner
 
-  private constructor(path: string, displayName: string, database: Database) {
+  private constructor(path: string, displayName: string, database: DatabaseSync) {
     this.#path = path
     this.name = displayName
     this.#database = database
@@ -41,14 +41,13 @@ export class Snapshot implements Reading {
    */
   static async open(path: string, displayName = path): Promise<Snapshot> {
     requireFile(path)
-    const Sqlite = await loadSqlite()
     if (!existsSync(path)) throw notFoundError(path, displayName)
     return wrapSqliteErrors(displayName, () => {
-      const database = new Sqlite(path, { readonly: true, fileMustExist: true, timeout: openTimeoutMs })
+      const database = openDatabase(path, { readOnly: true })
       try {
-        const id = database.pragma('application_id', { simple: true })
+        const id = readValue(database, 'pragma application_id')
         // Read before the id is checked: a file cut off within its header must count as damaged.
-        const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
+        const tables = readValue(database, 'select count(*) from sqlite_schema')
         if (id !== applicationId)
           throw new AverbaError('NOT_OURS', `Cannot open "${displayName}": it is not a log of averba`, {
             hint: 'Name the file of a log, or a backup of one',
@@ -59,13 +58,13 @@ export class Snapshot implements Reading {
           })
         }
         // A view in the place of a table could compute for ever.
-        const found = database.prepare<[], string>("select name from sqlite_schema where type = 'view'").pluck().all()
+        const found = readColumn(database, "select name from sqlite_schema where type = 'view'")
         const replaced = tableNames.find(name => found.includes(name))
         if (replaced !== undefined)
           throw new AverbaError('CORRUPT', `Cannot open "${displayName}": its view "${replaced}" was changed`, {
             hint: 'Find out who changed the file, and restore a backup beside it',
           })
-        for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
+        for (const [name, value] of Object.entries(requiredPragmas)) run(database, `pragma ${name} = ${value}`)
         const snapshot = new Snapshot(path, displayName, database)
         database.exec('begin')
         snapshot.#run(() => readTablesVersion(displayName))
@@ -103,12 +102,11 @@ export class Snapshot implements Reading {
   }
 
   #pragma(name: string): readonly Record<string, unknown>[] {
-    const read = () => this.#database.pragma(name) as Record<string, unknown>[] // Rows by column.
-    return wrapSqliteErrors(this.name, read)
+    return wrapSqliteErrors(this.name, () => this.#database.prepare(`pragma ${name}`).all())
   }
 
   #pragmaValue(name: string): unknown {
-    return Object.values(this.#pragma(name)[0] ?? {})[0]
+    return wrapSqliteErrors(this.name, () => readValue(this.#database, `pragma ${name}`))
   }
 
   findCutOff(): string | undefined {
@@ -145,21 +143,20 @@ export class Snapshot implements Reading {
     displayName: string,
     onProgress: (done: number, pages: number) => void = () => undefined,
   ): Promise<void> {
-    const progress = ({ totalPages, remainingPages }: BackupMetadata) => {
+    const progress = ({ totalPages, remainingPages }: BackupProgressInfo) =>
       onProgress(totalPages - remainingPages, totalPages)
-      return copyPages
-    }
     // This connection has an open transaction, so other writers do not make the copy start again.
-    await this.#database.backup(path, { progress }).catch(cause =>
-      wrapSqliteErrors(displayName, () => {
-        throw cause
-      }),
-    )
-    const Sqlite = await loadSqlite()
+    await loadSqlite()
+      .backup(this.#database, path, { rate: copyPages, progress })
+      .catch(cause =>
+        wrapSqliteErrors(displayName, () => {
+          throw cause
+        }),
+      )
     wrapSqliteErrors(displayName, () => {
-      const copy = new Sqlite(path, { fileMustExist: true })
+      const copy = openDatabase(path)
       try {
-        copy.pragma('journal_mode = delete')
+        run(copy, 'pragma journal_mode = delete')
       } finally {
         copy.close()
       }
@@ -168,7 +165,7 @@ export class Snapshot implements Reading {
 
   async close(): Promise<void> {
     this.#runner.forget()
-    this.#database.close()
+    if (this.#database.isOpen) this.#database.close()
   }
 
   [Symbol.asyncDispose](): Promise<void> {

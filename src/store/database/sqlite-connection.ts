@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database, Statement as Prepared } from 'better-sqlite3'
+import type { DatabaseSync } from 'node:sqlite'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { AverbaError, closedError, type ErrorCode, hasCode } from '../../vocabulary/errors.ts'
@@ -10,9 +10,9 @@ import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
+import { inMemory, type Prepared, readColumn, readValue, run, sqliteCode, sqliteCodes } from './sqlite-driver.ts'
 import { sqlWords, TablesRead } from './tables-read.ts'
 
-export const inMemory = ':memory:'
 /** How long one try for a lock blocks the event loop. Tries are repeated, with pauses of the same length. */
 export const lockTryMs = 10
 const lockTriesMax = 250
@@ -28,11 +28,11 @@ export class SqliteConnection implements Connection {
   readonly isShared: boolean
   readonly #path: string
   readonly #files: OwnFiles | undefined
-  readonly #database: Database
+  readonly #database: DatabaseSync
   readonly #runner: SqliteRunner
   readonly #tablesRead: TablesRead
 
-  constructor(path: string, database: Database) {
+  constructor(path: string, database: DatabaseSync) {
     this.#path = path
     this.isShared = path !== inMemory
     this.#files = this.isShared ? new OwnFiles(path) : undefined
@@ -73,36 +73,54 @@ export class SqliteConnection implements Connection {
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
     const statement = yield* this.#prepareQuery(query, check)
     if (check) yield* check(this.#tablesRead.find(query))
-    return statement.all(...query.parameters)
+    const rows = this.#withoutWrites(() => statement.all(...query.parameters))
+    // SQLite's own rows have no prototype, so that they equal no object of a host's test.
+    return rows.map(row => ({ ...row }))
+  }
+
+  #withoutWrites<T>(work: () => T): T {
+    run(this.#database, 'pragma query_only = 1')
+    try {
+      return work()
+    } catch (cause) {
+      if (sqliteCode(cause) === sqliteCodes.readOnly) throw readOnlyError('Cannot run this statement')
+      // A number that JavaScript cannot hold.
+      throw cause instanceof RangeError ? malformedError(cause) : cause
+    } finally {
+      run(this.#database, 'pragma query_only = 0')
+    }
   }
 
   /** An unknown name is the host's mistake, unless the tables are damaged or of another version. */
   *#prepareQuery({ sql }: CompiledQuery, check?: CheckTables): Steps<Prepared> {
     // SQLite runs some pragmas while it prepares them, so only queries are prepared.
-    const isQuery = /^\s*(select|with)\b/i.test(sql)
+    if (!/^\s*(select|with)\b/i.test(sql)) throw readOnlyError('Cannot run this statement')
     try {
-      const statement = isQuery ? this.#runner.prepareForHost(sql) : undefined
-      if (statement?.readonly && statement.reader) return statement
+      return this.#runner.prepareForHost(sql)
     } catch (cause) {
       if (isMalformed(cause)) throw malformedError(cause)
       if (!isUnknownName(cause) || classifyTables(this.#database) !== 'current') throw cause
       if (check) yield* check(sqlWords(sql), 'perhaps')
       throw unknownNameError(cause)
     }
-    throw readOnlyError('Cannot run this statement')
   }
 
   async emptyJournal(): Promise<boolean> {
     this.#checkOpen()
-    return wrapSqliteErrors(this.#path, () => {
-      const [row] = this.#database.pragma('wal_checkpoint(truncate)') as { busy: number }[] // SQLite's answer.
-      return row?.busy === 0
-    })
+    // The first column of its answer says whether a reader is in the way.
+    return wrapSqliteErrors(this.#path, () => readValue(this.#database, 'pragma wal_checkpoint(truncate)') === 0)
   }
 
-  async rewrite(): Promise<void> {
+  async rewrite(): Promise<boolean> {
     this.#checkOpen()
-    wrapSqliteErrors(this.#path, () => this.#database.exec('vacuum'), this.#database)
+    try {
+      wrapSqliteErrors(this.#path, () => run(this.#database, 'vacuum'), this.#database)
+      return true
+    } catch (error) {
+      // Deno permits the second database that this takes only with all permissions.
+      if (error instanceof Error && error.message.startsWith('too many attached databases')) return false
+      throw error
+    }
   }
 
   async searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress> {
@@ -111,11 +129,11 @@ export class SqliteConnection implements Connection {
 
   async close(): Promise<void> {
     this.#runner.forget()
-    this.#database.close()
+    if (this.#database.isOpen) this.#database.close()
   }
 
   #checkOpen(): void {
-    if (!this.#database.open) throw closedError()
+    if (!this.#database.isOpen) throw closedError()
   }
 
   #runTransaction<T>(begin: string, steps: () => Steps<T>): T {
@@ -129,7 +147,7 @@ export class SqliteConnection implements Connection {
           this.#runner.prepare('commit').run()
           return result
         } catch (error) {
-          if (this.#database.inTransaction) this.#runner.prepare('rollback').run()
+          if (this.#database.isTransaction) this.#runner.prepare('rollback').run()
           throw error
         }
       },
@@ -144,12 +162,12 @@ const rowsAtOnce = 16
 
 /** Runs steps synchronously on one SQLite connection and keeps their prepared statements. */
 export class SqliteRunner {
-  readonly #database: Database
+  readonly #database: DatabaseSync
   readonly #statements = new Map<string, Prepared>()
   /** Apart from ours, which many different queries of a host would push out. */
   readonly #hostStatements = new Map<string, Prepared>()
 
-  constructor(database: Database) {
+  constructor(database: DatabaseSync) {
     this.#database = database
   }
 
@@ -165,9 +183,17 @@ export class SqliteRunner {
     return this.#prepareOnce(this.#statements, sql, hideParameterValues)
   }
 
-  /** Prepares a host's statement once, unchanged: a question mark in it may be part of a literal. */
+  /**
+   * Prepares a host's statement once, unchanged: a question mark in it may be part of a literal. SQLite would leave what
+   * follows the first statement.
+   *
+   * @throws {RangeError} when another statement follows
+   */
   prepareForHost(sql: string): Prepared {
-    return this.#prepareOnce(this.#hostStatements, sql, text => text)
+    const statement = this.#prepareOnce(this.#hostStatements, sql, text => text)
+    if (/[^\s;]/.test(sql.slice(statement.sourceSQL.length)))
+      throw new RangeError('The text has more than one statement')
+    return statement
   }
 
   #prepareOnce(known: Map<string, Prepared>, sql: string, rewrite: (sql: string) => string): Prepared {
@@ -188,10 +214,7 @@ export class SqliteRunner {
     if ('attempt' in request) return this.#executeAttempt(request.attempt)
     if ('forEach' in request) return this.#executeForEach(request)
     if ('together' in request) return request.together.map(statement => this.#execute(statement))
-    const statement = this.prepare(request.sql)
-    if (statement.reader) return statement.all(...request.parameters)
-    statement.run(...request.parameters)
-    return []
+    return this.prepare(request.sql).all(...request.parameters)
   }
 
   /** Inserts many rows per statement: two thirds of the time of single inserts. */
@@ -201,7 +224,7 @@ export class SqliteRunner {
     if (many !== undefined) {
       const statement = this.prepare(many)
       for (; done + rowsAtOnce <= forEach.length; done += rowsAtOnce)
-        statement.run(forEach.slice(done, done + rowsAtOnce).flat())
+        statement.run(...forEach.slice(done, done + rowsAtOnce).flat())
     }
     if (done === forEach.length) return []
     const statement = this.prepare(sql)
@@ -217,7 +240,7 @@ export class SqliteRunner {
       this.prepare('release attempt').run()
       return []
     } catch (error) {
-      if (!this.#database.inTransaction) throw error
+      if (!this.#database.isTransaction) throw error
       this.prepare('rollback to attempt').run()
       this.prepare('release attempt').run()
       return [error]
@@ -235,7 +258,7 @@ function hideParameterValues(sql: string): string {
 }
 
 /** Turns SQLite's errors into `AverbaError`s. Pass the database to tell damage from tables of another version. */
-export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Database): T {
+export function wrapSqliteErrors<T>(path: string, work: () => T, database?: DatabaseSync): T {
   try {
     return work()
   } catch (cause) {
@@ -246,8 +269,7 @@ export function wrapSqliteErrors<T>(path: string, work: () => T, database?: Data
 /** Reports whether SQL text has wrong syntax, an unknown function, or more than one statement. */
 function isMalformed(cause: unknown): boolean {
   if (cause instanceof RangeError) return true
-  const isError = cause instanceof Error && 'code' in cause && cause.code === 'SQLITE_ERROR'
-  return isError && !isUnknownName(cause) && !isHiddenTable(cause)
+  return sqliteCode(cause) === sqliteCodes.error && !isUnknownName(cause) && !isHiddenTable(cause)
 }
 
 /** Reports whether a statement names a table or column that does not exist. */
@@ -261,10 +283,10 @@ function isHiddenTable(cause: unknown): boolean {
 }
 
 /** Reports whether the log's tables are complete and of this version, of another version, or incomplete. */
-function classifyTables(database: Database): 'current' | 'otherVersion' | 'incomplete' {
+function classifyTables(database: DatabaseSync): 'current' | 'otherVersion' | 'incomplete' {
   try {
-    if (database.prepare('select schema from head').pluck().get() !== migrations.length) return 'otherVersion'
-    const existing = new Set(database.prepare("select name from sqlite_schema where type = 'table'").pluck().all())
+    if (readValue(database, 'select schema from head') !== migrations.length) return 'otherVersion'
+    const existing = new Set(readColumn(database, "select name from sqlite_schema where type = 'table'"))
     const wanted = migrationStatements(0, 'sqlite').flatMap(sql => /^create table (\w+)/.exec(sql)?.[1] ?? [])
     return wanted.every(name => existing.has(name)) ? 'current' : 'incomplete'
   } catch {
@@ -272,8 +294,13 @@ function classifyTables(database: Database): 'current' | 'otherVersion' | 'incom
   }
 }
 
-/** SHORT_READ means that a page ends early: the file was cut off. */
-const damageCodes = /^SQLITE_(CORRUPT|IOERR_(CORRUPTFS|SHORT_READ)$)/
+/** Codes of a file that this process may not write. */
+const notPermitted: ReadonlySet<number> = new Set([
+  sqliteCodes.readOnly,
+  sqliteCodes.cannotOpen,
+  sqliteCodes.perm,
+  sqliteCodes.auth,
+])
 
 /** After a disk error the caller does not know whether the command was recorded. */
 const retryHint = 'A command that was running may still have been recorded: repeat it only with the same command id'
@@ -291,37 +318,43 @@ function isDiskFull(path: string): boolean {
   }
 }
 
-function toAverbaError(path: string, cause: unknown, database?: Database): AverbaError | undefined {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+function toAverbaError(path: string, cause: unknown, database?: DatabaseSync): AverbaError | undefined {
+  const code = sqliteCode(cause)
   const cannot = (as: ErrorCode, why: string, hint: string) =>
     new AverbaError(as, `Cannot use "${path}": ${why}`, { cause, hint, path })
-  if (code === 'SQLITE_NOTADB') {
+  if (code === sqliteCodes.notDatabase) {
     const hint = 'If it was a log of averba, it is damaged: keep the file unchanged and restore a backup elsewhere'
     return cannot('NOT_OURS', 'it is not a SQLite database', hint)
   }
   const isMissing = isUnknownName(cause)
-  if (isMissing && database?.open && classifyTables(database) !== 'incomplete') {
+  if (isMissing && database?.isOpen && classifyTables(database) !== 'incomplete') {
     const hint = 'Restart this program with the version of averba that last opened the file'
     return cannot('NOT_OURS', 'another version of averba changed its tables', hint)
   }
-  if (damageCodes.test(code) || isMissing || isHiddenTable(cause)) {
+  // averba writes no number that JavaScript cannot hold.
+  const isTooLarge = cause instanceof RangeError && 'code' in cause && cause.code === 'ERR_OUT_OF_RANGE'
+  if (code === sqliteCodes.corrupt || isMissing || isHiddenTable(cause) || isTooLarge) {
     // SQLite gives the same code when the disk cannot read a page: the file itself may be intact.
     const hint = 'Check the disk. If it is healthy, keep the file unchanged and restore a backup elsewhere'
     return cannot('CORRUPT', 'the file is damaged', hint)
   }
-  if (code.startsWith('SQLITE_BUSY') || code === 'SQLITE_PROTOCOL')
+  if (code === sqliteCodes.busy || code === sqliteCodes.protocol)
     return cannot('STORE_BUSY', 'it is locked', 'Another process holds the file. Try again, or stop it')
-  if (code.startsWith('SQLITE_FULL') || (code.startsWith('SQLITE_IOERR') && isDiskFull(path))) {
+  if (code === sqliteCodes.full || (code === sqliteCodes.ioError && isDiskFull(path))) {
     const hint = `Free some space. ${retryHint}`
     return cannot('STORE_UNSAFE', 'the disk is full', hint)
   }
-  if (/^SQLITE_(IOERR|CANTOPEN)/.test(code) && statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  if ((code === sqliteCodes.ioError || code === sqliteCodes.cannotOpen) && isFolder(path))
     return cannot('NOT_OURS', 'it is a folder', 'Name the file of a log')
-  if (/^SQLITE_(READONLY|CANTOPEN|PERM|AUTH)/.test(code)) {
-    const hint = 'Check that this user can write the file and its folder: SQLite creates files beside it'
+  if (code !== undefined && notPermitted.has(code)) {
+    const hint = 'Check that this process may write the file and its folder: SQLite creates files beside it'
     return cannot('STORE_UNSAFE', 'it cannot be written', hint)
   }
-  if (code.startsWith('SQLITE_IOERR')) {
+  if (code === sqliteCodes.ioError) {
     const hint = `Check the disk. ${retryHint}`
     return cannot('STORE_UNSAFE', 'the disk failed', hint)
   }

@@ -1,47 +1,35 @@
 import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Database } from 'better-sqlite3'
+import type { DatabaseSync } from 'node:sqlite'
 import { resolveLinks } from '../../vault/durable-file.ts'
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
-import { requireNode } from '../../vocabulary/node-version.ts'
 import type { Connection } from './connection.ts'
 import { applicationId } from './migrations.ts'
-import { inMemory, lockTryMs, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
-
-/** How long opening waits for a lock, blocking the event loop. */
-const openTimeoutMs = 2_000
-
-/** Loads the SQLite driver on first use. */
-export async function loadSqlite(): Promise<typeof import('better-sqlite3')> {
-  // On an older one the driver ends the process without a word.
-  requireNode()
-  return (await import('better-sqlite3')).default
-}
+import { lockTryMs, SqliteConnection, wrapSqliteErrors } from './sqlite-connection.ts'
+import { inMemory, openDatabase, readValue, run } from './sqlite-driver.ts'
 
 /**
  * Opens a SQLite file, or creates it.
  *
- * better-sqlite3 is built to fall back to `synchronous=NORMAL` in WAL mode, which loses acknowledged events on power
- * loss. So every required pragma is set, and read back after a write.
+ * What SQLite falls back to depends on how it was built. So every required pragma is set, and read back after a write.
  *
  * @throws {AverbaError} `STORE_UNSAFE` when durability cannot be guaranteed, `NOT_OURS` when the file is not a database
  * of averba, `STORE_BUSY` when another process holds it, `CORRUPT` when it was cut off
  */
 export async function openSqlite(path: string): Promise<Connection> {
   requireFile(path)
-  const Sqlite = await loadSqlite()
   if (path !== inMemory && !existsSync(dirname(path))) {
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": its folder does not exist`)
   }
   return wrapSqliteErrors(path, () => {
     if (path !== inMemory) createEmptyFile(path)
-    const database = new Sqlite(path, { timeout: openTimeoutMs })
+    const database = openDatabase(path)
     try {
       checkOwner(database, path)
       if (path !== inMemory) checkNotCutOff(database, path)
       setPragmas(database, path)
-      database.pragma(`busy_timeout = ${lockTryMs}`)
+      run(database, `pragma busy_timeout = ${lockTryMs}`)
     } catch (error) {
       database.close()
       throw error
@@ -72,18 +60,18 @@ export const requiredPragmas = {
 }
 
 /** Refuses the database of another program before anything in it changes, even its journal mode. */
-function checkOwner(database: Database, path: string): void {
+function checkOwner(database: DatabaseSync, path: string): void {
   // Before the mark: another process that makes the log meanwhile marks the file first.
-  const tables = Number(database.prepare('select count(*) from sqlite_schema').pluck().get())
-  const id = database.pragma('application_id', { simple: true })
+  const tables = readValue(database, 'select count(*) from sqlite_schema')
+  const id = readValue(database, 'pragma application_id')
   if (id === applicationId || (id === 0 && tables === 0)) return
   throw new AverbaError('NOT_OURS', `Cannot open "${path}": it is not a log of averba`, {
     hint: 'Name the file of a log, or a file that does not exist yet to create a log',
   })
 }
 
-function checkNotCutOff(database: Database, path: string): void {
-  const pageBytes = Number(database.pragma('page_size', { simple: true }))
+function checkNotCutOff(database: DatabaseSync, path: string): void {
+  const pageBytes = Number(readValue(database, 'pragma page_size'))
   if (!isCutOff(path, pageBytes)) return
   throw new AverbaError('CORRUPT', `Cannot open "${path}": the file was cut off`, {
     hint: 'Keep the file as it is, and restore a backup elsewhere',
@@ -97,17 +85,17 @@ export function isCutOff(path: string, pageBytes: number): boolean {
   return wal === 0 && size % pageBytes !== 0
 }
 
-function setPragmas(database: Database, path: string): void {
+function setPragmas(database: DatabaseSync, path: string): void {
   const mode = path === inMemory ? 'memory' : 'wal'
-  database.pragma(`journal_mode = ${mode}`)
-  for (const [name, value] of Object.entries(requiredPragmas)) database.pragma(`${name} = ${value}`)
-  database.pragma('fullfsync = 1')
+  run(database, `pragma journal_mode = ${mode}`)
+  for (const [name, value] of Object.entries(requiredPragmas)) run(database, `pragma ${name} = ${value}`)
+  run(database, 'pragma fullfsync = 1')
   // A checkpoint every 8 MB of write-ahead log: a page that changes often is then copied only once.
-  database.pragma('wal_autocheckpoint = 2000')
+  run(database, 'pragma wal_autocheckpoint = 2000')
   markAsLog(database)
   const required = { ...requiredPragmas, journal_mode: mode }
   for (const [name, value] of Object.entries(required)) {
-    const actual = database.pragma(name, { simple: true })
+    const actual = readValue(database, `pragma ${name}`)
     if (actual === value) continue
     throw new AverbaError('STORE_UNSAFE', `Cannot open "${path}": ${name} is ${actual} instead of ${value}`, {
       hint: 'The store would lose acknowledged events on power loss. Put the file on a local disk',
@@ -116,13 +104,13 @@ function setPragmas(database: Database, path: string): void {
 }
 
 /** Marks a new file. For a marked one it only tests whether it is writable: it may still be refused. */
-function markAsLog(database: Database): void {
-  const isMarked = database.pragma('application_id', { simple: true }) === applicationId
-  database.exec('begin immediate')
+function markAsLog(database: DatabaseSync): void {
+  const isMarked = readValue(database, 'pragma application_id') === applicationId
+  run(database, 'begin immediate')
   try {
-    database.pragma(`application_id = ${applicationId}`)
-    if (!isMarked) database.exec('commit')
+    run(database, `pragma application_id = ${applicationId}`)
+    if (!isMarked) run(database, 'commit')
   } finally {
-    if (database.inTransaction) database.exec('rollback')
+    if (database.isTransaction) run(database, 'rollback')
   }
 }

@@ -1,5 +1,6 @@
-import type { Database, Statement } from 'better-sqlite3'
+import type { DatabaseSync } from 'node:sqlite'
 import type { CompiledQuery } from 'kysely'
+import { type Prepared, readColumn, readValue } from './sqlite-driver.ts'
 
 const statementsKeptMax = 500
 /** Table-valued functions that make rows from their argument and read no table. */
@@ -10,14 +11,13 @@ const tablelessFunctions: ReadonlySet<string> = new Set(['json_each', 'json_tree
  * as pragma functions, are named too, except those that read no table.
  */
 export class TablesRead {
-  readonly #database: Database
+  readonly #database: DatabaseSync
   readonly #tablesBySql = new Map<string, readonly string[]>()
   /** Table names by the root page of the table or of its index, as of `#schemaVersion`. */
-  #tableByRootPage: ReadonlyMap<number, string> = new Map()
-  #schemaVersion = -1
-  #selectVersion: Statement<[], number> | undefined
+  #tableByRootPage = new Map<number, string>()
+  #schemaVersion: unknown
 
-  constructor(database: Database) {
+  constructor(database: DatabaseSync) {
     this.#database = database
   }
 
@@ -26,10 +26,11 @@ export class TablesRead {
     this.#refresh()
     const known = this.#tablesBySql.get(sql)
     if (known) return known
-    const program = this.#database.prepare<unknown[], OpenedTable>(`explain ${sql}`).all(...parameters)
+    const explain: Prepared = this.#database.prepare(`explain ${sql}`)
+    const program = explain.all(...parameters)
     const tables = new Set<string>()
     for (const { opcode, p2, p3 } of program)
-      if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(p2) : undefined) ?? 'a table')
+      if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(Number(p2)) : undefined) ?? 'a table')
     if (program.some(({ opcode }) => opcode === 'VOpen'))
       for (const name of this.#findVirtualTables(sql)) tables.add(name)
     if (this.#tablesBySql.size >= statementsKeptMax) this.#tablesBySql.clear()
@@ -39,7 +40,7 @@ export class TablesRead {
 
   /** The compiled program has a virtual table but not its name, so the words of the statement are searched. */
   #findVirtualTables(sql: string): string[] {
-    const modules = new Set(this.#database.prepare('select lower(name) from pragma_module_list').pluck().all())
+    const modules = new Set(readColumn(this.#database, 'select lower(name) from pragma_module_list'))
     const sources = sqlWords(sql).filter(
       word => tablelessFunctions.has(word) || /^pragma_/.test(word) || modules.has(word),
     )
@@ -47,14 +48,12 @@ export class TablesRead {
   }
 
   #refresh(): void {
-    this.#selectVersion ??= this.#database.prepare<[], number>('pragma schema_version').pluck()
-    const version = this.#selectVersion.get() ?? 0
+    const version = readValue(this.#database, 'pragma schema_version')
     if (version === this.#schemaVersion) return
-    const roots = this.#database
-      .prepare<[], [number, string]>('select rootpage, lower(tbl_name) from sqlite_schema where rootpage > 0')
-      .raw()
-      .all()
-    this.#tableByRootPage = new Map([[1, schemaTable], ...roots])
+    const select = 'select rootpage, lower(tbl_name) as name from sqlite_schema where rootpage > 0'
+    const roots = this.#database.prepare(select).all()
+    this.#tableByRootPage = new Map([[1, schemaTable]])
+    for (const { rootpage, name } of roots) this.#tableByRootPage.set(Number(rootpage), String(name))
     this.#tablesBySql.clear()
     this.#schemaVersion = version
   }
@@ -66,10 +65,4 @@ export const schemaTable = 'sqlite_schema'
 /** Splits a statement into words, in lower case. */
 export function sqlWords(sql: string): string[] {
   return sql.toLowerCase().match(/\w+/g) ?? []
-}
-
-interface OpenedTable {
-  readonly opcode: string
-  readonly p2: number
-  readonly p3: number
 }

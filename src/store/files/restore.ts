@@ -15,7 +15,7 @@ import { type CheckFindings, checkStore, findKeyFaults, throwOnCutOff, throwOnFa
 import type { Steps } from '../database/connection.ts'
 import { applicationId } from '../database/migrations.ts'
 import { Snapshot } from '../database/snapshot.ts'
-import { loadSqlite } from '../database/sqlite.ts'
+import { openDatabase, readValue } from '../database/sqlite-driver.ts'
 import { countPending, type PendingCount } from '../ledger/ledger.ts'
 import { readFacts, type StoreFacts } from '../log/facts.ts'
 import { untaggedHeaders } from '../log/header.ts'
@@ -61,7 +61,7 @@ export interface RestoreOptions {
 export async function restoreBackup(options: RestoreOptions): Promise<RestoreResult> {
   const { backup, store, entropy } = options
   requireFile(store)
-  await removeEmptyStore(store)
+  removeEmptyStore(store)
   // SQLite would use the remaining files of a lost store.
   for (const end of ['', '-wal', '-shm', '-journal']) checkAbsent(`${store}${end}`)
   const cannot = `Cannot restore "${backup}"`
@@ -165,21 +165,20 @@ async function placeKeyring(from: string, to: string, entropy: Entropy): Promise
 }
 
 /** Removes an empty database, which opening a lost or new log leaves: it would block the restore. */
-async function removeEmptyStore(path: string): Promise<void> {
+function removeEmptyStore(path: string): void {
   if (!existsSync(path) || existsSync(`${path}-journal`)) return
   // The write-ahead log may hold all the data.
   if ((statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0) return
-  if (!(await isEmptyStore(path))) return
+  if (!isEmptyStore(path)) return
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
 }
 
-async function isEmptyStore(path: string): Promise<boolean> {
-  const Sqlite = await loadSqlite()
+function isEmptyStore(path: string): boolean {
   try {
-    const database = new Sqlite(path, { readonly: true, fileMustExist: true })
+    const database = openDatabase(path, { readOnly: true })
     try {
-      const id = database.pragma('application_id', { simple: true })
-      const tables = database.prepare('select count(*) from sqlite_schema').pluck().get()
+      const id = readValue(database, 'pragma application_id')
+      const tables = readValue(database, 'select count(*) from sqlite_schema')
       return tables === 0 && (id === applicationId || id === 0)
     } finally {
       database.close()

@@ -264,8 +264,9 @@ function parseRunningViews(text: string): Set<string> {
   return new Set(text.split(' ').filter(name => name !== ''))
 }
 
-/** Describes why a view stopped, by the error's name only: its message may quote the event. */
+/** Describes why a view stopped, by the error's code or name only: its message may quote the event. */
 export function describeStop(error: unknown, position: number | undefined): string {
   const at = position === undefined ? 'while its rows were written' : `at position ${position}`
-  return `${error instanceof Error ? error.name : 'Error'} ${at}`
+  const { name, code }: { name: string; code?: unknown } = error instanceof Error ? error : new Error()
+  return `${name === 'Error' ? String(code ?? name) : name} ${at}`
 }

@@ -176,7 +176,7 @@ test('a damaged part hides neither the report nor the other data', async () => {
     .execute()
   await world.averba.close()
   useDatabase(store, database => {
-    const [, version] = (detail?.detail ?? '').split('/')
+    const [, version = ''] = (detail?.detail ?? '').split('/')
     const damage = `update part set sealed = zeroblob(length(sealed)) where name = 'detail' and position =
       (select position from event where type = 'consent.described' and version = ? limit 1)`
     expect(database.prepare(damage).run(version).changes).toBe(1)

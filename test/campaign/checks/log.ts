@@ -1,9 +1,9 @@
-import type { Database } from 'better-sqlite3'
 import { Faults } from '../../../src/proof/faults.ts'
 import { checkViews } from '../../../src/store/checks/check-views.ts'
 import { Snapshot } from '../../../src/store/database/snapshot.ts'
 import { HeaderReader } from '../../../src/store/log/header.ts'
 import { readViewProgress } from '../../../src/store/views/projector.ts'
+import type { Sqlite } from '../../support/sqlite.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import type { AcknowledgedCommand, CreateCheck } from '../check.ts'
 import { followedTypes } from '../host.ts'
@@ -147,12 +147,8 @@ function pendingEffects(path: string): Set<string> {
     join event on event.position = effect.position join stream on stream.key = effect.stream
     where effect.is_open = 1 and effect.state <> 'unknown'
     and effect.type in (${externalEffects.map(() => '?').join()})`
-  const select = (database: Database) =>
-    database
-      .prepare(sql)
-      .pluck()
-      .all(...externalEffects)
-  return new Set(useDatabase(path, select, { readonly: true }) as string[]) // The selected column.
+  const select = (database: Sqlite) => database.column(sql, ...externalEffects)
+  return new Set(useDatabase(path, select, { readOnly: true }) as string[]) // The selected column.
 }
 
 /**

@@ -7,7 +7,7 @@ test('a command leaves a receipt, and its id in the header, only under an id of 
   const store = temporaryStore()
   const { world, which } = await givenConsent('ATIVO', undefined, { store })
   const { averba } = world
-  const receipts = () => useDatabase(store, file => file.prepare('select command_id from receipt').pluck().all())
+  const receipts = () => useDatabase(store, file => file.column('select command_id from receipt'))
   const size = async () => (await Array.fromAsync(averba.log.read())).length
   expect(receipts()).toEqual([])
   const before = await size()

@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import { subjectMachine } from '../../../src/machines/subject/subject.ts'
@@ -7,6 +6,7 @@ import { replay } from '../../../src/operations/replay.ts'
 import { leafHash } from '../../../src/store/log/tree.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
@@ -89,7 +89,7 @@ test('a replay that ends between two events of one decision leaves it out and fi
 test('decisions of one machine can be replayed against another version of it', async () => {
   const pages = async function* () {
     const headers = useDatabase(sample, database =>
-      database.prepare('select header from event order by position').pluck().all(),
+      database.column('select header from event order by position'),
     ) as string[] // Text.
     yield headers.map(header => JSON.parse(header) as RecordedEvent) // As written.
   }

@@ -179,7 +179,7 @@ test.each(['consents', 'awareness'])(
     const store = temporaryStore()
     await openWorld({ averba: { store } })
     const plan = useDatabase(store, database =>
-      database.prepare<[], { detail: string }>(`explain query plan select * from ${table} where subject = 'a'`).all(),
+      database.prepare(`explain query plan select * from ${table} where subject = 'a'`).all(),
     )
     expect(plan.map(({ detail }) => detail).join()).toMatch(/^SEARCH .* USING INDEX/)
   },

@@ -1,7 +1,7 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -35,9 +35,9 @@ test('an index finds the expiring consents, also after a rebuild of the view', a
   const store = temporaryStore()
   const world = await openWorld({ averba: { store } })
   const planOf = () => {
-    const database = new Sqlite(store, { readonly: true })
+    const database = new Sqlite(store, { readOnly: true })
     const sql = 'explain query plan select consent from consents where lapses_at <= ? order by lapses_at'
-    const plan = database.prepare<[string], { detail: string }>(sql).all('2027')
+    const plan = database.prepare(sql).all('2027')
     database.close()
     return plan.map(step => step.detail)
   }

@@ -11,7 +11,7 @@ const evento = 'dimp-situacao-import'
 const otherCpf = '11144477735'
 
 /** Damages the header of one event. */
-function damage(store: string, sql: string, ...values: unknown[]): void {
+function damage(store: string, sql: string, ...values: (string | number)[]): void {
   useDatabase(store, database => {
     const change = () => database.prepare(`update event set header = ${sql}`).run(...values)
     expect(withoutGuards(database, change).changes).toBe(1)
@@ -41,7 +41,7 @@ async function given() {
   const [pending] = (await averba.effects.list({ state: 'pending' })).filter(
     ({ stream }) => stream === `subject-${subject}`,
   )
-  damage(store, 'substr(header, 1, length(header) - 1) where position = ?', pending?.position)
+  damage(store, 'substr(header, 1, length(header) - 1) where position = ?', pending?.position ?? 0)
   let handled = 0
   averba.notifications.handle(evento, 'erp', async () => void handled++)
   const before = world.requests.length

@@ -49,11 +49,13 @@ test('a stopped view restarts during run once it is fixed, and is reported as st
   expect(view.logged().length).toBeGreaterThan(5)
   expect(view.logged().length).toBeLessThan(9)
   expect(new Set(view.logged())).toEqual(new Set([stopped]))
-  const reason = expect.stringMatching(/^subjects has stopped: SqliteError at position \d+: run or rebuild recovers/)
+  const reason = expect.stringMatching(
+    /^subjects has stopped: ERR_SQLITE_ERROR at position \d+: run or rebuild recovers/,
+  )
   expect(await view.health()).toMatchObject({ ok: false, detail: reason })
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
-  expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: SqliteError at position/)])
+  expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: ERR_SQLITE_ERROR at position/)])
   mend()
   await clock.advance(64_000)
   expect(view.logged().at(-1)).toBe('a stopped view has caught up and is running again')

@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { newestReading, oldestReading, overdueReadings } from '../../../src/api/consents/freshness.ts'
 import { createMetrics } from '../../../src/cli/metrics.ts'
@@ -6,6 +5,7 @@ import type { AverbaOptions, LogLine } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -180,12 +180,11 @@ test('the age of readings comes from an index, for any number of subjects', asyn
   expect(await readings()).toEqual({ newestAt: at(), oldestAt: secondAt })
   await averba.consents.schedule({ subject: second }, { syncEveryMs: null })
   expect(await readings()).toEqual({ newestAt: at(), oldestAt: at() })
-  const database = new Sqlite(store, { readonly: true })
+  const database = new Sqlite(store, { readOnly: true })
   const overdue = (views: typeof averba.views) => overdueReadings(views, at())
   const steps = [newestReading, oldestReading, overdue].flatMap(ask => {
     const { sql, parameters } = ask(averba.views).compile()
-    const plan = database.prepare<unknown[], { detail: string }>(`explain query plan ${sql}`).all(...parameters)
-    return plan.map(step => step.detail)
+    return database.rows<{ detail: string }>(`explain query plan ${sql}`, ...parameters).map(step => step.detail)
   })
   database.close()
   expect(steps).toEqual([

@@ -1,4 +1,3 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
 import { createProbes } from '../../../src/cli/status-server.ts'
@@ -6,6 +5,7 @@ import { type AverbaOptions, portalSession } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { dayMs } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -100,7 +100,9 @@ test('a stopped view makes it not ready and is named', async () => {
   expect(await get('/readyz')).toMatchObject({
     status: 503,
     body: {
-      reasons: [expect.stringMatching(/^views: subjects has stopped: SqliteError at position \d+: run or rebuild/)],
+      reasons: [
+        expect.stringMatching(/^views: subjects has stopped: ERR_SQLITE_ERROR at position \d+: run or rebuild/),
+      ],
     },
   })
 })

@@ -1,9 +1,9 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { openTags } from '../../support/open-tags.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { withoutGuards } from '../../support/use-database.ts'
@@ -28,11 +28,11 @@ async function given() {
   const tags = await openTags(store)
   /** Changes a header as somebody with the keys could; calling the result restores it. */
   const change = (position: number, how: (header: string) => string) => {
-    const was = file.prepare<[number], string>('select header from event where position = ?').pluck().get(position)
+    const was = String(file.value('select header from event where position = ?', position))
     const update = file.prepare('update event set header = ?, tag = ? where position = ?')
     const put = (header: string) => withoutGuards(file, () => update.run(header, tags.ofEvent(header), position))
-    put(how(was ?? ''))
-    return () => put(was ?? '')
+    put(how(was))
+    return () => put(was)
   }
   const ofFollowers = async () => {
     const { checks } = await averba.health({ only: ['followers', 'notifications'] })

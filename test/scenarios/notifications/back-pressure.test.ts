@@ -1,6 +1,6 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../../src/simulation/index.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 

@@ -1,4 +1,3 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { canonicalJson } from '../../../src/proof/canonical-json.ts'
@@ -9,6 +8,7 @@ import { KeyringFile } from '../../../src/vault/keyring-file.ts'
 import type { Json } from '../../../src/vocabulary/message.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -68,7 +68,7 @@ test('an erasure that is not complete after a day is told of, with the reason', 
   const store = temporaryStore()
   const { averba, clock, samples } = await openWorld({ averba: { store } })
   await averba.consents.enrol({ cpf: samples.cpf })
-  const reader = new Database(store, { readonly: true })
+  const reader = new Sqlite(store, { readOnly: true })
   reader.exec('begin')
   reader.prepare('select count(*) from event').get()
   const { subject, completed } = await averba.subjects.erase({ cpf: samples.cpf }, asked)
@@ -205,7 +205,7 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   expect(await averba.subjects.receipt(met)).toBeUndefined()
   await world.close()
 
-  const file = new Database(store, { readonly: true })
+  const file = new Sqlite(store, { readOnly: true })
   const rows = file.prepare('select command_id as id, digest from receipt').all() as {
     id: string
     digest: Buffer

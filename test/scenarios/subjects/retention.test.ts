@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type AverbaOptions, diagnoseStore, type SubjectRef, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { fillUp } from '../../support/fill-up.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
@@ -77,16 +77,14 @@ test.each(['the same process', 'the next one'])(
     })
     for (let n = 1; n <= 50; n++)
       valueOf(await averba.validations.validate({ id: `v${n}`, cpf: cpfOf(n), claims: { nome: 'Maria' } }))
-    const sealed = useDatabase(store, file =>
-      file.prepare("select sealed from part where name = 'result'").pluck().all(),
-    ) as Buffer[]
+    const sealed = useDatabase(store, file => file.column("select sealed from part where name = 'result'")) as Buffer[]
     const found = () => {
       const files = [store, `${store}-wal`].map(path => readFileSync(path))
       return sealed.filter(bytes => files.some(file => file.includes(bytes.subarray(-16)))).length
     }
     expect(found()).toBe(50)
     await clock.advance(31 * day)
-    const reader = new Database(store, { readonly: true })
+    const reader = new Sqlite(store, { readOnly: true })
     reader.exec('begin; select count(*) from part')
     await averba.settle()
     expect((await destroyed())[0]?.parts).toHaveLength(50)

@@ -1,9 +1,9 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan } from '../../support/portal.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 

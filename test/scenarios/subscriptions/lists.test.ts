@@ -1,8 +1,8 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { lazyList } from '../../../src/runtime/lazy-list.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -54,9 +54,9 @@ test('the failures of a day are listed once each, by page or as an array', async
   const times = ofToday.map(each => each.data ?? '')
   expect(times).toEqual([...times].sort())
   await world.close()
-  const database = closeAtEnd(new Sqlite(store, { readonly: true }))
+  const database = closeAtEnd(new Sqlite(store, { readOnly: true }))
   const sql = 'explain query plan select * from failures where failed_at >= ? and failed_at < ?'
-  const plan = database.prepare<string[], { detail: string }>(sql).all('2026', '2027')
+  const plan = database.prepare(sql).all('2026', '2027')
   expect(plan[0]?.detail).toMatch(/^SEARCH failures USING INDEX failures_failed_at/)
 })
 

@@ -1,10 +1,10 @@
 import { inspect } from 'node:util'
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type LogLine, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { isToken, isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -68,7 +68,7 @@ test('a call whose claims cannot be opened waits and is not unknown: it was not 
   })
   const { effect } = await validate(world.averba, 'p1')
   const database = new Sqlite(store)
-  const parts = database.prepare("select * from part where name = 'claims'").all() as Record<string, unknown>[]
+  const parts = database.prepare("select * from part where name = 'claims'").all()
   database.exec("delete from part where name = 'claims'")
   isDown = false
   await passTime(world, hourMs, 5)
@@ -76,7 +76,7 @@ test('a call whose claims cannot be opened waits and is not unknown: it was not 
   for (const part of parts)
     database
       .prepare('insert into part (position, name, owner, sealed) values (?, ?, ?, ?)')
-      .run(part.position, part.name, part.owner, part.sealed)
+      .run(...['position', 'name', 'owner', 'sealed'].map(column => part[column] ?? null))
   database.close()
   await passTime(world, hourMs)
   expect((await world.averba.validations.get('p1'))?.state).toBe('answered')

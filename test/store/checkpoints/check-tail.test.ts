@@ -1,7 +1,7 @@
-import Sqlite, { type Database } from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { leafHash } from '../../../src/store/log/tree.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { withoutGuards } from '../../support/use-database.ts'
@@ -14,14 +14,14 @@ async function given(events: number) {
   for (let from = 0; from < events; from += 100)
     await store.append(appendOf(`token-${from}`, 'none', Array(Math.min(100, events - from)).fill({})))
   const file = closeAtEnd(new Sqlite(path))
-  const edit = (work: (database: Database) => void) => withoutGuards(file, () => work(file))
+  const edit = (work: (database: Sqlite) => void) => withoutGuards(file, () => work(file))
   return { path, store, file, edit }
 }
 
 /** Appends the copy of an event in the place after the last one, with a leaf and a tag. */
-function appendCopy(file: Database): void {
-  const position = Number(file.prepare('select max(position) + 1 from event').pluck().get())
-  const header = String(file.prepare('select header from event where position = 2').pluck().get())
+function appendCopy(file: Sqlite): void {
+  const position = Number(file.value('select max(position) + 1 from event'))
+  const header = String(file.value('select header from event where position = 2'))
   const copied = header.replace('"position":2', `"position":${position}`).replace('"version":1', '"version":900')
   file
     .prepare('insert into event select ?, stream, 900, type, ?, ?, tag from event where position = 2')
@@ -54,7 +54,7 @@ test('a changed event at the end of the log is told apart from one without a tag
   const { path, store, file, edit } = await given(3)
   const other = await openStore({ path })
   await other.append(appendOf('token-y'))
-  const header = file.prepare('select header from event where position = 5').pluck().get()
+  const header = String(file.value('select header from event where position = 5'))
   edit(() => file.exec("update event set header = replace(header, 'bench.done', 'bench.gone') where position = 5"))
   await expect(append(store)).rejects.toThrow('the event at position 5: its leaf is not the hash of its header')
   edit(() => file.prepare("update event set header = ?, tag = 'x' where position = 5").run(header))
@@ -72,7 +72,7 @@ test('a long tail begins at the newest checkpoint, which the keys must have sign
   await expect(store.readAt(300)).rejects.toThrow('the event at position 300: it was changed, or written without')
   await other.append(appendOf('token-y', 'any', Array(700).fill({})))
   const signature = /— (\S+) \S+/
-  const note = String(file.prepare('select note from checkpoint order by number desc').pluck().get())
+  const note = String(file.value('select note from checkpoint order by number desc'))
   const unsigned = note.replace(signature, (_, name) => `— ${name} ${Buffer.alloc(68).toString('base64')}`)
   file.prepare('update checkpoint set note = ? where note = ?').run(unsigned, note)
   await expect(append(store)).rejects.toThrow('was not signed with the keys of the log')
@@ -117,7 +117,7 @@ test('a key that is marked as erased without an event, or bears the name of anot
   const person = { owner: 'subject-a', subject: 'a', until: 9, ...nothing }
   const erasing = again.append(appendOf('token-y', 'any', [{}], { destroys: { parts: [], person } }))
   await expect(erasing).rejects.toMatchObject({ code: 'CORRUPT' })
-  expect(file.prepare('select count(*) from owner_key where epoch > 0').pluck().get()).toBe(2)
+  expect(file.value('select count(*) from owner_key where epoch > 0')).toBe(2)
 })
 
 test('a part whose row names another owner is not found for destruction', async () => {

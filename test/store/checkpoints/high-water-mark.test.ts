@@ -1,5 +1,4 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { type Averba, type AverbaError, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
@@ -8,6 +7,7 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { StoreOptions } from '../../../src/store/store-options.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../../support/use-database.ts'
@@ -50,8 +50,8 @@ test('closing writes a signed checkpoint of all events to the log and to the mar
   const mark = readFileSync(`${sample}.mark`, 'utf8')
   const { events } = await verifyLog({ store: sample })
   expect(parseCheckpoint(mark)?.size).toBe(events)
-  const database = closeAtEnd(new Sqlite(sample, { readonly: true }))
-  expect(database.prepare('select note from checkpoint order by number desc').pluck().get()).toBe(mark)
+  const database = closeAtEnd(new Sqlite(sample, { readOnly: true }))
+  expect(database.value('select note from checkpoint order by number desc')).toBe(mark)
 })
 
 test('opening and closing without changes keeps the mark and the checkpoints', async () => {
@@ -141,7 +141,7 @@ test('the mark is written after 10,000 events or a minute, and is never ahead of
   const marks: { size: number; committed: number }[] = []
   let known: string | undefined
   const committed = () => {
-    const position = useDatabase(store, database => database.prepare('select max(position) from event').pluck().get())
+    const position = useDatabase(store, database => database.value('select max(position) from event'))
     return Number(position)
   }
   const highWaterMark = {

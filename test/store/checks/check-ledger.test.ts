@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { copyFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
-import Sqlite from 'better-sqlite3'
 import { beforeAll, expect, test } from 'vitest'
 import { open } from '../../support/counting.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { appendOf } from '../append-of.ts'
 

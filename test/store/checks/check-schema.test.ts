@@ -1,6 +1,6 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { diagnoseStore, examine, verifyLog } from '../../../src/index.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
@@ -10,7 +10,7 @@ async function givenChanged(sql: string): Promise<string> {
   const averba = await openEngine({ store })
   await averba.consents.enrol({ cpf: '52998224725' })
   await averba.close()
-  const database = new Database(store)
+  const database = new Sqlite(store)
   database.exec(sql)
   database.close()
   return store

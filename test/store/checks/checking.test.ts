@@ -1,5 +1,4 @@
 import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import type Sqlite from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, openAverba, restoreStore, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
@@ -10,6 +9,7 @@ import { restoreBackup } from '../../../src/store/files/restore.ts'
 import { leafHash } from '../../../src/store/log/tree.ts'
 import { append, counting, open } from '../../support/counting.ts'
 import { copyStore, makeSampleStore } from '../../support/sample-store.ts'
+import type { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 
 /** Edits a copy as the file's owner could, with the triggers removed. */
-function tampered(edit: (database: Sqlite.Database) => void): string {
+function tampered(edit: (database: Sqlite) => void): string {
   const store = copyStore(sample)
   useDatabase(store, database => {
     database.pragma('foreign_keys = off')
@@ -243,7 +243,7 @@ describe('the keyring', () => {
   test('is reported by a deep check when it does not open an owner’s key, which would block erasures', async () => {
     const store = tampered(database => {
       const last = 'key = (select max(key) from owner_key)'
-      const wrapped = database.prepare(`select wrapped from owner_key where ${last}`).pluck().get() as Buffer
+      const wrapped = database.value(`select wrapped from owner_key where ${last}`) as Buffer
       wrapped[20] = (wrapped[20] ?? 0) ^ 1
       database.prepare(`update owner_key set wrapped = ? where ${last}`).run(wrapped)
     })
@@ -354,7 +354,6 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
 
 test('a page damaged to read as empty is a fault, besides others found', async () => {
   const store = tampered(database => {
-    database.unsafeMode(true)
     database.pragma('writable_schema = on')
     database.exec("update sqlite_schema set sql = replace(sql, 'leaf blob not null', 'leaf blob') where name = 'event'")
     database.pragma('writable_schema = reset')

@@ -9,7 +9,7 @@ test.each([
   [join(tmpdir(), 'log.sqlite'), 'the disk failed'],
 ])('an I/O error on %s tells a full disk from a failed one: %s', (path, why) => {
   const fails = () => {
-    throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' })
+    throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 4874 })
   }
   const error = { code: 'STORE_UNSAFE', message: `Cannot use "${path}": ${why}` }
   expect(() => wrapSqliteErrors(path, fails)).toThrow(expect.objectContaining(error))

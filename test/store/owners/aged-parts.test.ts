@@ -1,10 +1,10 @@
-import Sqlite from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { HeaderReader } from '../../../src/store/log/header.ts'
 import { type AgedPage, readAgedParts } from '../../../src/store/parts/parts.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
@@ -22,14 +22,14 @@ async function given(positions: ReadonlySet<number>): Promise<string> {
     "insert into event (position, stream, version, type, header, leaf, tag) values (?, 1000, ?, 'validation.requested', ?, x'00', '')",
   )
   const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
-  database.transaction(() => {
-    for (let position = 2; position <= events; position++) {
-      const names = positions.has(position) ? ['reason', 'claims'] : ['note']
-      const parts = names.map(name => ({ name, owner: 'subject-1' }))
-      event.run(position, position, JSON.stringify({ at, position, parts }))
-      for (const name of names) part.run(position, name, Buffer.alloc(1))
-    }
-  })()
+  database.exec('begin')
+  for (let position = 2; position <= events; position++) {
+    const names = positions.has(position) ? ['reason', 'claims'] : ['note']
+    const parts = names.map(name => ({ name, owner: 'subject-1' }))
+    event.run(position, position, JSON.stringify({ at, position, parts }))
+    for (const name of names) part.run(position, name, Buffer.alloc(1))
+  }
+  database.exec('commit')
   database.close()
   return store
 }

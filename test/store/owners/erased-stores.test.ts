@@ -1,5 +1,4 @@
 import { copyFileSync, readFileSync, rmSync } from 'node:fs'
-import Sqlite from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { backupStore, diagnoseStore, restoreStore, valueOf } from '../../../src/index.ts'
 import { checkErasureReceipt } from '../../../src/proof/erasure.ts'
@@ -10,6 +9,7 @@ import { views } from '../../../src/views/views.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { copyStore } from '../../support/sample-store.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
@@ -52,7 +52,7 @@ async function twoPersons(options: Parameters<typeof simulate>[0] = {}) {
 }
 
 function rowsOf(store: string): unknown[] {
-  const database = new Sqlite(store, { readonly: true })
+  const database = new Sqlite(store, { readOnly: true })
   const rows = views.map(({ name }) => database.prepare(`select * from ${name} order by 1`).all())
   database.close()
   return rows
@@ -65,12 +65,10 @@ interface Sealed {
 
 /** The sealed parts and the wrapped key of an owner, which must not be found after an erasure. */
 function sealedOf(store: string, subject: string): Sealed[] {
-  const database = new Sqlite(store, { readonly: true })
-  const parts = database.prepare(
-    `select part.name, sealed as bytes from part join owner_key on key = part.owner where owner_key.owner = ?`,
-  )
-  const key = database.prepare(`select 'key' as name, wrapped as bytes from owner_key where owner = ?`)
-  const found = [parts, key].flatMap(each => each.all(`subject-${subject}`) as Sealed[])
+  const database = new Sqlite(store, { readOnly: true })
+  const parts = `select part.name, sealed as bytes from part join owner_key on key = part.owner where owner_key.owner = ?`
+  const key = `select 'key' as name, wrapped as bytes from owner_key where owner = ?`
+  const found = [parts, key].flatMap(sql => database.rows<Sealed>(sql, `subject-${subject}`))
   database.close()
   return found
 }
@@ -179,7 +177,7 @@ test('parts kept by law stay sealed, can be opened, and are erased later', async
   )
   expect(second).toMatchObject({ requester: 'prazo', keeps: [], destroyed: { keys: 1 } })
   expect(checkErasureReceipt(second)).toEqual([])
-  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: new Uint8Array() }])
   await expect(averba.validations.get(`p-${erasedSubject}`)).rejects.toMatchObject({ code: 'PART_DESTROYED' })
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
@@ -384,7 +382,7 @@ test('when a person has no parts of the kept kinds, the key is destroyed', async
   expect(await averba.subjects.erase({ subject: erasedSubject }, { ...erasure, keep: ['consent.detail'] })).toEqual(
     receipt,
   )
-  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: Buffer.alloc(0) }])
+  expect(sealedOf(store, erasedSubject)).toMatchObject([{ name: 'key', bytes: new Uint8Array() }])
   await close()
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([])
 })

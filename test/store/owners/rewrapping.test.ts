@@ -1,9 +1,9 @@
-import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import type { Keyring } from '../../../src/vault/keyring.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
+import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { appendOf } from '../append-of.ts'
@@ -72,11 +72,12 @@ test('an erased person’s key is removed from memory, even if no other key is r
   const store = await openStore({ path })
   const owner = 'subject-1'
   await store.append(appendOf(owner, 'none', [{ parts: { note: { owner, value: 'x' } } }]))
-  const file = new Database(path, { readonly: true })
-  const key = file.prepare('select owner, epoch, wrapped, commitment from owner_key').get() as OwnerKey // Columns.
-  const { sealed } = file.prepare('select sealed from part').get() as { sealed: Buffer } // Column.
+  const file = new Sqlite(path, { readOnly: true })
+  const [key] = file.rows<OwnerKey>('select owner, epoch, wrapped, commitment from owner_key')
+  const [part] = file.rows<{ sealed: Buffer }>('select sealed from part')
   file.close()
-  const open = () => store.vault.open(key, `${owner}/1/note`, sealed)
+  if (!key || !part) throw new Error('Both are there')
+  const open = () => store.vault.open(key, `${owner}/1/note`, part.sealed)
   expect(open()).toBe('x')
   const none = { indexEntries: [], commands: [], streams: [], kept: [], keepsKey: false }
   const person = { owner, subject: '1', until: 2, ...none }

@@ -46,7 +46,7 @@ const rebuild = async (connection: Connection, rowsMax = 100_000) => {
 function edit(path: string, sql: string): unknown[] {
   return useDatabase(path, database => {
     const statement = database.prepare(sql)
-    return statement.reader ? statement.pluck().all() : [statement.run().changes]
+    return statement.columns().length > 0 ? database.column(sql) : [statement.run().changes]
   })
 }
 const leftOf = (path: string) =>

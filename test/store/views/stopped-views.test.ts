@@ -83,7 +83,7 @@ test.each(['throw', 'badCell'] as const)(
     await append(store, 1_000)
     Object.assign(breaks, { at: 700, with: how })
     await store.retryStoppedViews(signal)
-    const error = how === 'throw' ? 'RangeError' : 'SqliteError'
+    const error = how === 'throw' ? 'RangeError' : 'ERR_SQLITE_ERROR'
     expect(await checkpointOf(store, 'fragile')).toMatchObject({
       ...{ isRunning: false, position: 511, reason: `${error} at position 700` },
     })

@@ -26,7 +26,7 @@ test.each(['throw', 'badCell'] as const)(
     expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
     expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
     expect((await checkpointOf(store, 'fragile'))?.reason).toMatch(
-      how === 'throw' ? /^RangeError at position 26$/ : /^SqliteError at position 26$/,
+      how === 'throw' ? /^RangeError at position 26$/ : /^ERR_SQLITE_ERROR at position 26$/,
     )
     expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
     await store.close()

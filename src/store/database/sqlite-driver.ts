@@ -1,0 +1,79 @@
+import { resolve } from 'node:path'
+import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
+import { requireNode } from '../../vocabulary/node-version.ts'
+
+// SQLite as Node and Deno bring it.
+
+export const inMemory = ':memory:'
+
+/** Kibibytes of pages that a connection keeps: SQLite's own default is an eighth of it. */
+const cacheKib = 16_000
+
+/** How long opening waits for a lock, blocking the event loop. */
+const timeout = 2_000
+
+/** Opens a file. Loads SQLite on first use. */
+export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  requireNode()
+  const { DatabaseSync } = loadSqlite()
+  // As an absolute path: SQLite takes a name that begins with "file:" for an address with options.
+  const database = new DatabaseSync(path === inMemory ? path : resolve(path), { timeout, ...options })
+  run(database, `pragma cache_size = -${cacheKib}`)
+  return database
+}
+
+/** Not imported: test runners and bundlers that do not know the module would look for a package. */
+export function loadSqlite(): typeof import('node:sqlite') {
+  return process.getBuiltinModule('node:sqlite')
+}
+
+/** What is used of a prepared statement: parameters come from compiled queries, which do not name their types. */
+export interface Prepared {
+  readonly sourceSQL: string
+  all(...parameters: unknown[]): Record<string, unknown>[]
+  run(...parameters: unknown[]): unknown
+}
+
+/** Runs one statement. On Deno the errors of `exec` have no code of SQLite. */
+export function run(database: DatabaseSync, sql: string): void {
+  database.prepare(sql).run()
+}
+
+/** Reads the first column of a query or pragma. */
+export function readColumn(database: DatabaseSync, sql: string): unknown[] {
+  const rows = database.prepare(sql).all()
+  return rows.map(row => Object.values(row)[0])
+}
+
+/** Reads the first column of the first row. */
+export function readValue(database: DatabaseSync, sql: string): unknown {
+  return readColumn(database, sql)[0]
+}
+
+/** SQLite's result codes that averba tells apart. @see https://sqlite.org/rescode.html */
+export const sqliteCodes = {
+  error: 1,
+  perm: 3,
+  busy: 5,
+  readOnly: 8,
+  ioError: 10,
+  corrupt: 11,
+  full: 13,
+  cannotOpen: 14,
+  protocol: 15,
+  auth: 23,
+  notDatabase: 26,
+} as const
+
+/** The file ended early; its checksums are wrong. */
+const shortRead = 522
+const corruptFile = 8458
+
+/** The primary result code of an error of SQLite; `undefined` for any other error. */
+export function sqliteCode(error: unknown): number | undefined {
+  if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) return undefined
+  const extended = 'errcode' in error ? error.errcode : undefined
+  // Deno gives no number when it cannot open a file.
+  if (typeof extended !== 'number') return sqliteCodes.cannotOpen
+  return extended === shortRead || extended === corruptFile ? sqliteCodes.corrupt : extended & 0xff
+}
