@@ -12,7 +12,8 @@ export class Sqlite extends DatabaseSync {
   /** Reads rows, which the caller knows from the query. */
   rows<Row>(sql: string, ...parameters: readonly unknown[]): Row[] {
     const given = parameters as SQLInputValue[] // SQLite refuses any other.
-    return this.prepare(sql).all(...given) as Row[]
+    const rows = this.prepare(sql).all(...given)
+    return rows.map(row => Object.fromEntries(Object.entries(row).map(asBuffer))) as Row[]
   }
 
   /** Reads the first column. */
@@ -28,4 +29,9 @@ export class Sqlite extends DatabaseSync {
   pragma(text: string): unknown {
     return this.value(`pragma ${text}`)
   }
+}
+
+/** Bytes are compared in tests, which `Buffer` has more ways for. */
+function asBuffer([column, value]: [string, unknown]): [string, unknown] {
+  return [column, value instanceof Uint8Array ? Buffer.from(value) : value]
 }

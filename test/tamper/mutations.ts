@@ -203,14 +203,14 @@ function swaps(database: Sqlite, rowsMax: number): Mutation[] {
         write.run(...first, b)
       }),
   })
-  const pairs = (sql: string) => database.rows<object>(sql, rowsMax).map(row => Object.values(row) as [Value, Value]) // Two columns.
+  const pairs = (sql: string) => database.rows<{ a: Value; b: Value }>(sql, rowsMax).map(({ a, b }) => [a, b] as const)
   const events = pairs(
-    'select position, position + 1 from event where position > 1 and position < (select max(position) from event) limit ?',
+    'select position as a, position + 1 as b from event where position > 1 and position < (select max(position) from event) limit ?',
   )
   const parts = pairs(
-    'select a.position || char(47) || a.name, b.position || char(47) || b.name from part a join part b on b.position > a.position and b.name = a.name group by a.position limit ?',
+    'select a.position || char(47) || a.name as a, b.position || char(47) || b.name as b from part a join part b on b.position > a.position and b.name = a.name group by a.position limit ?',
   )
-  const owners = pairs('select a.key, b.key from owner_key a join owner_key b on b.key > a.key limit ?')
+  const owners = pairs('select a.key as a, b.key as b from owner_key a join owner_key b on b.key > a.key limit ?')
   const place = `(position || char(47) || name)`
   return [
     ...events.map(([a, b]) => swap('events: headers swapped', 'event', 'position', 'header', a, b)),

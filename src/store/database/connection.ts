@@ -79,7 +79,7 @@ export interface Connection {
   readOnly(query: CompiledQuery, check?: CheckTables): Promise<readonly unknown[]>
   /** Checkpoints the journal into the file and empties it. False while a reader still needs the journal. */
   emptyJournal(): Promise<boolean>
-  /** Rewrites the whole file so that no deleted data stays in it. Empty the journal afterwards. False where it may not. */
+  /** Rewrites the whole file, so that no deleted data stays in it; false if it may not. Empty the journal then. */
   rewrite(): Promise<boolean>
   /** Searches the raw file for pieces of 16 bytes that should have been overwritten. */
   searchFile(pieces: readonly Uint8Array[]): Promise<SearchProgress>

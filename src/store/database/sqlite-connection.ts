@@ -184,8 +184,8 @@ export class SqliteRunner {
   }
 
   /**
-   * Prepares a host's statement once, unchanged: a question mark in it may be part of a literal. SQLite would leave what
-   * follows the first statement.
+   * Prepares a host's statement once, unchanged: a question mark in it may be part of a literal. SQLite would leave out
+   * what follows the first statement.
    *
    * @throws {RangeError} when another statement follows
    */

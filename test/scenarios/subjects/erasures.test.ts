@@ -206,10 +206,7 @@ test('old and new subject share no value after an erasure, and no CPF leads to t
   await world.close()
 
   const file = new Sqlite(store, { readOnly: true })
-  const rows = file.prepare('select command_id as id, digest from receipt').all() as {
-    id: string
-    digest: Buffer
-  }[] // Its columns.
+  const rows = file.rows<{ id: string; digest: Buffer }>('select command_id as id, digest from receipt')
   file.close()
   expect(rows.find(({ id }) => id === 'use-1')?.digest).toHaveLength(0)
   const left = rows.filter(({ digest }) => digest.length > 0)
