@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { copyLog } from './copy-log.ts'
 import { readHeaderText } from './header-text.ts'
 import { type Figures, interleave, medianOf, rateOf, ratioOf, type Say } from './measure.ts'
 import { openEmmett } from './peers.ts'
@@ -70,7 +71,7 @@ export async function benchAppendFull(folder: string, say: Say): Promise<Figures
   const engine = await openEngine(store)
   await validateAll(engine, callers, callers)
   say(`  headers of ${(await readHeaderText(store)).length} bytes through the engine`)
-  const own = new RawRows(join(folder, 'own-rows.sqlite'), path, createId)
+  const own = new RawRows(join(folder, 'own-rows.sqlite'), copyLog(path), createId)
   const { raw, ownRows, averba } = await interleave(
     {
       raw: () => rateOf(manyEvents, () => bare.raw.insert(manyEvents)),

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import Sqlite from 'better-sqlite3'
 import type { Store } from '../src/store/store.ts'
 import { buildLog } from './build-log.ts'
+import { copyLog } from './copy-log.ts'
 import { type Figures, interleave, medianOf, rateOf, ratioOf, type Say } from './measure.ts'
 import { openEmmett } from './peers.ts'
 import { rawRebuild, rawScan } from './raw-reads.ts'
@@ -13,7 +14,7 @@ const emmettEvents = 10_000
 /** Reads the whole log, against better-sqlite3 and JSON.parse alone. */
 export async function benchScan(folder: string, say: Say): Promise<Figures> {
   const store = await openLog(folder, say)
-  const log = new Sqlite(join(folder, 'reads.sqlite'), { readonly: true })
+  const log = new Sqlite(copyLog(join(folder, 'reads.sqlite')), { readonly: true })
   const { raw, averba } = await interleave(
     {
       raw: () => rateOf(events, () => rawScan(log, () => undefined)),
@@ -29,7 +30,7 @@ export async function benchScan(folder: string, say: Say): Promise<Figures> {
 /** Rebuilds a view, against better-sqlite3, JSON.parse and a Map alone. */
 export async function benchRebuild(folder: string, say: Say): Promise<Figures> {
   const store = await openLog(folder, say)
-  const log = new Sqlite(join(folder, 'reads.sqlite'), { readonly: true })
+  const log = new Sqlite(copyLog(join(folder, 'reads.sqlite')), { readonly: true })
   const out = new Sqlite(join(folder, 'rows.sqlite'))
   out.pragma('journal_mode = wal')
   out.pragma('synchronous = full')
