@@ -45,6 +45,8 @@ interface LoginRecord {
   readonly reason: string
   /** The digest of the identity: the reason is only shown to the same identity. */
   readonly identityDigest: string
+  /** The request leaves, and nobody has recorded its answer: it counts once nobody has the lease to log in. */
+  readonly isOpen?: true
 }
 
 /** The portal refuses another login within a minute (docs/unspecified.md). One second more, for its clock. */
@@ -133,7 +135,7 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
       if (found) return found
       // Another process may have just logged in.
       if ((await logins.takeLease()) !== undefined)
-        return logins.underLease(async () => (await findSessionOrWait(rejected)) ?? (await logIn()))
+        return logins.underLease(async () => (await findSessionOrWait(rejected, 'held')) ?? (await logIn()))
       await clock.sleep(leasePollMs, undefined, 'a look at the login of another process')
     }
     const found = await findSessionOrWait(rejected)
@@ -141,8 +143,11 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
   }
 
   /** Reads the last login before the session, which a login shares before it is noted. */
-  async function findSessionOrWait(rejected: Session | undefined): Promise<Session | NoSession | undefined> {
-    const wait = await findWait()
+  async function findSessionOrWait(
+    rejected: Session | undefined,
+    lease?: 'held',
+  ): Promise<Session | NoSession | undefined> {
+    const wait = await findWait(lease)
     const session = await findSession()
     return isUsable(session, rejected) ? session : wait
   }
@@ -156,8 +161,9 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
    * Defers for a minute after the last login request. Only the same identity gets its reason: to another one, such as
    * corrected keys, it does not apply. A time in the future does not defer: that clock was ahead.
    */
-  async function findWait(): Promise<NoSession | undefined> {
+  async function findWait(lease?: 'held'): Promise<NoSession | undefined> {
     const asked = parseShared(await logins.find(), noLogin)
+    if (asked.isOpen && !lease) return undefined
     const agoMs = clock.now() - fromInstant(asked.askedAt)
     if (agoMs < 0 || agoMs >= loginPauseMs) return undefined
     const reason = asked.identityDigest === identityDigest ? asked.reason : loginPauseReason
@@ -169,15 +175,23 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
     const closed = await times.findClosed(loginOperation)
     if (closed) return closed
     const request = await writeLogin(login, baseUrl)
-    // Another process may have logged in while this one stood still.
+    let own: string | undefined
     const extend = async () => {
       const leftMs = await logins.takeLease()
-      const isLate = (await findSession()).login > known.login || (await findWait())
-      return isLate ? undefined : leftMs
+      // Another process may have logged in while this one stood still.
+      const isLate =
+        (await findSession()).login > known.login || ((await logins.find()) !== own && (await findWait('held')))
+      if (isLate || leftMs === undefined) return undefined
+      // Before it leaves: whoever cannot record the answer has logged in all the same.
+      own = await recordLogin(loginPauseReason, { isOpen: true })
+      return leftMs
     }
     const maySend = whileHeld(monotonicClock(clock), extend)
     const result = await sendRequest(options, 'once', () => request.clone(), maySend)
-    if (result.status === 'unsent') return { status: 'deferred', reason: result.reason }
+    if (result.status === 'unsent') {
+      await logins.change(async text => (text !== undefined && text === own ? JSON.stringify(noLogin) : undefined))
+      return { status: 'deferred', reason: result.reason }
+    }
     // The login may have succeeded, and its tokens are lost.
     if (result.status === 'lost') return endLogin(known, result.reason)
     const { answer } = result
@@ -201,10 +215,11 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
     return { status: 'deferred', reason, afterMs }
   }
 
-  async function recordLogin(reason: string): Promise<void> {
-    const askedAt = toInstant(clock.now())
-    const record: LoginRecord = { askedAt, reason, identityDigest }
-    await logins.change(async () => JSON.stringify(record))
+  async function recordLogin(reason: string, state: Pick<LoginRecord, 'isOpen'> = {}): Promise<string> {
+    const record: LoginRecord = { askedAt: toInstant(clock.now()), reason, identityDigest, ...state }
+    const text = JSON.stringify(record)
+    await logins.change(async () => text)
+    return text
   }
 
   /** Shares an answer's tokens. A newer login stays, and only a new second token prolongs the session. */

@@ -8,6 +8,7 @@ import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Performers } from '../../../src/vocabulary/performer.ts'
 import { performOnce } from '../../support/performers.ts'
@@ -52,6 +53,49 @@ test('a call that the portal did is settled even if the session cannot be stored
   expect(await perform(performers, 'portal.listSubscriptions')).toMatchObject({
     status: 'settled',
   })
+})
+
+test('a login whose answer nobody could record counts: the next one waits for the portal’s minute', async () => {
+  const logins = shareInMemory()
+  let isAway = false
+  const away = () => {
+    if (isAway) throw new AverbaError('STORE_UNSAFE', 'Cannot reach the server')
+  }
+  const login = portalAccessKeys({ clientId: 'x', clientSecret: 'y', roleType: 'IMPEXP' })
+  const { takeLease, underLease, digestIdentity } = alone(login).logins
+  const askedAt: number[] = []
+  const clock = new VirtualClock()
+  const start = clock.now()
+  const performers: Performers = createPortalClient({
+    baseUrl: 'https://portal.exemplo.br',
+    authenticate: {
+      login,
+      shareOf: () => ({ find: async () => undefined, change: async () => away() }),
+      logins: {
+        find: logins.find,
+        async change(make) {
+          away()
+          await logins.change(make)
+        },
+        ...{ takeLease, underLease, digestIdentity },
+      },
+    },
+    clock,
+    async fetch() {
+      askedAt.push(clock.now() - start)
+      isAway = true
+      return new Response('', { headers: { 'set-token': 'um', 'x-csrf-token': 'dois' } })
+    },
+    secretsOf: async () => ({}),
+  })
+  const attempt = () => perform(performers, 'portal.listSubscriptions').catch(error => error)
+  expect(await attempt()).toMatchObject({ code: 'STORE_UNSAFE' })
+  isAway = false
+  expect(await attempt()).toMatchObject({ status: 'deferred', reason: 'the portal allows one login a minute' })
+  expect(askedAt).toEqual([0])
+  await clock.advance(61_000)
+  await attempt()
+  expect(askedAt).toEqual([0, 61_000])
 })
 
 const malformed = 'AAA\ncanario'
