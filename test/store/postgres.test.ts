@@ -41,6 +41,7 @@ import { PostgresSession } from '../../src/store/database/postgres-session.ts'
 import { checkIdle } from '../../src/store/files/copy-log.ts'
 import { Leasing } from '../../src/store/ledger/lease.ts'
 import { LeaseKeeper } from '../../src/store/ledger/lease-keeper.ts'
+import { endOfLog } from '../../src/store/log/read.ts'
 import { keyringPlace } from '../../src/store/opening.ts'
 import { openViews } from '../../src/store/views/views-handle.ts'
 import { type Views, views } from '../../src/views/views.ts'
@@ -579,6 +580,28 @@ test('a schema that a statement outside of its transaction would find is refused
   const refused = { code: 'MISCONFIGURED', message: expect.stringContaining('is in the search path of this user') }
   await expect(openPostgres(await locatePostgres(own))).rejects.toMatchObject(refused)
   await expect(openPostgres(await locatePostgres(`${postgres.url}&schema=public`))).rejects.toMatchObject(refused)
+})
+
+test('a schema may have a word of SQL as its name', async () => {
+  const address = `${postgres.url}&schema=order`
+  const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()
+  await store.append(appendOf('bench-a', 'none'))
+  await store.database.rewrite()
+  await store.close()
+  await using reading = await openPostgresReading(await locatePostgres(address))
+  expect(await reading.read(endOfLog)).toBe(2)
+})
+
+test('a schema with the tables of others is refused, and left as it is', async () => {
+  const { pool, closePool } = await locatePostgres(postgres.url)
+  const client = await pool.connect()
+  await client.query({ text: 'create schema of_others; create table of_others.own (a int)' })
+  const opened = openAverba({ store: `${postgres.url}&schema=of_others`, keyring: join(temporaryFolder(), 'keys') })
+  await expect(opened).rejects.toMatchObject({ code: 'NOT_OURS', hint: expect.any(String) })
+  const { rows } = await client.query({ text: `select tablename from pg_tables where schemaname = 'of_others'` })
+  expect(rows).toEqual([{ tablename: 'own' }])
+  client.release()
+  await closePool()
 })
 
 test('a pool whose connections take one request at a time is refused', async () => {

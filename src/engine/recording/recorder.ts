@@ -1,4 +1,4 @@
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, monotonicClock } from '../../runtime/clock.ts'
 import { KeyedLock, Semaphore } from '../../runtime/locks.ts'
 import type { AttemptEnd } from '../../store/ledger/effect-row.ts'
 import type { Store } from '../../store/store.ts'
@@ -217,6 +217,8 @@ const refusalHints: Partial<Record<ErrorCode, string>> = {
 }
 
 const [waitMinMs, waitMaxMs] = [1_000, 60_000]
+/** How long an answer waits for the store while the log is closing: less than closing waits for work in progress. */
+const closingWaitMs = 10_000
 
 type TryResult<T> = { readonly done: T } | { readonly failure: AverbaError }
 
@@ -232,6 +234,8 @@ export interface WriteRetryOptions {
  */
 export class WriteRetry {
   readonly #clock: Clock
+  readonly #elapsedMs: () => number
+  #endsAtMs = Number.POSITIVE_INFINITY
   readonly #options: WriteRetryOptions
   /** By error code: settles when the retrying caller has succeeded, or the log is closing. */
   readonly #retrying = new Map<ErrorCode, Promise<void>>()
@@ -239,9 +243,13 @@ export class WriteRetry {
   constructor(clock: Clock, options: WriteRetryOptions) {
     this.#clock = clock
     this.#options = options
+    this.#elapsedMs = monotonicClock(clock)
+    options.closing.addEventListener('abort', () => {
+      this.#endsAtMs = this.#elapsedMs() + closingWaitMs
+    })
   }
 
-  /** Repeats the work until it can be written. Tries a last time when the log is closing. */
+  /** Repeats the work until it can be written, or for some seconds more when the log is closing. */
   async retryUntilWritable<T>(work: () => Promise<T>): Promise<T> {
     let attempt = await this.#try(work)
     if ('failure' in attempt)
@@ -271,21 +279,22 @@ export class WriteRetry {
   /** Retries until it succeeds or fails with another code. */
   async #retry<T>(work: () => Promise<T>, code: ErrorCode): Promise<TryResult<T>> {
     for (let waitMs = waitMinMs; ; waitMs = Math.min(waitMs * 2, waitMaxMs)) {
-      await this.#clock.sleep(waitMs, this.#options.closing, 'a store that can be written')
+      const { closing } = this.#options
+      const [ms, until] = closing.aborted ? [waitMinMs, undefined] : [waitMs, closing]
+      await this.#clock.sleep(ms, until, 'a store that can be written')
       const attempt = await this.#try(work)
       if ('done' in attempt || attempt.failure.code !== code) return attempt
     }
   }
 
   async #try<T>(work: () => Promise<T>): Promise<TryResult<T>> {
-    const { closing, onTrouble } = this.#options
-    const wasClosing = closing.aborted
+    const isLast = this.#elapsedMs() >= this.#endsAtMs
     try {
       return { done: await work() }
     } catch (error) {
       if (!isTemporary(error)) throw error
-      if (!wasClosing) return { failure: error }
-      onTrouble('the result of a call could not be recorded before closing', error)
+      if (!isLast) return { failure: error }
+      this.#options.onTrouble('the result of a call could not be recorded before closing', error)
       throw error
     }
   }

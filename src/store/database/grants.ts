@@ -1,5 +1,5 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
-import { checkSchemaName, type Schema } from './schema.ts'
+import { quoteSchema, type Schema } from './schema.ts'
 
 /** What a process does with the rows of each table. The last two exist on servers only. */
 const rights: Readonly<Record<keyof Schema | 'writer' | 'done_item', string>> = {
@@ -36,23 +36,23 @@ export interface Grantees {
 
 /** See `grantsFor` of src/index.ts. */
 export function grantsFor({ schema = 'averba', process, reader }: Grantees): string[] {
-  checkSchemaName(schema)
+  const own = quoteSchema(schema)
   const app = quoteRole(process)
-  const tables = Object.entries(rights).map(([table, verbs]) => `grant ${verbs} on ${schema}.${table} to ${app}`)
+  const tables = Object.entries(rights).map(([table, verbs]) => `grant ${verbs} on ${own}.${table} to ${app}`)
   const names = Object.keys(rights).map(table => `'${table}'`)
   const takeViews = `do $averba$ declare name text; begin
   for name in select tablename from pg_tables where schemaname = '${schema}' and tablename not in (${names.join(', ')})
-  loop execute format('alter table ${schema}.%I owner to %I', name, ${quoteText(process)}); end loop;
+  loop execute format('alter table ${own}.%I owner to %I', name, ${quoteText(process)}); end loop;
 end $averba$`
   const role = reader === undefined ? undefined : quoteRole(reader)
   // A view that is made or rebuilt later has another table.
-  const byDefault = `alter default privileges for role ${app} in schema ${schema} grant select on tables to ${role}`
+  const byDefault = `alter default privileges for role ${app} in schema ${own} grant select on tables to ${role}`
   const forReader = [
-    `grant usage on schema ${schema} to ${role}`,
-    `grant select on all tables in schema ${schema} to ${role}`,
+    `grant usage on schema ${own} to ${role}`,
+    `grant select on all tables in schema ${own} to ${role}`,
     byDefault,
   ]
-  const forProcess = [`grant usage, create on schema ${schema} to ${app}`, ...tables, takeViews]
+  const forProcess = [`grant usage, create on schema ${own} to ${app}`, ...tables, takeViews]
   return ['begin', ...forProcess, ...(role === undefined ? [] : forReader), 'commit']
 }
 

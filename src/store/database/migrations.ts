@@ -1,6 +1,6 @@
 import { AverbaError } from '../../vocabulary/errors.ts'
 import { type Connection, first, rows, type Steps, together } from './connection.ts'
-import { checkSchemaName, createTables, db } from './schema.ts'
+import { createTables, db, quoteSchema, tableNames } from './schema.ts'
 
 /** The `application_id` of a log of averba: "aver" in ASCII. */
 export const applicationId = 0x61766572
@@ -36,7 +36,11 @@ export function checkTablesVersion(path: string, version: number | undefined, ne
 
 /** Creates the tables of an empty database, or migrates those of an older version. The caller opens the transaction. */
 export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
-  const tables = yield* rows(connection.listTables)
+  const tables = yield* rows<{ name: string }>(connection.listTables)
+  if (tables.length > 0 && !tables.some(({ name }) => tableNames.includes(name)))
+    throw new AverbaError('NOT_OURS', `Cannot open "${path}": it has tables of others, and no log`, {
+      hint: 'Name a file or schema of its own: it is created when it does not exist',
+    })
   const version = tables.length === 0 ? 0 : yield* readTablesVersion(path, all.length)
   yield* together(migrationStatements(version, connection.dialect, all).map(sql => rows({ sql, parameters: [] })))
 }
@@ -50,8 +54,8 @@ export function migrationsFrom(version: number, dialect: string, schema = 'averb
     // Opening refuses a SQLite file without this mark.
     if (dialect === 'sqlite')
       return ['begin immediate', ...statements, `pragma application_id = ${applicationId}`, 'commit']
-    checkSchemaName(schema)
-    const enter = [`create schema if not exists ${schema}`, `set local search_path to ${schema}`]
+    const own = quoteSchema(schema)
+    const enter = [`create schema if not exists ${own}`, `set local search_path to ${own}`]
     return ['begin', ...enter, ...statements, 'commit']
   }
   throw new AverbaError('INVALID_INPUT', 'Cannot print the migrations: the version or the dialect is unknown', {

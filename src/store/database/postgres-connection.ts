@@ -18,6 +18,7 @@ import { toAverbaError, toQueryError } from './postgres-errors.ts'
 import { connectMaxMs, hostColumnTypes, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import { isReplaced } from './replaced-table.ts'
+import { quoteSchema } from './schema.ts'
 import { ServerTime } from './server-time.ts'
 
 /** How many transactions read at the same time at most, and how long a reading waits for those under way. */
@@ -239,7 +240,7 @@ export class PostgresConnection implements Connection {
     const session = await this.#open()
     try {
       for (const table of ['part', 'owner_key', 'keyed_index', 'secret'])
-        await session.send({ text: `vacuum ${this.schema}.${table}`, query_timeout: 0 })
+        await session.send({ text: `vacuum ${quoteSchema(this.schema)}.${table}`, query_timeout: 0 })
       session.end(false)
       return true
     } catch (cause) {

@@ -5,7 +5,7 @@ import { durableSettings, type PostgresPlace } from './postgres.ts'
 import { toAverbaError, toSetupError } from './postgres-errors.ts'
 import { PostgresSession, transactionSettings } from './postgres-session.ts'
 import type { MediumFault, MediumSize, Reading } from './reading.ts'
-import { checkSchemaName } from './schema.ts'
+import { quoteSchema } from './schema.ts'
 
 /** How long a reader may stand still: the server keeps what others delete or change for as long. */
 const idleMaxMs = 300_000
@@ -24,10 +24,10 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   const name = nameOf(schema)
   let session: PostgresSession | undefined
   try {
-    checkSchemaName(schema)
+    const own = quoteSchema(schema)
     session = new PostgresSession(await pool.connect(), 0)
     const tables = await session.run(rows<{ name: string }>({ sql: listTables, parameters: [schema] }))
-    const locked = tables.map(({ name: table }) => `${schema}.${table}`).join(', ')
+    const locked = tables.map(({ name: table }) => `${own}.${table}`).join(', ')
     // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.
     await session.send({
       text: `begin isolation level repeatable read; ${transactionSettings(schema)};

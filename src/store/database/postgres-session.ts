@@ -3,6 +3,7 @@ import type { DatabaseRequest, Statement, StatementForEach, Steps } from './conn
 import { isReading, mergeReadings } from './merged-reading.ts'
 import { insertFromArrays, sizeOf } from './postgres-inserts.ts'
 import { columnTypes, type PostgresClient, type PostgresQuery } from './postgres-pool.ts'
+import { quoteSchema } from './schema.ts'
 
 /** How long a server may take for the answers to what is sent at once, each with its own limit: then it is lost. */
 const silentMaxMs = 60_000
@@ -148,7 +149,7 @@ export class PostgresSession {
  * searched, also before temporary tables, bytes are in hexadecimal, and the lock of the log is waited for.
  */
 export function transactionSettings(schema: string): string {
-  return `set local search_path to ${schema}, pg_temp; set local bytea_output to hex; set local lock_timeout to 0`
+  return `set local search_path to ${quoteSchema(schema)}, pg_temp; set local bytea_output to hex; set local lock_timeout to 0`
 }
 
 const texts = new Map<string, string>()

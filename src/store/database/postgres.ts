@@ -3,7 +3,7 @@ import { PostgresConnection } from './postgres-connection.ts'
 import { toSetupError } from './postgres-errors.ts'
 import { connectMaxMs, type PostgresPool } from './postgres-pool.ts'
 import { PostgresSession } from './postgres-session.ts'
-import { checkSchemaName } from './schema.ts'
+import { quoteSchema } from './schema.ts'
 
 /** Where a log lies on a PostgreSQL server. */
 export interface PostgresPlace {
@@ -73,7 +73,7 @@ async function withSession<T>(
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   try {
-    checkSchemaName(schema)
+    quoteSchema(schema)
     const session = new PostgresSession(await pool.connect())
     try {
       return await work(session)
@@ -137,7 +137,7 @@ async function createSchema(session: PostgresSession, schema: string): Promise<v
   }
   if (await exists()) return
   try {
-    await session.send({ text: `create schema ${schema}` })
+    await session.send({ text: `create schema ${quoteSchema(schema)}` })
   } catch (cause) {
     if (!(await exists())) throw cause
   }

@@ -226,9 +226,9 @@ export const db = new Kysely<Schema>({
   plugins: [emptyLists],
 })
 
-/** Checks the name of a schema on PostgreSQL, which stands in statements as it is. Throws `MISCONFIGURED`. */
-export function checkSchemaName(schema: string): void {
-  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return
+/** Checks the name of a schema on PostgreSQL, and quotes it: it may be a word of SQL. Throws `MISCONFIGURED`. */
+export function quoteSchema(schema: string): string {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`
   throw new AverbaError('MISCONFIGURED', 'Cannot use this schema for a log: its name is not allowed', {
     hint: 'Use small letters, digits and _, and begin with a letter',
   })

@@ -40,13 +40,15 @@ test('one caller retries while the disk is full, and all succeed once it has spa
   expect(reported).toEqual(Array(10).fill(waits))
 })
 
-test('every caller tries a last time when the log is closing', async () => {
-  const { closing, disk, reported, recordTen } = givenFullDisk()
+test('when the log is closing one caller tries once a second for ten, and each a last time', async () => {
+  const { clock, closing, disk, reported, recordTen } = givenFullDisk()
   const ended = recordTen()
-  await Promise.resolve()
+  await clock.quiet()
   closing.abort()
+  await clock.advance(10_000)
   expect(statusesOf(await ended)).toEqual(Array(10).fill('rejected'))
-  expect(disk.tries).toBe(20)
+  // One at once, and one after each second.
+  expect(disk.tries).toBe(10 + 1 + 10 + 9)
   expect(reported.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
 })
 
@@ -71,6 +73,7 @@ test('a caller that keeps failing does not block callers that wait for another r
   disk.isFull = false
   await clock.advance(minuteMs)
   expect(statusesOf(await ended)).toEqual(['fulfilled', 'fulfilled'])
+  const thrown = expect(waiting).rejects.toBe(away)
   closing.abort()
-  await expect(waiting).rejects.toBe(away)
+  await clock.finish(thrown)
 })

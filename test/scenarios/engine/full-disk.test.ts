@@ -77,7 +77,7 @@ test('closing ends the waiting: the call is unknown for the next process and is 
   const before = world.clock.now()
   await world.restart()
   await thrown
-  expect(world.clock.now()).toBe(before)
+  expect(world.clock.now()).toBe(before + 10_000)
   expect(logged().at(-1)).toBe('the result of a call could not be recorded before closing STORE_UNSAFE')
   await world.fillDisk(false)
   await passTime(world, 2 * minuteMs)
@@ -85,10 +85,12 @@ test('closing ends the waiting: the call is unknown for the next process and is 
   expect(world.validationService.answered).toBe(1)
 })
 
-test('an answer is recorded on closing if the disk has space again', async () => {
+test.each([0, 9_000])('an answer is recorded on closing if the disk has space again after %i ms', async afterMs => {
   const { world, outcome } = await givenFullDisk()
+  const closed = world.averba.close()
+  await world.clock.advance(afterMs)
   await world.fillDisk(false)
-  await world.restart()
+  await world.clock.finish(closed)
   expect(valueOf(await outcome).state).toBe('answered')
 })
 
