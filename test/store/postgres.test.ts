@@ -582,6 +582,21 @@ test('a schema that a statement outside of its transaction would find is refused
   await expect(openPostgres(await locatePostgres(`${postgres.url}&schema=public`))).rejects.toMatchObject(refused)
 })
 
+test('a role whose transactions are read-only by default verifies a log', async () => {
+  const address = postgres.newAddress()
+  const keyring = join(temporaryFolder(), 'keys')
+  await (await openAverba({ store: address, keyring })).close()
+  const { pool, closePool } = await locatePostgres(postgres.url)
+  const client = await pool.connect()
+  await client.query({
+    text: 'create role looker superuser login; alter role looker set default_transaction_read_only = on',
+  })
+  client.release()
+  await closePool()
+  const { faults } = await verifyLog({ store: address.replace('user=postgres', 'user=looker'), keyring })
+  expect(faults).toEqual([])
+})
+
 test('a schema may have a word of SQL as its name', async () => {
   const address = `${postgres.url}&schema=order`
   const store = await new Place(async () => openPostgres(await locatePostgres(address))).open()

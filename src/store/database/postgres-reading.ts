@@ -26,11 +26,13 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   try {
     const own = quoteSchema(schema)
     session = new PostgresSession(await pool.connect(), 0)
-    const tables = await session.run(rows<{ name: string }>({ sql: listTables, parameters: [schema] }))
+    const tables = await session.run(rows<FoundTable>({ sql: listTables, parameters: [schema] }))
     const locked = tables.map(({ name: table }) => `${own}.${table}`).join(', ')
+    // Its temporary tables count as writing, which a role may not do by default, and a standby never does.
+    const mayWrite = tables.every(table => table.standby === 0)
     // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.
     await session.send({
-      text: `begin isolation level repeatable read; ${transactionSettings(schema)};
+      text: `begin isolation level repeatable read ${mayWrite ? 'read write' : ''}; ${transactionSettings(schema)};
         set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0
         ${locked === '' ? '' : `; lock table ${locked} in access share mode`}`,
     })
@@ -50,9 +52,14 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
   }
 }
 
+interface FoundTable {
+  readonly name: string
+  readonly standby: number
+}
+
 const findHead = `select to_regclass('head')::text as head`
 /** Not what needs quotes or may not be read, nor what a rebuild is about to rename or to drop. */
-const listTables = `select relname::text as name from pg_class where relnamespace = to_regnamespace(?) and relkind = 'r'
+const listTables = `select relname::text as name, pg_is_in_recovery() as standby from pg_class where relnamespace = to_regnamespace(?) and relkind = 'r'
   and relname ~ '^[a-z_][a-z0-9_]*$' and relname !~ '^discarded|_next$' and has_table_privilege(oid, 'select')`
 
 function nameOf(schema: string): string {
