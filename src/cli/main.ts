@@ -11,7 +11,7 @@ const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 const parentCheckMs = 250
 
-// Node 22 says at each start that its SQLite is experimental. Node 24, where averba is tested as well, does not.
+// Node 22 would warn at each command that its SQLite is experimental: docs/versions.md says so.
 const [print] = process.listeners('warning')
 if (print) {
   process.off('warning', print)

@@ -607,7 +607,10 @@ export const portuguese: Readonly<Record<string, string>> = {
     'Ainda não completo: execute de novo este comando com --subject, ou um processo.',
   'Renewed with epoch {}: {}.': 'Renovado com a época {}: {}.',
   '{} bytes of the file were searched for {}: {} found.': '{} bytes do arquivo, procurados por {}: {} achados.',
-  'Not searched for, since the file is large: {}.': 'Não procurado, pois o arquivo é grande: {}.',
+  'It has no high-water mark yet: the next opening says so, and makes one.':
+    'Ainda não tem marca: a próxima abertura o diz, e a cria.',
+  'Not searched for, since the file was not rewritten: {}. Run VACUUM while nothing uses it.':
+    'Não procurado, pois o arquivo não foi reescrito: {}. Execute VACUUM quando nada o usar.',
   'As long as the key is kept, backups of the store can open the data.':
     'Enquanto a chave for conservada, cópias do registro podem abrir os dados.',
   'Until {} a backup of the store with a backup of the keyring can open the data.':

@@ -96,6 +96,9 @@ export function createProgram(terminal: Terminal, start: StartWork): Command {
       writeOut: text => terminal.stdout.write(text),
       writeErr: text => terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
+      // Help has no colours: to find whether it may, variables would be read that Deno does not permit.
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
       outputError: (text, write) => write(text.split('\n').map(say.message).join('\n')),
     })
   const adopt = (parent: Command) => {

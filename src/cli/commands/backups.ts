@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   type BackupResult,
   backupStore,
@@ -6,7 +7,7 @@ import {
   restoreStore,
   resumeStore,
 } from '../../index.ts'
-import { isOnPostgres } from '../../vocabulary/names.ts'
+import { isOnPostgres, markPath } from '../../vocabulary/names.ts'
 import { defineCommand } from '../command.ts'
 import type { Say } from '../language.ts'
 import { logOptions, readLogOptions } from '../options.ts'
@@ -105,6 +106,7 @@ function* formatRestored(
   yield say`${store}: ${extent}, checked. Later events are not in it.`
   yield say`Its keyring is ${restored.keys}.`
   if (resumedAs !== undefined) yield say`The log continues as ${resumedAs}, and has recorded that.`
+  if (!existsSync(markPath(store))) yield say`It has no high-water mark yet: the next opening says so, and makes one.`
   yield* formatLoss(say, restored)
   for (const { examples } of views) yield say`A view has to be rebuilt: ${examples.join('; ')}`
   yield* formatLostErasures(say, restored.lostErasures, store)

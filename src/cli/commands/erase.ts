@@ -93,7 +93,8 @@ function* formatReceipt(say: Say, receipt: ErasureReceipt, requester: string): I
   yield say`Renewed with epoch ${epoch}: ${say.count(rewrapped, 'other key')}.`
   const pieces = say.count(searchedFor, 'piece')
   yield say`${searchedBytes} bytes of the file were searched for ${pieces}: ${found} found.`
-  if (unsearched > 0) yield say`Not searched for, since the file is large: ${say.count(unsearched, 'other part')}.`
+  if (unsearched > 0)
+    yield say`Not searched for, since the file was not rewritten: ${say.count(unsearched, 'other part')}. Run VACUUM while nothing uses it.`
   if (keys === 0) yield say`As long as the key is kept, backups of the store can open the data.`
   else if (epochsDestroyedAt === null)
     yield say`Until ${copiesOpenUntil} a backup of the store with a backup of the keyring can open the data.`

@@ -29,10 +29,13 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
     const tables = await session.run(rows<FoundTable>({ sql: listTables, parameters: [schema] }))
     const locked = tables.map(({ name: table }) => `${own}.${table}`).join(', ')
     // Its temporary tables count as writing, which a role may not do by default, and a standby never does.
-    const mayWrite = tables.every(table => table.standby === 0)
+    const isStandby = tables.some(table => table.standby === 1)
+    const begin = isStandby
+      ? 'begin isolation level repeatable read'
+      : 'begin isolation level repeatable read read write'
     // A name leads to the newest table of the name, whose rows the snapshot may not have: none is replaced meanwhile.
     await session.send({
-      text: `begin isolation level repeatable read ${mayWrite ? 'read write' : ''}; ${transactionSettings(schema)};
+      text: `${begin}; ${transactionSettings(schema)};
         set local idle_in_transaction_session_timeout = ${idleMaxMs}; set local statement_timeout = 0
         ${locked === '' ? '' : `; lock table ${locked} in access share mode`}`,
     })

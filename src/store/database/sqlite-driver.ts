@@ -18,8 +18,13 @@ export function openDatabase(path: string, options: DatabaseSyncOptions = {}): D
   const { DatabaseSync } = loadSqlite()
   // As an absolute path: SQLite takes a name that begins with "file:" for an address with options.
   const database = new DatabaseSync(path === inMemory ? path : resolve(path), { timeout, ...options })
-  run(database, `pragma cache_size = -${cacheKib}`)
-  return database
+  try {
+    run(database, `pragma cache_size = -${cacheKib}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
 }
 
 /** Not imported: test runners and bundlers that do not know the module would look for a package. */
