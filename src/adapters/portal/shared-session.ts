@@ -187,9 +187,15 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
       return leftMs
     }
     const maySend = whileHeld(monotonicClock(clock), extend)
-    const result = await sendRequest(options, 'once', () => request.clone(), maySend)
+    /** Nothing left. */
+    const forgetOwn = () =>
+      logins.change(async text => (text !== undefined && text === own ? JSON.stringify(noLogin) : undefined))
+    const result = await sendRequest(options, 'once', () => request.clone(), maySend).catch(async error => {
+      if (own !== undefined) await forgetOwn().catch(() => undefined)
+      throw error
+    })
     if (result.status === 'unsent') {
-      await logins.change(async text => (text !== undefined && text === own ? JSON.stringify(noLogin) : undefined))
+      await forgetOwn()
       return { status: 'deferred', reason: result.reason }
     }
     // The login may have succeeded, and its tokens are lost.

@@ -292,8 +292,9 @@ export class WriteRetry {
     try {
       return { done: await work() }
     } catch (error) {
-      if (!isTemporary(error)) throw error
-      if (!isLast) return { failure: error }
+      const isClosed = hasCode(error, 'CLOSED')
+      if (!isClosed && !isTemporary(error)) throw error
+      if (!isClosed && !isLast) return { failure: error }
       this.#options.onTrouble('the result of a call could not be recorded before closing', error)
       throw error
     }

@@ -16,6 +16,13 @@ export function unknownNameError(cause: unknown): AverbaError {
   })
 }
 
+/** The error for a parameter of a type that SQLite does not have. */
+export function parameterError(): AverbaError {
+  return new AverbaError('INVALID_INPUT', 'Cannot run this statement: a parameter is no text, number, bytes or null', {
+    hint: 'Give an instant as its text, and a boolean as 0 or 1',
+  })
+}
+
 /** The error for wrong syntax, an unknown function, or more than one statement. */
 export function malformedError(cause: unknown): AverbaError {
   return new AverbaError('INVALID_INPUT', 'Cannot run this statement: the database cannot read it', {

@@ -37,7 +37,9 @@ export function checkTablesVersion(path: string, version: number | undefined, ne
 /** Creates the tables of an empty database, or migrates those of an older version. The caller opens the transaction. */
 export function* migrate(connection: Connection, path: string, all: readonly Migration[] = migrations): Steps<void> {
   const tables = yield* rows<{ name: string }>(connection.listTables)
-  if (tables.length > 0 && !tables.some(({ name }) => tableNames.includes(name)))
+  // A SQLite file has a mark of its own: without its head it is damaged.
+  const own = connection.dialect === 'postgres' ? ['head'] : tableNames
+  if (tables.length > 0 && !tables.some(({ name }) => own.includes(name)))
     throw new AverbaError('NOT_OURS', `Cannot open "${path}": it has tables of others, and no log`, {
       hint: 'Name a file or schema of its own: it is created when it does not exist',
     })

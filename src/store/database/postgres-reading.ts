@@ -29,7 +29,7 @@ export async function openPostgresReading(place: PostgresPlace): Promise<Postgre
     const tables = await session.run(rows<FoundTable>({ sql: listTables, parameters: [schema] }))
     const locked = tables.map(({ name: table }) => `${own}.${table}`).join(', ')
     // Its temporary tables count as writing, which a role may not do by default, and a standby never does.
-    const isStandby = tables.some(table => table.standby === 1)
+    const isStandby = tables.length === 0 || tables.some(table => table.standby === 1)
     const begin = isStandby
       ? 'begin isolation level repeatable read'
       : 'begin isolation level repeatable read read write'

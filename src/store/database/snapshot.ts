@@ -1,4 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { BackupProgressInfo, DatabaseSync } from 'node:sqlite'
 import { AverbaError, hasCode } from '../../vocabulary/errors.ts'
 import { requireFile } from '../../vocabulary/file-errors.ts'
@@ -121,7 +122,28 @@ export class Snapshot implements Reading {
     const references = this.#pragma('foreign_key_check').map(({ table, parent }) => {
       return { check: 'references' as const, fault: `a row of "${table}" refers to a missing row of "${parent}"` }
     })
-    return [...damage, ...(cutOff === undefined ? [] : [{ check: 'file' as const, fault: cutOff }]), ...references]
+    const hidden = damage.length > 0 ? [] : this.#findHidden()
+    return [
+      ...damage,
+      ...(cutOff === undefined ? [] : [{ check: 'file' as const, fault: cutOff }]),
+      ...references,
+      ...hidden,
+    ]
+  }
+
+  /** averba writes no NUL. Node 22 and Deno read a text only up to one, and every check with them. */
+  #findHidden(): MediumFault[] {
+    return tableNames.flatMap(table => {
+      const texts = this.#pragma(`table_info("${table}")`).filter(
+        column => String(column.type).toLowerCase() === 'text',
+      )
+      const select = texts.map(({ name }) => `select 1 from "${table}" where instr("${name}", char(0)) > 0`)
+      if (select.length === 0) return []
+      const found = wrapSqliteErrors(this.name, () =>
+        readValue(this.#database, `${select.join(' union all ')} limit 1`),
+      )
+      return found === undefined ? [] : [{ check: 'file', fault: `a text in "${table}" has a NUL, and bytes after it` }]
+    })
   }
 
   async readSize(): Promise<MediumSize> {
@@ -147,7 +169,7 @@ export class Snapshot implements Reading {
       onProgress(totalPages - remainingPages, totalPages)
     // This connection has an open transaction, so other writers do not make the copy start again.
     await loadSqlite()
-      .backup(this.#database, path, { rate: copyPages, progress })
+      .backup(this.#database, resolve(path), { rate: copyPages, progress })
       .catch(cause =>
         wrapSqliteErrors(displayName, () => {
           throw cause

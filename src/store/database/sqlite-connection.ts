@@ -1,11 +1,11 @@
 import { statfsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { CompiledQuery } from 'kysely'
 import { systemClock } from '../../runtime/clock.ts'
 import { AverbaError, closedError, type ErrorCode, hasCode } from '../../vocabulary/errors.ts'
 import type { CheckTables, Connection, DatabaseRequest, SearchProgress, StatementForEach, Steps } from './connection.ts'
-import { malformedError, readOnlyError, unknownNameError } from './host-query.ts'
+import { malformedError, parameterError, readOnlyError, unknownNameError } from './host-query.ts'
 import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { insertOf } from './rows-of-insert.ts'
@@ -71,23 +71,16 @@ export class SqliteConnection implements Connection {
   }
 
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
+    if (!query.parameters.every(isSqliteValue)) throw parameterError()
     const statement = yield* this.#prepareQuery(query, check)
-    if (check) yield* check(this.#tablesRead.find(query))
-    const rows = this.#withoutWrites(() => statement.all(...query.parameters))
-    // SQLite's own rows have no prototype, so that they equal no object of a host's test.
-    return rows.map(row => ({ ...row }))
-  }
-
-  #withoutWrites<T>(work: () => T): T {
-    run(this.#database, 'pragma query_only = 1')
+    const { tables, isWriting } = this.#tablesRead.find(query)
+    if (isWriting) throw readOnlyError('Cannot run this statement')
+    if (check) yield* check(tables)
     try {
-      return work()
+      // SQLite's own rows have no prototype, so that they equal no object of a host's test.
+      return statement.all(...query.parameters).map(row => ({ ...row }))
     } catch (cause) {
-      if (sqliteCode(cause) === sqliteCodes.readOnly) throw readOnlyError('Cannot run this statement')
-      // A number that JavaScript cannot hold.
-      throw cause instanceof RangeError ? malformedError(cause) : cause
-    } finally {
-      run(this.#database, 'pragma query_only = 0')
+      throw isTooLarge(cause) ? malformedError(cause) : cause
     }
   }
 
@@ -142,6 +135,7 @@ export class SqliteConnection implements Connection {
       this.#path,
       () => {
         this.#runner.prepare(begin).run()
+        this.#runner.forgetIfChanged()
         try {
           const result = this.#runner.run(steps())
           this.#runner.prepare('commit').run()
@@ -166,6 +160,8 @@ export class SqliteRunner {
   readonly #statements = new Map<string, Prepared>()
   /** Apart from ours, which many different queries of a host would push out. */
   readonly #hostStatements = new Map<string, Prepared>()
+  #readVersion: StatementSync | undefined
+  #schemaVersion: unknown
 
   constructor(database: DatabaseSync) {
     this.#database = database
@@ -201,8 +197,20 @@ export class SqliteRunner {
     if (prepared) return prepared
     const statement = this.#database.prepare(rewrite(sql))
     if (known.size >= statementsKeptMax) known.clear()
-    known.set(sql, statement)
+    if (/^(create|alter|drop)\b/i.test(sql)) this.forget()
+    else known.set(sql, statement)
     return statement
+  }
+
+  /**
+   * Forgets all statements when a table has changed. SQLite prepares them anew by itself, but Node 22 and Deno then read
+   * the first rows by the columns of the former table.
+   */
+  forgetIfChanged(): void {
+    this.#readVersion ??= this.#database.prepare('pragma schema_version')
+    const version = this.#readVersion.get()?.schema_version
+    if (version !== this.#schemaVersion) this.forget()
+    this.#schemaVersion = version
   }
 
   forget(): void {
@@ -294,6 +302,16 @@ function classifyTables(database: DatabaseSync): 'current' | 'otherVersion' | 'i
   }
 }
 
+/** Reports whether a number in the database is one that JavaScript cannot hold. */
+function isTooLarge(cause: unknown): boolean {
+  return cause instanceof RangeError && cause.message.startsWith('Value is too large to be represented')
+}
+
+/** Reports whether a host's parameter is one that SQLite knows: some others would be bound as NULL. */
+function isSqliteValue(value: unknown): boolean {
+  return value === null || ['string', 'number', 'bigint'].includes(typeof value) || ArrayBuffer.isView(value)
+}
+
 /** Codes of a file that this process may not write. */
 const notPermitted: ReadonlySet<number> = new Set([
   sqliteCodes.readOnly,
@@ -336,8 +354,7 @@ function toAverbaError(path: string, cause: unknown, database?: DatabaseSync): A
     return cannot('NOT_OURS', 'another version of averba changed its tables', hint)
   }
   // averba writes no number that JavaScript cannot hold.
-  const isTooLarge = cause instanceof RangeError && 'code' in cause && cause.code === 'ERR_OUT_OF_RANGE'
-  if (code === sqliteCodes.corrupt || isMissing || isHiddenTable(cause) || isTooLarge) {
+  if (code === sqliteCodes.corrupt || isMissing || isHiddenTable(cause) || isTooLarge(cause)) {
     // SQLite gives the same code when the disk cannot read a page: the file itself may be intact.
     const hint = 'Check the disk. If it is healthy, keep the file unchanged and restore a backup elsewhere'
     return cannot('CORRUPT', 'the file is damaged', hint)

@@ -70,15 +70,23 @@ export const sqliteCodes = {
   notDatabase: 26,
 } as const
 
-/** The file ended early; its checksums are wrong. */
+/** The file ended early, or the file system says that it is damaged. */
 const shortRead = 522
 const corruptFile = 8458
+
+/** Deno gives no number when it cannot open a file or make a backup. */
+const messages = [
+  [/^unable to open database file/, sqliteCodes.cannotOpen],
+  [/^database or disk is full/, sqliteCodes.full],
+  [/^file is not a database/, sqliteCodes.notDatabase],
+  [/^database is locked/, sqliteCodes.busy],
+  [/^disk I\/O error/, sqliteCodes.ioError],
+] as const
 
 /** The primary result code of an error of SQLite; `undefined` for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
   if (!(error instanceof Error && 'code' in error && error.code === 'ERR_SQLITE_ERROR')) return undefined
   const extended = 'errcode' in error ? error.errcode : undefined
-  // Deno gives no number when it cannot open a file.
-  if (typeof extended !== 'number') return sqliteCodes.cannotOpen
+  if (typeof extended !== 'number') return messages.find(([pattern]) => pattern.test(error.message))?.[1]
   return extended === shortRead || extended === corruptFile ? sqliteCodes.corrupt : extended & 0xff
 }

@@ -1,6 +1,6 @@
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { CompiledQuery } from 'kysely'
-import { type Prepared, readColumn, readValue } from './sqlite-driver.ts'
+import { type Prepared, readColumn } from './sqlite-driver.ts'
 
 const statementsKeptMax = 500
 /** Table-valued functions that make rows from their argument and read no table. */
@@ -12,19 +12,20 @@ const tablelessFunctions: ReadonlySet<string> = new Set(['json_each', 'json_tree
  */
 export class TablesRead {
   readonly #database: DatabaseSync
-  readonly #tablesBySql = new Map<string, readonly string[]>()
+  readonly #foundBySql = new Map<string, FoundTables>()
   /** Table names by the root page of the table or of its index, as of `#schemaVersion`. */
   #tableByRootPage = new Map<number, string>()
   #schemaVersion: unknown
+  #selectVersion: StatementSync | undefined
 
   constructor(database: DatabaseSync) {
     this.#database = database
   }
 
   /** Names the tables in lower case. */
-  find({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): readonly string[] {
+  find({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): FoundTables {
     this.#refresh()
-    const known = this.#tablesBySql.get(sql)
+    const known = this.#foundBySql.get(sql)
     if (known) return known
     const explain: Prepared = this.#database.prepare(`explain ${sql}`)
     const program = explain.all(...parameters)
@@ -33,9 +34,11 @@ export class TablesRead {
       if (opcode === 'OpenRead') tables.add((p3 === 0 ? this.#tableByRootPage.get(Number(p2)) : undefined) ?? 'a table')
     if (program.some(({ opcode }) => opcode === 'VOpen'))
       for (const name of this.#findVirtualTables(sql)) tables.add(name)
-    if (this.#tablesBySql.size >= statementsKeptMax) this.#tablesBySql.clear()
-    this.#tablesBySql.set(sql, [...tables])
-    return [...tables]
+    const isWriting = program.some(({ opcode, p2 }) => opcode === 'OpenWrite' || (opcode === 'Transaction' && p2 !== 0))
+    const found = { tables: [...tables], isWriting }
+    if (this.#foundBySql.size >= statementsKeptMax) this.#foundBySql.clear()
+    this.#foundBySql.set(sql, found)
+    return found
   }
 
   /** The compiled program has a virtual table but not its name, so the words of the statement are searched. */
@@ -48,15 +51,22 @@ export class TablesRead {
   }
 
   #refresh(): void {
-    const version = readValue(this.#database, 'pragma schema_version')
+    this.#selectVersion ??= this.#database.prepare('pragma schema_version')
+    const version = this.#selectVersion.get()?.schema_version
     if (version === this.#schemaVersion) return
     const select = 'select rootpage, lower(tbl_name) as name from sqlite_schema where rootpage > 0'
     const roots = this.#database.prepare(select).all()
     this.#tableByRootPage = new Map([[1, schemaTable]])
     for (const { rootpage, name } of roots) this.#tableByRootPage.set(Number(rootpage), String(name))
-    this.#tablesBySql.clear()
+    this.#foundBySql.clear()
     this.#schemaVersion = version
   }
+}
+
+interface FoundTables {
+  readonly tables: readonly string[]
+  /** It would write: SQLite begins its program with a transaction that may. */
+  readonly isWriting: boolean
 }
 
 /** The table that lists all tables. Hosts may read it. */

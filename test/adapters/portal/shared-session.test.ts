@@ -98,6 +98,19 @@ test('a login whose answer nobody could record counts: the next one waits for th
   expect(askedAt).toEqual([0, 61_000])
 })
 
+test('a login that never left costs no minute', async () => {
+  const login = portalAccessKeys({ clientId: 'x', clientSecret: 'y', roleType: 'IMPEXP' })
+  const refused = new AverbaError('MISCONFIGURED', 'Cannot use the certificate')
+  const performers: Performers = createPortalClient({
+    baseUrl: 'https://portal.exemplo.br',
+    authenticate: alone(login),
+    clock: new VirtualClock(),
+    fetch: () => Promise.reject(refused),
+    secretsOf: async () => ({}),
+  })
+  for (const _ of [1, 2]) await expect(perform(performers, 'portal.listSubscriptions')).rejects.toBe(refused)
+})
+
 const malformed = 'AAA\ncanario'
 test.each([
   ['an access key', alone(portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' }))],

@@ -352,6 +352,16 @@ test('for any damaged page, every command reports a code and a hint, and no bug'
   expect(Object.keys(failuresByCommand).sort()).toEqual(Object.keys(commands).sort())
 })
 
+test('bytes behind a NUL, which Node 22 and Deno do not read, are a fault', async () => {
+  const store = tampered(database => {
+    database.exec("update event set header = header || char(0) || 'hidden' where position = 5")
+  })
+  await using snapshot = await Snapshot.open(store)
+  expect(await snapshot.findFaults()).toEqual([
+    { check: 'file', fault: 'a text in "event" has a NUL, and bytes after it' },
+  ])
+})
+
 test('a page damaged to read as empty is a fault, besides others found', async () => {
   const store = tampered(database => {
     database.pragma('writable_schema = on')

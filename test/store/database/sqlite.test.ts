@@ -10,8 +10,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { CompiledQuery } from 'kysely'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { attempt, each, rows } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { views } from '../../../src/views/views.ts'
@@ -19,7 +20,7 @@ import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
-import { temporaryStore } from '../../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { storeConformance } from '../conformance/index.ts'
 
@@ -235,4 +236,54 @@ describe('a file is not opened', () => {
     await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
     expect(existsSync(`${path}.keys`)).toBe(false)
   })
+})
+
+test('a statement is prepared anew when another process has changed its table', async () => {
+  const path = temporaryStore()
+  const connection = closeAtEnd(await openSqlite(path))
+  const select = () => connection.readOnly(CompiledQuery.raw('select * from t'))
+  useDatabase(path, database => database.exec('create table t (a, b); insert into t values (1, 2)'))
+  expect(await select()).toEqual([{ a: 1, b: 2 }])
+  const before = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  await select()
+  expect(before.mock.calls.filter(([sql]) => sql === 'select * from t')).toEqual([])
+  useDatabase(path, database => database.exec('drop table t; create table t (b, c, a); insert into t values (2, 3, 1)'))
+  expect(await select()).toEqual([{ a: 1, b: 2, c: 3 }])
+  // By itself SQLite would give Node 22 and Deno the columns of the former table.
+  expect(before.mock.calls.filter(([sql]) => sql === 'select * from t')).toHaveLength(1)
+  before.mockRestore()
+})
+
+test('a host’s parameter that SQLite does not know is refused, and a statement that writes', async () => {
+  const connection = closeAtEnd(await openSqlite(temporaryStore()))
+  await connection.transact(function* () {
+    yield* rows({ sql: 'create table t (a)', parameters: [] })
+  })
+  const ask = (sql: string, ...parameters: unknown[]) => connection.readOnly(CompiledQuery.raw(sql, parameters))
+  for (const value of [new Date(0), {}, true, undefined, new ArrayBuffer(1)])
+    await expect(ask('select ? as a', value)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(await ask('select ? as a, ? as b', 1, null)).toEqual([{ a: 1, b: null }])
+  const insert = 'with x as (select 1 as a) insert into t select a from x returning a'
+  await expect(ask(insert)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: /only be read/ })
+  await expect(ask('select 1; delete from t')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(await ask('select * from t')).toEqual([])
+})
+
+test('a file that is refused is closed, and a path is never taken for an address', async () => {
+  const folder = temporaryFolder()
+  const path = join(folder, 'junk.sqlite')
+  writeFileSync(path, 'a text that is no database\n'.repeat(99))
+  const closed = vi.spyOn(DatabaseSync.prototype, 'close')
+  await expect(openSqlite(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
+  expect(closed).toHaveBeenCalledTimes(1)
+  closed.mockRestore()
+  const before = process.cwd()
+  process.chdir(folder)
+  try {
+    const connection = await openSqlite('file:log?mode=memory')
+    await connection.close()
+    expect(existsSync(join(folder, 'file:log?mode=memory'))).toBe(true)
+  } finally {
+    process.chdir(before)
+  }
 })
