@@ -30,7 +30,7 @@ async function crashImages(store: string, work: () => Promise<void>): Promise<Im
     for (const end of ends) copyFileSync(`${store}${end}`, `${copy}${end}`)
     images.push({ when: `${images.length}: ${when}`, store: copy })
   }
-  const undo = [...(['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take))]
+  const undo = (['writeSync', 'fsyncSync', 'renameSync'] as const).map(name => wrapMethod(fs, name, take))
   const prepare = DatabaseSync.prototype.prepare
   DatabaseSync.prototype.prepare = function (this: DatabaseSync, source: string) {
     const statement = prepare.call(this, source)

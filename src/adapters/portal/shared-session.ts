@@ -188,10 +188,11 @@ export function createSharedSession(options: SharedSessionOptions): PortalAuthen
     }
     const maySend = whileHeld(monotonicClock(clock), extend)
     /** Nothing left. */
-    const forgetOwn = () =>
-      logins.change(async text => (text !== undefined && text === own ? JSON.stringify(noLogin) : undefined))
+    const forgetOwn = async () => {
+      if (own !== undefined) await logins.change(async text => (text === own ? JSON.stringify(noLogin) : undefined))
+    }
     const result = await sendRequest(options, 'once', () => request.clone(), maySend).catch(async error => {
-      if (own !== undefined) await forgetOwn().catch(() => undefined)
+      await forgetOwn().catch(() => undefined)
       throw error
     })
     if (result.status === 'unsent') {

@@ -292,6 +292,7 @@ export class WriteRetry {
     try {
       return { done: await work() }
     } catch (error) {
+      // A try that began before the last one may end after the store has closed.
       const isClosed = hasCode(error, 'CLOSED')
       if (!isClosed && !isTemporary(error)) throw error
       if (!isClosed && !isLast) return { failure: error }

@@ -84,7 +84,7 @@ export class PostgresConnection implements Connection {
   #isForgotten = false
   #isClosed = false
 
-  /** @param schema an identifier that needs no quotes */
+  /** @param schema a name that `quoteSchema` allows */
   constructor(pool: Pick<PostgresPool, 'connect' | 'options'>, schema: string, closePool: () => Promise<void>) {
     this.#pool = pool
     this.#closePool = closePool

@@ -73,7 +73,7 @@ async function withSession<T>(
   work: (session: PostgresSession) => Promise<T>,
 ): Promise<T> {
   try {
-    quoteSchema(schema)
+    quoteSchema(schema) // Refuses a name before it stands in a statement.
     const session = new PostgresSession(await pool.connect())
     try {
       return await work(session)

@@ -73,7 +73,7 @@ export class SqliteConnection implements Connection {
   *#read(query: CompiledQuery, check?: CheckTables): Steps<readonly unknown[]> {
     if (!query.parameters.every(isSqliteValue)) throw parameterError()
     const statement = yield* this.#prepareQuery(query, check)
-    const { tables, isWriting } = this.#tablesRead.find(query)
+    const { tables, isWriting } = this.#tablesRead.find(query, this.#runner.schemaVersion)
     if (isWriting) throw readOnlyError('Cannot run this statement')
     if (check) yield* check(tables)
     try {
@@ -135,8 +135,8 @@ export class SqliteConnection implements Connection {
       this.#path,
       () => {
         this.#runner.prepare(begin).run()
-        this.#runner.forgetIfChanged()
         try {
+          this.#runner.forgetIfChanged()
           const result = this.#runner.run(steps())
           this.#runner.prepare('commit').run()
           return result
@@ -165,6 +165,11 @@ export class SqliteRunner {
 
   constructor(database: DatabaseSync) {
     this.#database = database
+  }
+
+  /** Changes with every table, as of the last `forgetIfChanged`. */
+  get schemaVersion(): unknown {
+    return this.#schemaVersion
   }
 
   /** Runs steps to their end. The caller opens and closes the transaction. */

@@ -1,4 +1,4 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { CompiledQuery } from 'kysely'
 import { type Prepared, readColumn } from './sqlite-driver.ts'
 
@@ -16,15 +16,15 @@ export class TablesRead {
   /** Table names by the root page of the table or of its index, as of `#schemaVersion`. */
   #tableByRootPage = new Map<number, string>()
   #schemaVersion: unknown
-  #selectVersion: StatementSync | undefined
 
   constructor(database: DatabaseSync) {
     this.#database = database
   }
 
-  /** Names the tables in lower case. */
-  find({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): FoundTables {
-    this.#refresh()
+  /** Names the tables in lower case. Takes the version of the schema that the transaction sees. */
+  find({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>, schemaVersion: unknown): FoundTables {
+    if (schemaVersion !== this.#schemaVersion) this.#readRootPages()
+    this.#schemaVersion = schemaVersion
     const known = this.#foundBySql.get(sql)
     if (known) return known
     const explain: Prepared = this.#database.prepare(`explain ${sql}`)
@@ -50,16 +50,12 @@ export class TablesRead {
     return sources.length === 0 ? ['a virtual table'] : sources.filter(word => !tablelessFunctions.has(word))
   }
 
-  #refresh(): void {
-    this.#selectVersion ??= this.#database.prepare('pragma schema_version')
-    const version = this.#selectVersion.get()?.schema_version
-    if (version === this.#schemaVersion) return
+  #readRootPages(): void {
     const select = 'select rootpage, lower(tbl_name) as name from sqlite_schema where rootpage > 0'
     const roots = this.#database.prepare(select).all()
     this.#tableByRootPage = new Map([[1, schemaTable]])
     for (const { rootpage, name } of roots) this.#tableByRootPage.set(Number(rootpage), String(name))
     this.#foundBySql.clear()
-    this.#schemaVersion = version
   }
 }
 

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
 import { CompiledQuery } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
 import { attempt, each, rows } from '../../../src/store/database/connection.ts'
@@ -35,12 +35,13 @@ describe('a SQLite file', () =>
 describe('memory', () =>
   storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
-test('a file is opened with synchronous=FULL', async () => {
+test('a file is opened with synchronous=FULL, and with what SQLite does not set by itself', async () => {
   const path = temporaryStore()
   const store = await open(path)
-  // better-sqlite3 answers 1 (NORMAL) unless the pragma was set on this connection.
-  const rows = await store.database.readOnly(CompiledQuery.raw('select synchronous from pragma_synchronous'))
-  expect(rows).toEqual([{ synchronous: 2 }])
+  const pragmas = ['synchronous', 'secure_delete', 'cell_size_check', 'trusted_schema']
+  const select = `select * from ${pragmas.map(name => `pragma_${name}`).join(', ')}`
+  const rows = await store.database.readOnly(CompiledQuery.raw(select))
+  expect(rows).toEqual([{ synchronous: 2, secure_delete: 1, cell_size_check: 1, trusted_schema: 0 }])
 })
 
 test('every file of a new store has mode 0600, and an existing store keeps its mode', async () => {
@@ -236,6 +237,17 @@ describe('a file is not opened', () => {
     await expect(open(path)).rejects.toMatchObject({ code: 'KEYS_MISSING' })
     expect(existsSync(`${path}.keys`)).toBe(false)
   })
+})
+
+test('a transaction whose first look at the file fails is over', async () => {
+  const connection = closeAtEnd(await openSqlite(temporaryStore()))
+  const get = vi.spyOn(StatementSync.prototype, 'get').mockImplementationOnce(() => {
+    throw new Error('the disk')
+  })
+  const one = CompiledQuery.raw('select 1 as a')
+  await expect(connection.readOnly(one)).rejects.toThrow('the disk')
+  get.mockRestore()
+  expect(await connection.readOnly(one)).toEqual([{ a: 1 }])
 })
 
 test('a statement is prepared anew when another process has changed its table', async () => {
