@@ -35,7 +35,7 @@ describe('a SQLite file', () =>
 describe('memory', () =>
   storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
-test('a file is opened with synchronous=FULL, and with what SQLite does not set by itself', async () => {
+test('a file is opened with synchronous=FULL', async () => {
   const path = temporaryStore()
   const store = await open(path)
   const pragmas = ['synchronous', 'secure_delete', 'cell_size_check', 'trusted_schema']
