@@ -17,6 +17,9 @@ const nginx = 'test/nginx/*.test.ts'
 /** What needs Chromium: `npm run test:browser`. */
 const browser = 'test/browser/*.test.ts'
 
+/** What needs Docker: `npm run test:deploy`. */
+const deploy = 'test/deploy/*.test.ts'
+
 /** What installs the package on other runtimes: `npm run test:package`. */
 const onRuntimes = 'test/package/*.test.ts'
 
@@ -58,7 +61,7 @@ export default defineConfig({
         test: {
           name: 'quick',
           include: ['test/**/*.test.ts'],
-          exclude: [...whole, nginx, browser, onRuntimes],
+          exclude: [...whole, nginx, browser, onRuntimes, deploy],
           // The longest takes ten seconds by itself, and four times that on a machine with other work.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -72,6 +75,9 @@ export default defineConfig({
       },
       {
         test: { name: 'nginx', include: [nginx], testTimeout: 30_000 },
+      },
+      {
+        test: { name: 'deploy', include: [deploy], testTimeout: 600_000 },
       },
       {
         test: { name: 'package', include: [onRuntimes], testTimeout: 240_000, hookTimeout: 60_000 },

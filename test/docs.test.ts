@@ -113,8 +113,8 @@ test("the README's folders are the folders of src", () => {
 
 /** The commands in the files of docs/deploy, which are lists or lines. */
 const commandsToDeploy = readdirSync(join(root, 'docs/deploy')).flatMap(file =>
-  [...read(`docs/deploy/${file}`).matchAll(/averba\/dist\/cli\/main\.js(.*)$/gm)].map(([, more = '']) =>
-    more.replace(/[[\]",']+/g, ' ').trim(),
+  [...read(`docs/deploy/${file}`).matchAll(/^ *(?:CMD |command: |ExecStart=).*?\baverba\b(?!\.)(.*)$/gm)].map(
+    ([, more = '']) => more.replace(/[[\]",']+/g, ' ').trim(),
   ),
 )
 

@@ -29,6 +29,7 @@ export const devCommand = defineCommand({
   },
   example: 'averba dev --to localhost:3000 --path /averba --evento dimp-situacao-import',
   async run(terminal, { evento, to, path, secret }) {
+    const stopped = waitForStop(terminal)
     const { say } = terminal
     await checkNotRunning()
     // Loaded here, since it is slow to load and few commands need it.
@@ -36,7 +37,6 @@ export const devCommand = defineCommand({
     const clock = new ShiftedClock()
     const services = await startServices({ clock })
     const control = await startControl(services, clock)
-    const stopped = waitForStop(terminal)
     const endpoint = `https://${host}${path}`
     const wanted = { endpoint, ...(secret !== undefined && { chaveSecreta: secret }) }
     const close = await (to === undefined

@@ -37,6 +37,8 @@ export const simulateCommand = defineCommand({
   /** Deletes a temporary folder at the end. A given one stays, with what the next run there goes on with. */
   example: 'averba simulate --port 9443 --json',
   async run(terminal, { dir, json, seed, fault: faults, policies, deliverFrom, port, host, name: givenName }) {
+    // From the start: as the first process of a container it has no other way to end.
+    const stopped = waitForStop(terminal)
     const { folder, run } = openFolder(dir)
     if (run) await checkNotRunning(run, folder)
     const name = givenName ?? run?.name
@@ -64,7 +66,6 @@ export const simulateCommand = defineCommand({
       if (dir !== undefined) await save()
       if (run && !run.isStopped)
         printError(terminal, terminal.say`The last run here was killed: what came after it had started is lost.`)
-      const stopped = waitForStop(terminal)
       const addresses = writeAddresses(services, control.baseUrl, folder)
       printResult(terminal, json, addresses, formatAddresses(terminal.say, addresses))
       await stopped
