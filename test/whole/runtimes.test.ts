@@ -28,6 +28,11 @@ describe.each(['Node', 'Deno'] as const)('%s', runtime => {
     })
   })
 
+  test('reads a table that another process has changed', async () => {
+    const rows = [[{ a: 1, b: 2 }], [{ b: 2, c: 3, a: 1 }]]
+    expect(await runForJson(runtime, 'test/whole/changed-table.ts')).toEqual(rows)
+  })
+
   test('creates spans in a host with telemetry', async () => {
     expect(await runForJson(runtime, 'test/whole/spans-on-a-runtime.ts')).toEqual([
       'averba consents.enrol recorded in nothing',

@@ -214,7 +214,10 @@ export class SqliteRunner {
   forgetIfChanged(): void {
     this.#readVersion ??= this.#database.prepare('pragma schema_version')
     const version = this.#readVersion.get()?.schema_version
-    if (version !== this.#schemaVersion) this.forget()
+    if (version === this.#schemaVersion) return
+    this.forget()
+    // SQLite reads the changed tables before the first statement that needs them, and after it was prepared.
+    readColumn(this.#database, 'select 1 from sqlite_schema limit 1')
     this.#schemaVersion = version
   }
 
