@@ -10,7 +10,16 @@ import { migrationStatements, migrations } from './migrations.ts'
 import { OwnFiles } from './own-files.ts'
 import { insertOf } from './rows-of-insert.ts'
 import { searchFile } from './search-file.ts'
-import { inMemory, type Prepared, readColumn, readValue, run, sqliteCode, sqliteCodes } from './sqlite-driver.ts'
+import {
+  inMemory,
+  type Prepared,
+  prepare,
+  readColumn,
+  readValue,
+  run,
+  sqliteCode,
+  sqliteCodes,
+} from './sqlite-driver.ts'
 import { sqlWords, TablesRead } from './tables-read.ts'
 
 /** How long one try for a lock blocks the event loop. Tries are repeated, with pauses of the same length. */
@@ -200,7 +209,7 @@ export class SqliteRunner {
   #prepareOnce(known: Map<string, Prepared>, sql: string, rewrite: (sql: string) => string): Prepared {
     const prepared = known.get(sql)
     if (prepared) return prepared
-    const statement = this.#database.prepare(rewrite(sql))
+    const statement = prepare(this.#database, rewrite(sql))
     if (known.size >= statementsKeptMax) known.clear()
     if (/^(create|alter|drop)\b/i.test(sql)) this.forget()
     else known.set(sql, statement)

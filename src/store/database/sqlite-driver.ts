@@ -39,6 +39,32 @@ export interface Prepared {
   run(...parameters: unknown[]): unknown
 }
 
+/** Prepares a statement that is run with values that were read before. */
+export function prepare(database: DatabaseSync, sql: string): Prepared {
+  const statement: Prepared = database.prepare(sql)
+  losesEmptyBytes ??= findsEmptyBytesLost()
+  if (!losesEmptyBytes) return statement
+  const { sourceSQL } = statement
+  return {
+    sourceSQL,
+    all: (...parameters) => statement.all(...parameters.map(withOwnBytes)),
+    run: (...parameters) => statement.run(...parameters.map(withOwnBytes)),
+  }
+}
+
+let losesEmptyBytes: boolean | undefined
+
+/** Whether empty bytes that were read are null when they are bound again, as on Node 22. */
+function findsEmptyBytesLost(): boolean {
+  const { DatabaseSync } = loadSqlite()
+  using database = new DatabaseSync(inMemory)
+  const [empty] = readColumn(database, "select x''")
+  const typeOf: Prepared = database.prepare('select typeof(?) as type')
+  return typeOf.all(empty)[0]?.type !== 'blob'
+}
+
+const withOwnBytes = (value: unknown) => (value instanceof Uint8Array && value.length === 0 ? new Uint8Array(0) : value)
+
 /** Runs one statement. On Deno the errors of `exec` have no code of SQLite. */
 export function run(database: DatabaseSync, sql: string): void {
   database.prepare(sql).run()
