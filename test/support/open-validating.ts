@@ -1,6 +1,6 @@
 import type { Averba, AverbaOptions } from '../../src/index.ts'
-import { samples } from '../../src/simulation/index.ts'
-import { openEngine } from './world.ts'
+import { samples, type World } from '../../src/simulation/index.ts'
+import { openEngine, validationServiceWith } from './world.ts'
 
 /** Whether a request asks for a token. */
 export const isToken = ({ url }: Request) => url.endsWith('/token')
@@ -15,8 +15,8 @@ export function credentialsOf({ headers }: Request): string {
 }
 
 /** Validates the sample person. */
-export const validate = (averba: Averba, id: string) =>
-  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Maria de Exemplo Souza' } })
+export const validate = (averba: Averba, id: string, ask?: Parameters<Averba['validations']['validate']>[1]) =>
+  averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Maria de Exemplo Souza' } }, ask)
 
 /** Opens an engine that validates, by default with the credentials of the simulated gateway. */
 export function openValidating(
@@ -27,7 +27,13 @@ export function openValidating(
   return openEngine({
     ...{ store: ':memory:', schedules: false },
     tokenService: { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret, ...credentials },
-    validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' },
+    validationService: validationServiceWith({}),
     ...options,
   })
+}
+
+/** Another engine at the token and validation services of a world. */
+export function openValidatingBeside({ clock, reach }: World, options: Partial<AverbaOptions> = {}): Promise<Averba> {
+  const fetch = (request: Request) => reach[isToken(request) ? 'tokenService' : 'validationService'](request)
+  return openValidating({ clock, fetch, ...options })
 }

@@ -1,18 +1,19 @@
 import { type Averba, type AverbaOptions, type Notification, staticHeaders, valueOf } from '../../src/index.ts'
-import type { World } from '../../src/simulation/index.ts'
+import { samples, type World } from '../../src/simulation/index.ts'
 import { openEngine } from './world.ts'
 
 const baseUrl = 'https://portal.exemplo.br'
 const session = { authorization: 'sessao-de-exemplo' }
 
-/** Calls the portal as another program of the same user does, and returns its answer. */
+/** Calls the portal as another program of the same user does, or as another user, and returns its answer. */
 export async function callPortal<T = { id: number }>(
   { portal }: Pick<World, 'portal'>,
   method: string,
   body?: object,
   id = '',
+  user: Readonly<Record<string, string>> = session,
 ): Promise<T> {
-  const headers = { 'content-type': 'application/json', ...session }
+  const headers = { 'content-type': 'application/json', ...user }
   const path = `${baseUrl}/portal/api/ext/webhook${id}`
   const answer = await portal.fetch(new Request(path, { method, headers, ...(body && { body: JSON.stringify(body) }) }))
   if (!answer.ok) throw new Error(`The portal answered ${answer.status}`)
@@ -32,6 +33,11 @@ export async function statusOf(averba: Averba, secret: string, evento = 'dimp-si
   count += 1
   const request = new Request('https://receptor.exemplo.br/averba', { method: 'POST', headers, body: String(count) })
   return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+}
+
+/** Lets the portal notify the sample company, and returns how each delivery ended. */
+export function deliver({ portal }: Pick<World, 'portal'>, body: unknown, evento = 'dimp-situacao-import') {
+  return portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })
 }
 
 /** All notifications, or those that a filter selects. */

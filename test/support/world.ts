@@ -44,3 +44,8 @@ export async function openServices(options?: ServicesOptions): Promise<RunningSe
 export function consentServiceWith(options: Partial<NonNullable<AverbaOptions['consentService']>>) {
   return { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' }, ...options }
 }
+
+/** The validation service of a simulated world, with more options than its address. */
+export function validationServiceWith(options: Partial<NonNullable<AverbaOptions['validationService']>>) {
+  return { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao', ...options }
+}

@@ -1,65 +1,48 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
-import { samples } from '../../../src/simulation/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { givenConsent } from '../../support/given-consent.ts'
+import { givenConsent, readConsent } from '../../support/given-consent.ts'
+import { validate } from '../../support/open-validating.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 test('attempts that may change something or cost money are recorded before the request; readings are not', async () => {
-  const known: { request: string; attempts: unknown[] }[] = []
-  let isDown = true
-  const world = await openWorld({
+  const known: (string | undefined)[][] = []
+  const world: World = await openWorld({
+    faults: [{ kind: 'status', status: 429, method: 'PUT', times: 1 }],
     intercept: async (request, forward) => {
-      const attempts: unknown[] = []
-      for await (const event of world.averba.log.read({ types: ['effect.attempted'] })) {
-        if (event.type === 'effect.attempted') attempts.push(`${event.data.type} ${event.data.attempts}`)
-      }
-      known.push({ request: request.method, attempts })
-      if (request.method === 'PUT' && isDown) return Response.json({}, { status: 429 })
+      const attempts = await eventsOf(world, 'effect.attempted')
+      known.push([request.method, ...attempts.map(({ data }) => `${data.type} ${data.attempts}`)])
       return forward(request)
     },
   })
-  const { averba, samples, clock } = world
+  const { averba } = world
   const actor = { kind: 'person', ref: 'clerk-7' } as const
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  const which = { subject, id: pending?.id ?? '' }
+  const { which } = await readConsent(world, 'PENDENTE')
   await averba.consents.approve(which, { actor, correlationId: 'case-1' })
-  isDown = false
-  await passTime({ averba, clock }, 60_000)
-  valueOf(await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  await passTime(world, 60_000)
+  valueOf(await validate(averba, 'v1'))
   const change = ['consentService.changeStatus 1', 'consentService.changeStatus 2']
-  const paid = [...change, 'validationService.validatePerson 1']
-  expect(known).toEqual([
-    { request: 'GET', attempts: [] },
-    { request: 'PUT', attempts: change.slice(0, 1) },
-    { request: 'PUT', attempts: change },
-    { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
-    { request: 'POST', attempts: [...paid, 'tokenService.requestToken 1'] },
-  ])
-  const recorded = await Array.fromAsync(averba.log.read({ types: ['effect.attempted'] }))
-  expect(recorded[0]).toMatchObject({ actor, correlationId: 'case-1', moves: { to: 'started' } })
+  const paid = [...change, 'validationService.validatePerson 1', 'tokenService.requestToken 1']
+  expect(known).toEqual([['GET'], ['PUT', change[0]], ['PUT', ...change], ['POST', ...paid], ['POST', ...paid]])
+  const [first] = await eventsOf(world, 'effect.attempted')
+  expect(first).toMatchObject({ actor, correlationId: 'case-1', moves: { to: 'started' } })
 })
 
 test('a retry is recorded with its time, reason and policy; nothing is recorded for a reading', async () => {
-  const waits: HeadersInit[] = [{ 'retry-after': '120' }]
+  const waits = [120]
   let isDown = false
-  const { world, subject, consent } = await givenConsent(
-    'PENDENTE',
-    async (request, forward) => {
-      if (!isDown || !request.url.includes('/consentimento/')) return forward(request)
-      return Response.json({}, { status: 429, headers: waits.shift() ?? {} })
-    },
-    { store: temporaryStore() },
-  )
-  const { averba, clock } = world
+  const isOne = ({ url }: Request) => isDown && url.includes('/consentimento/')
+  const answers = answering(isOne, () => busy(waits.shift()))
+  const { world, subject, which } = await givenConsent('PENDENTE', answers, { store: temporaryStore() })
+  const { averba } = world
   isDown = true
-  const { effect } = await averba.consents.approve({ subject, id: consent.id }, { correlationId: 'c' })
+  const { effect } = await averba.consents.approve(which, { correlationId: 'c' })
   await averba.consents.sync({ subject }, { waitMs: 0 })
-  await passTime({ averba, clock }, 120_000)
+  await passTime(world, 120_000)
   const deferred = await eventsOf(world, 'effect.deferred')
   const choice = { effect, type: 'consentService.changeStatus', policy: 'day-1' }
   const reason = 'the consent service answered 429'
@@ -67,12 +50,12 @@ test('a retry is recorded with its time, reason and policy; nothing is recorded 
     { data: { ...choice, reason, attempts: 1, wait: 'known', elapsedMs: 0 }, correlationId: 'c' },
     { data: { ...choice, reason, attempts: 2, wait: 'backoff', elapsedMs: 120_000 } },
   ])
-  const [first, second] = deferred.map(each => each.data as { dueAt: string })
-  const waitedMs = (event: number, dueAt = '') => Date.parse(dueAt) - Date.parse(deferred[event]?.at ?? '')
-  expect(waitedMs(0, first?.dueAt)).toBe(120_000)
-  expect(waitedMs(1, second?.dueAt)).toBeGreaterThan(0)
-  expect(waitedMs(1, second?.dueAt)).toBeLessThanOrEqual(4_000)
-  expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt: second?.dueAt, reason })
+  const [known, backoff] = deferred.map(({ at, data }) => Date.parse(data.dueAt) - Date.parse(at))
+  expect(known).toBe(120_000)
+  expect(backoff).toBeGreaterThan(0)
+  expect(backoff).toBeLessThanOrEqual(4_000)
+  const { dueAt } = deferred[1]?.data ?? {}
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'deferred', dueAt, reason })
   expect(deferred[1]?.moves).toEqual({ effect, to: 'deferred' })
   expect((await averba.audit.verify()).faults).toEqual([])
 })

@@ -4,14 +4,16 @@ import { valueOf } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import type { Clock } from '../../../src/runtime/clock.ts'
 import type { World } from '../../../src/simulation/index.ts'
+import { busy } from '../../support/answers.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { validate } from '../../support/open-validating.ts'
 import { dayMs, hourMs, minuteMs } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
-const subscriptions = [{ evento, chaveSecreta: 'um' }]
 const start = Date.parse('2026-11-20T12:00:00.000Z')
 const instant = (ms: number) => new Date(start + ms).toISOString()
 
@@ -23,8 +25,7 @@ async function expectOursIsRight({ averba, clock }: World): Promise<void> {
   expect(times[0]).toBe(instant(0))
   expect(Date.parse(times.at(-1) ?? '')).toBeLessThanOrEqual(clock.now())
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-  const open = (await averba.effects.list()).filter(each => each.state !== 'settled')
-  expect(open).toEqual([])
+  for (const { state } of await averba.effects.list()) expect(state).toBe('settled')
 }
 
 test.each([
@@ -32,8 +33,8 @@ test.each([
   [-2 * hourMs, 'ATIVO'],
 ])('a service whose clock is %i ms off has its own dates and expiries, and ours do not change', async (ms, status) => {
   const world = await openWorld()
-  const { averba, samples, consentService, clock } = world
-  const { cpf, cnpj } = samples
+  const { averba, consentService, clock } = world
+  const { cpf, cnpj } = world.samples
   const old = consentService.addConsent({ cpf, cnpj, status: 'ATIVO', expiresInMs: hourMs })
   await world.faults.add({ kind: 'clockSkew', service: 'consentService', ms })
   const added = consentService.addConsent({ cpf, cnpj })
@@ -48,22 +49,19 @@ test.each([
   valueOf(await averba.consents.approve({ subject, id: added }))
   const history = (await averba.consents.get({ subject, id: added }))?.historico ?? []
   expect(history.at(-1)).toMatchObject({ status: 'ATIVO', dataHora: instant(passed + ms) })
-  const approved = await Array.fromAsync(averba.log.read({ types: ['consent.approved'] }), ({ at }) => at)
-  expect(approved).toEqual([instant(passed)])
+  expect(await eventsOf(world, 'consent.approved')).toMatchObject([{ at: instant(passed) }])
   await expectOursIsRight(world)
 })
 
 test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off costs at most one renewal', async ms => {
   const world = await openWorld()
-  const validate = (id: string) =>
-    world.averba.validations.validate({ id, cpf: world.samples.cpf, claims: { nome: 'X' } })
-  valueOf(await validate('a'))
+  valueOf(await validate(world.averba, 'a'))
   await world.faults.add({ kind: 'clockSkew', service: 'tokenService', ms })
-  valueOf(await validate('b'))
-  expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
   // The lifetime is relative, so a new token lives as long as usual.
-  valueOf(await validate('c'))
-  expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+  for (const id of ['b', 'c']) {
+    valueOf(await validate(world.averba, id))
+    expect(world.tokenService.requests).toBe(ms > 0 ? 2 : 1)
+  }
   expect(world.validationService.answered).toBe(3)
   await expectOursIsRight(world)
 })
@@ -71,26 +69,19 @@ test.each([2 * hourMs, -2 * hourMs])('a token service whose clock is %i ms off c
 test.each([2 * hourMs, -dayMs, dayMs])(
   'a portal whose clock is %i ms off dates its failures by its own day',
   async ms => {
-    const world = await openWorld({
-      averba: { subscriptions },
-      faults: [{ kind: 'clockSkew', service: 'portal', ms }],
-    })
-    const { averba, clock, portal } = world
+    const subscriptions = [{ evento, chaveSecreta: 'um' }]
+    const world = await openWorld({ averba: { subscriptions }, faults: [{ kind: 'clockSkew', service: 'portal', ms }] })
+    const { averba, clock } = world
     await applyPlan(averba)
     await world.faults.add({ kind: 'wrongSecret', times: 1 })
-    const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: world.samples.cnpj, body: {} } as const
-    expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false }])
+    expect(await deliver(world, {})).toMatchObject([{ isDelivered: false }])
     // Without a day, the portal uses its own today, and its answer is returned each time.
-    for (const reading of ['first', 'second']) {
-      const failures = await averba.subscriptions.failures()
-      expect(failures, reading).toMatchObject([{ evento, data: instant(ms) }])
-    }
-    const day = instant(ms).slice(0, 10)
-    expect(await averba.subscriptions.failures({ day })).toMatchObject([{ evento, data: instant(ms) }])
+    for (const filter of [{}, {}, { day: instant(ms).slice(0, 10) }])
+      expect(await averba.subscriptions.failures(filter)).toMatchObject([{ evento, data: instant(ms) }])
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'failing', failures: 1 }])
     // A later success is later by the same clock.
     await clock.advance(1_000)
-    expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+    expect(await deliver(world, {})).toMatchObject([{ isDelivered: true }])
     await averba.subscriptions.plan()
     expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
     await expectOursIsRight(world)
@@ -111,25 +102,20 @@ test('checkpoints are still signed after the clock was set back', async () => {
 
 test.each([
   [undefined, 20],
-  ['3600', 2],
+  [3_600, 2],
 ])(
   'two engines with clocks two hours apart wait between tries at a service that is down (Retry-After: %s)',
-  async (after, requestsMax) => {
+  async (retryAfterS, requestsMax) => {
     let requests = 0
     const down = async () => {
       requests += 1
-      return new Response('', {
-        status: 503,
-        ...(after !== undefined && { headers: { 'retry-after': after } }),
-      })
+      return busy(retryAfterS, 503)
     }
     const store = temporaryStore()
     const { averba, clock, samples } = await openWorld({ averba: { store }, intercept: down })
     const ahead: Clock = { now: () => clock.now() + 2 * hourMs, sleep: (...args) => clock.sleep(...args) }
-    const other = await openEngine({
-      ...{ store, clock: ahead, fetch: down, schedules: false },
-      consentService: consentServiceWith({}),
-    })
+    const consentService = consentServiceWith({})
+    const other = await openEngine({ store, clock: ahead, fetch: down, schedules: false, consentService })
     for (const each of [averba, other]) startRun({ averba: each, clock })
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
     await averba.consents.sync({ subject }, { waitMs: 0 })

@@ -1,26 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
+import { type SubjectRef, valueOf } from '../../../src/index.ts'
 import { samples, scenario, type World } from '../../../src/simulation/index.ts'
+import { answering } from '../../support/answers.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { isValidation, validate } from '../../support/open-validating.ts'
 import { passTime } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, deliver } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 const leaseMs = 60_000
 const subscriptions = [{ evento: 'dimp-situacao-import' }]
+const isChange = ({ method }: Request) => method === 'PUT'
 
 /** A process that dies during a request. `done` says whether the service did the work. */
 async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
   let isFirst = true
-  const world: World = await openWorld({
-    averba: { subscriptions },
-    intercept: async (request, forward) => {
-      if (!isFirst || !isTheOne(request)) return forward(request)
+  const intercept = answering(
+    request => isFirst && isTheOne(request),
+    async (request, forward) => {
       isFirst = false
       if (done) await forward(request)
       world.crash()
       return new Response()
     },
-  })
+  )
+  const world: World = await openWorld({ averba: { subscriptions }, intercept })
   return world
 }
 
@@ -32,47 +36,36 @@ async function restart(world: World, afterMs = leaseMs + 1): Promise<void> {
 }
 
 test('a validation in progress at a crash becomes inconclusive and is never sent again', async () => {
-  const world = await givenCrashDuring(request => request.url.includes('/validate/'), true)
-  const input = { id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }
-  void world.averba.validations.validate(input)
+  const world = await givenCrashDuring(isValidation, true)
+  void validate(world.averba, 'p1')
   await restart(world)
   expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 1 })
-  expect(await world.averba.validations.validate(input)).toMatchObject({
-    status: 'unknown',
-    next: 'person',
-    replayed: true,
-  })
+  expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
   expect(world.validationService.answered).toBe(1)
 })
 
-/** A person whose consents were read, and one that is pending. */
-async function somePending({ averba }: World) {
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  return { subject, id: pending?.id ?? '' }
-}
+/** A consent as it was last read. */
+const lastRead = async ({ averba }: World, { subject, id }: { subject: SubjectRef; id: string }) =>
+  (await averba.consents.list({ subject })).find(each => each.id === id)
 
 test.each([
   [true, 'settled', 'ATIVO', 'known'],
   [false, 'declined', 'PENDENTE', 'changing'],
 ])('an approval in progress at a crash is read back, and asked for again if not done (done: %s)', async (...given) => {
   const [done, state, status, knowledge] = given
-  const world = await givenCrashDuring(request => request.method === 'PUT', done)
-  const { subject, id } = await somePending(world)
-  void world.averba.consents.approve({ subject, id }, { commandId: 'c1' })
+  const world = await givenCrashDuring(isChange, done)
+  const { which } = await readConsent(world, 'PENDENTE')
+  const approve = () => world.averba.consents.approve(which, { commandId: 'c1' })
+  void approve()
   await restart(world)
-  const { averba } = world
-  await averba.settle()
+  await world.averba.settle()
   // The service may still do it within a minute.
-  await passTime({ averba, clock: world.clock }, 60_000)
-  const outcome = await averba.consents.approve({ subject, id }, { commandId: 'c1' })
-  expect(outcome).toMatchObject({ status: state, replayed: true })
-  const find = async () => (await averba.consents.list({ subject })).find(each => each.id === id)
-  expect(await find()).toMatchObject({ status, knowledge })
-  await passTime({ averba, clock: world.clock }, 60_000)
-  expect(await find()).toMatchObject({ status: 'ATIVO', knowledge: 'known' })
-  expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await passTime(world, 60_000)
+  expect(await approve()).toMatchObject({ status: state, replayed: true })
+  expect(await lastRead(world, which)).toMatchObject({ status, knowledge })
+  await passTime(world, 60_000)
+  expect(await lastRead(world, which)).toMatchObject({ status: 'ATIVO', knowledge: 'known' })
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
 test('a reading in progress at a crash is repeated', async () => {
@@ -87,17 +80,17 @@ test('a reading in progress at a crash is repeated', async () => {
 describe('wherever the process dies', () => {
   test('a consent is as at the service, and was changed there at most once', async () => {
     const { crashes } = await scenario({
-      given: somePending,
+      given: async world => (await readConsent(world, 'PENDENTE')).which,
       when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'c1' }),
       survivesCrashes: true,
       expected: {
         result: { status: 'settled' },
-        always: async ({ averba, requests }, { subject, id }) => {
-          const before = (await averba.consents.list({ subject })).find(each => each.id === id)
-          valueOf(await averba.consents.sync({ subject }))
-          const after = (await averba.consents.list({ subject })).find(each => each.id === id)
-          expect([before?.status, before?.knowledge]).toEqual([after?.status, 'known'])
-          expect(requests.filter(each => each.method === 'PUT').length).toBeLessThanOrEqual(1)
+        always: async (world, which) => {
+          const before = await lastRead(world, which)
+          valueOf(await world.averba.consents.sync(which))
+          const { status } = (await lastRead(world, which)) ?? {}
+          expect(before).toMatchObject({ status, knowledge: 'known' })
+          expect(world.requests.filter(({ method }) => method === 'PUT').length).toBeLessThanOrEqual(1)
         },
       },
     })
@@ -105,11 +98,10 @@ describe('wherever the process dies', () => {
   })
 
   test('an acknowledged notification is stored exactly once', async () => {
-    const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} } as const
     await scenario({
-      world: { averba: { subscriptions: [{ evento: 'e' }] } },
+      world: { averba: { subscriptions } },
       given: ({ averba }) => applyPlan(averba),
-      when: ({ portal }) => portal.notify(notice),
+      when: world => deliver(world, {}),
       survivesCrashes: true,
       expected: {
         result: [{ isDelivered: true }],

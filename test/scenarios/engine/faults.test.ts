@@ -2,32 +2,33 @@ import { expect, test } from 'vitest'
 import { type Outcome, valueOf } from '../../../src/index.ts'
 import { type Fault, simulate, startServices } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
 
 const kinds = ['read', 'change', 'paid'] as const
-type Kind = (typeof kinds)[number]
-type Row = Record<Kind, string> & { fault: Fault; reason?: unknown; retryAt?: string; tokenRequests?: number }
+type Row = Record<(typeof kinds)[number], string> & {
+  fault: Fault
+  reason?: unknown
+  retryAt?: string
+  tokenRequests?: number
+}
 
 const inAll = (status: string) => ({ read: status, change: status, paid: status })
 const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
 const postponed = { ...inAll('deferred'), retryAt: '2026-11-20T12:02:00.000Z' }
+const unsent = (reason: unknown) => ({ ...inAll('deferred'), reason })
 
 /**
  * The outcome of a reading, a change that can be read back and a paid call, under every fault. Faults of deliveries are
  * tested in deliveries.test.ts.
  */
 const table: Row[] = [
-  { fault: { kind: 'refuse' }, ...inAll('deferred'), reason: 'the connection was refused (ECONNREFUSED)' },
-  {
-    fault: { kind: 'expiredCertificate' },
-    ...inAll('deferred'),
-    reason: "the service's certificate has expired (CERT_HAS_EXPIRED)",
-  },
+  { fault: { kind: 'refuse' }, ...unsent('the connection was refused (ECONNREFUSED)') },
+  { fault: { kind: 'expiredCertificate' }, ...unsent("the service's certificate has expired (CERT_HAS_EXPIRED)") },
   {
     fault: { kind: 'unknownCertificate' },
-    ...inAll('deferred'),
-    reason: expect.stringContaining("the service's certificate is not trusted"),
+    ...unsent(expect.stringContaining("the service's certificate is not trusted")),
   },
   { fault: { kind: 'reset' }, ...inDoubt },
   { fault: { kind: 'lose' }, ...inDoubt },
@@ -49,49 +50,47 @@ const table: Row[] = [
 ]
 
 test.each(table)('$fault', async ({ fault, reason, retryAt, tokenRequests = 1, ...expected }) => {
-  const { world, subject, consent } = await givenConsent('PENDENTE')
-  const { averba, clock, samples, tokenService, validationService } = world
+  const { world, subject, which } = await givenConsent('PENDENTE')
+  const { averba, clock } = world
   const ask = { waitMs: hourMs }
-  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, ask)
-  const calls: Record<Kind, () => Promise<Outcome<unknown>>> = {
+  const calls = {
     read: () => averba.consents.sync({ subject }, ask),
-    change: () => averba.consents.approve({ subject, id: consent.id }, ask),
-    paid: () => validate('second'),
+    change: () => averba.consents.approve(which, ask),
+    paid: () => validate(averba, 'second', ask),
   }
-  valueOf(await validate('first'))
+  valueOf(await validate(averba, 'first', ask))
   await world.faults.add(fault)
   for (const kind of kinds) {
-    const outcome = await clock.finish(calls[kind]())
+    const outcome = await clock.finish<Outcome<unknown>>(calls[kind]())
     expect(outcome, kind).toMatchObject({ status: expected[kind], ...(retryAt !== undefined && { retryAt }) })
     if (reason !== undefined) expect((await averba.effects.get(outcome.effect))?.reason).toEqual(reason)
   }
-  expect(tokenService.requests).toBe(tokenRequests)
+  expect(world.tokenService.requests).toBe(tokenRequests)
   world.faults.clear()
-  await passTime(world, hourMs)
-  // A change that was not made is asked for again.
-  await passTime(world, hourMs)
-  if (expected.paid !== 'unknown') expect(await validate('second')).toMatchObject({ status: 'settled' })
-  expect(validationService.answered).toBeLessThanOrEqual(2)
+  // A change that was not made is asked for again in the second hour.
+  await passTime(world, hourMs, 2)
+  if (expected.paid !== 'unknown') expect(await calls.paid()).toMatchObject({ status: 'settled' })
+  expect(world.validationService.answered).toBeLessThanOrEqual(2)
   const rows = await averba.views.selectFrom('consents').select('knowledge').execute()
   expect(new Set(rows.map(row => row.knowledge))).toEqual(new Set(['known']))
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
 test('a fault hits what it names as often as it says, and a seed repeats its random choices', async () => {
+  const fault = {
+    kind: 'status',
+    status: 429,
+    service: 'consentService',
+    path: '/consentimentos/',
+    percent: 50,
+  } as const
   const statuses = async (seed: number) => {
-    const world = await openWorld({ seed })
-    await world.faults.add({
-      kind: 'status',
-      status: 429,
-      service: 'consentService',
-      path: '/consentimentos/',
-      percent: 50,
-    })
-    const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
+    const { averba, samples, close } = await openWorld({ seed, faults: [fault] })
+    const subject = await averba.consents.enrol({ cpf: samples.cpf })
     const found: string[] = []
-    for (let i = 0; i < 20; i++) found.push((await world.averba.consents.sync({ subject })).status)
-    expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
-    await world.close()
+    for (let i = 0; i < 20; i++) found.push((await averba.consents.sync({ subject })).status)
+    expect((await averba.logins.state({ subject })).autenticado).toBe(false)
+    await close()
     return found
   }
   const first = await statuses(7)
@@ -100,12 +99,14 @@ test('a fault hits what it names as often as it says, and a seed repeats its ran
 })
 
 test('faults apply from the start, and are cleared all at once', async () => {
-  const world = await openWorld({ faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }] })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  expect((await world.averba.consents.sync({ subject })).status).toBe('deferred')
-  world.faults.clear()
-  expect((await world.averba.consents.sync({ subject })).status).toBe('settled')
-  const [first] = await world.averba.consents.list({ subject })
+  const { averba, samples, faults } = await openWorld({
+    faults: [{ kind: 'reset' }, { kind: 'clockSkew', ms: hourMs }],
+  })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect((await averba.consents.sync({ subject })).status).toBe('deferred')
+  faults.clear()
+  expect((await averba.consents.sync({ subject })).status).toBe('settled')
+  const [first] = await averba.consents.list({ subject })
   expect(first?.dataHora).toBe('2026-11-20T13:00:00.000Z')
 })
 
@@ -125,6 +126,5 @@ test.each([
   ['a skew without ms', { kind: 'clockSkew' }, 'ms: clockSkew needs it'],
 ] as [string, Fault, string][])('%s is refused with a reason', async (_, fault, words) => {
   const expected = { code: 'INVALID_INPUT', message: expect.stringContaining(words) }
-  await expect(simulate({ faults: [fault] })).rejects.toMatchObject(expected)
-  await expect(startServices({ faults: [fault] })).rejects.toMatchObject(expected)
+  for (const open of [simulate, startServices]) await expect(open({ faults: [fault] })).rejects.toMatchObject(expected)
 })

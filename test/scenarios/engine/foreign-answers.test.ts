@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import { beforeAll, expect, test } from 'vitest'
-import { examine, type LogLine } from '../../../src/index.ts'
+import { type Averba, examine, type LogLine } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
+import { answering } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
@@ -17,7 +18,12 @@ beforeAll(async () => {
   own = await (await createAuthority(Date.now())).issueClient('gestora')
 })
 
-const pageOf = (text: string) => new Response(`<html><h1>${text}</h1></html>`, { status: 404 })
+const pageOf = (text: string, status = 404) => new Response(`<html><h1>${text}</h1></html>`, { status })
+const gatewayOf = (service: 'consentService' | 'validationService', method: 'PUT' | 'POST', status = 404) =>
+  ({ kind: 'gateway', service, method, status }) as const
+
+/** What health says about calls. */
+const checkCalls = async (averba: Averba) => (await averba.health({ only: ['effects'] })).checks[0]
 
 test.each([
   [400, 'CERTIFICATE_REFUSED'],
@@ -30,8 +36,8 @@ test.each([
 ])('a gateway that answers a revocation %i ends nothing: it is told once and sent again', async (status, code) => {
   const lines: LogLine[] = []
   const { world, which } = await givenConsent('ATIVO', undefined, { averba: { logger: line => void lines.push(line) } })
-  const { averba, clock, faults } = world
-  await faults.add({ kind: 'gateway', service: 'consentService', status, method: 'PUT' })
+  const { averba, faults } = world
+  await faults.add(gatewayOf('consentService', 'PUT', status))
   const outcome = await averba.consents.revoke(which, { commandId: 'r' })
   expect(outcome).toMatchObject({ status: 'deferred', reason: expect.stringMatching(`^${code}: .* ${status}`) })
   for (let n = 0; n < 3; n++) {
@@ -39,26 +45,23 @@ test.each([
     await averba.consents.sync(which)
   }
   expect(lines.filter(({ error }) => error === code)).toHaveLength(1)
-  const [check] = (await averba.health({ only: ['effects'] })).checks
-  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
+  expect(await checkCalls(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
   expect((await averba.health()).ready).toBe(true)
   const found = await averba.effects.get(outcome.effect)
   expect(found).toMatchObject({ attempts: 4, unread: { httpStatus: status, text: expect.stringContaining('<html>') } })
   await faults.clear()
-  await clock.advance(15 * minuteMs)
-  await averba.settle()
+  await passTime(world, 15 * minuteMs)
   expect(await averba.consents.revoke(which, { commandId: 'r' })).toMatchObject({ status: 'settled' })
-  expect((await averba.health({ only: ['effects'] })).checks[0]?.ok).toBe(true)
+  expect((await checkCalls(averba))?.ok).toBe(true)
 })
 
 test('waits for a misdirected change grow to a quarter of an hour, and after a day it is parked', async () => {
   const { world, which } = await givenConsent('PENDENTE')
-  await world.faults.add({ kind: 'gateway', service: 'consentService', status: 404, method: 'PUT' })
+  await world.faults.add(gatewayOf('consentService', 'PUT'))
   await world.averba.consents.approve(which)
   await passTime(world, minuteMs, 27 * 60)
   const deferred = await eventsOf(world, 'effect.deferred')
-  const dueAt = ({ data }: { data: unknown }) => Date.parse((data as { dueAt: string }).dueAt) // Each has it.
-  const waits = deferred.map(event => (dueAt(event) - Date.parse(event.at)) / minuteMs)
+  const waits = deferred.map(({ at, data }) => (Date.parse(data.dueAt) - Date.parse(at)) / minuteMs)
   expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 15, 15])
   expect(Math.max(...waits)).toBe(15)
   const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .*; given up after 2[45] hours$/)
@@ -66,65 +69,58 @@ test('waits for a misdirected change grow to a quarter of an hour, and after a d
 })
 
 test('a validation that a gateway answers is unknown, never sent again, and its answer is kept', async () => {
-  const { averba, clock, faults, requests } = await openWorld()
-  await faults.add({ kind: 'gateway', service: 'validationService', status: 404, method: 'POST' })
-  const sent = () => requests.filter(({ service }) => service === 'validationService').length
-  const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  const world = await openWorld({ faults: [gatewayOf('validationService', 'POST')] })
+  const { averba } = world
+  const outcome = await validate(averba, 'v1')
   expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
-  await faults.clear()
-  await passTime({ averba, clock }, dayMs, 3)
-  expect(sent()).toBe(1)
-  const { effect } = outcome
-  expect(await averba.effects.get(effect)).toMatchObject({
+  await world.faults.clear()
+  await passTime(world, dayMs, 3)
+  expect(world.requests.filter(({ service }) => service === 'validationService')).toHaveLength(1)
+  expect(await averba.effects.get(outcome.effect)).toMatchObject({
     reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /),
     unread: { httpStatus: 404, form: 'html' },
   })
   expect((await averba.validations.get('v1'))?.unreadable).toContain('404 from a gateway')
   // Who answered it has gone: it waits for a person.
-  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
-    ok: true,
-    detail: expect.stringContaining('1 with an unknown outcome'),
-  })
+  const detail = expect.stringContaining('1 with an unknown outcome')
+  expect(await checkCalls(averba)).toMatchObject({ ok: true, detail })
 })
 
-test('a validation that a gateway answers 401, with no other token to be had, is unknown and never sent again', async () => {
+test.each([
+  ['with no other token to be had', 'same', 1],
+  ['with two tokens', 'revoke', 2],
+] as const)('a validation that somebody else answers 401, %s, is in doubt, and not sent again', async (...given) => {
+  const [, reissue, times] = given
   let sent = 0
-  const world = await openWorld({
-    async intercept(request, forward) {
-      if (isToken(request)) return Response.json({ access_token: 'fixo', expires_in: 3_600 })
-      if (!isValidation(request)) return forward(request)
-      sent += 1
-      return new Response('<html>401</html>', { status: 401 })
-    },
+  const intercept = answering(isValidation, () => {
+    sent += 1
+    return pageOf('login', 401)
   })
+  const world = await openWorld({ intercept, policies: { tokenService: { reissue } } })
   expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
   await passTime(world, hourMs, 26)
-  expect(sent).toBe(1)
-  const [call] = await world.averba.effects.list({ state: 'unknown' })
-  expect(call).toMatchObject({ reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /) })
+  expect(sent).toBe(times)
+  const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .* 401/)
+  expect(await world.averba.effects.list({ state: 'unknown' })).toMatchObject([{ attempts: 1, reason }])
 })
 
 test('of readings that somebody else answers, the first answer in a row is kept, without the CPF', async () => {
   let page = 0
   const store = temporaryStore()
+  const isReading = ({ url }: Request) => url.includes('/consentimentos/')
   const world = await openWorld({
     store,
-    intercept: async (request, forward) => {
-      if (!request.url.includes('/consentimentos/')) return forward(request)
-      page += 1
-      return pageOf(`${page}: nada em ${request.url}, protocolo 12345678`)
-    },
+    intercept: answering(isReading, ({ url }) => pageOf(`${++page}: nada em ${url}, protocolo 12345678`)),
   })
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
+  const { effect } = await averba.consents.sync({ subject })
   await passTime(world, minuteMs, 30)
   const kept = await eventsOf(world, 'effect.deferred')
   expect(kept).toHaveLength(1)
-  const [call] = await averba.effects.list({ state: 'deferred' })
-  const found = await averba.effects.get(call?.id ?? '')
+  const found = await averba.effects.get(effect)
   expect(found?.attempts).toBeGreaterThan(3)
-  expect(found?.unread).toMatchObject({ at: kept[0]?.at, httpStatus: 404, form: 'html' })
+  expect(found).toMatchObject({ state: 'deferred', unread: { at: kept[0]?.at, httpStatus: 404, form: 'html' } })
   expect(found?.unread?.text).toMatch(/^<html><h1>1: nada em .*, protocolo \*\*\*</)
   expect(found?.unread?.text).not.toContain(samples.cpf)
   const ofAnswers = async () => (await examine({ store })).checks.find(({ name }) => name === 'answers')
@@ -132,7 +128,7 @@ test('of readings that somebody else answers, the first answer in a row is kept,
     /^the last answer that was not understood, of \S+: HTTP 404, html: "<html><h1>1: nada em .*protocolo \*\*\*</
   expect(await ofAnswers()).toMatchObject({ ok: false, detail: expect.stringMatching(shown) })
   await averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })
-  const erased = await averba.effects.get(call?.id ?? '')
+  const erased = await averba.effects.get(effect)
   expect(erased?.unread).toBeDefined()
   expect(erased?.unread).not.toHaveProperty('text')
   expect(await ofAnswers()).toMatchObject({ ok: true })
@@ -142,7 +138,10 @@ test('a host declares what an answer of its service means', async () => {
   const answers = [{ status: 404, contains: 'inexistente', means: 'declined' }] as const
   const { world, which } = await givenConsent(
     'ATIVO',
-    async (request, forward) => (request.method === 'PUT' ? pageOf('registro inexistente') : forward(request)),
+    answering(
+      ({ method }) => method === 'PUT',
+      () => pageOf('registro inexistente'),
+    ),
     { averba: { consentService: consentServiceWith({ answers }) } },
   )
   expect(await world.averba.consents.revoke(which)).toMatchObject({ status: 'declined', problem: { status: 404 } })
@@ -160,7 +159,7 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const outcome = await averba.consents.sync({ subject })
   expect(outcome).toMatchObject({ status: 'deferred', reason: 'PROXY_REFUSED: the outbound proxy answered 407' })
-  expect((await averba.health({ only: ['effects'] })).checks[0]).toMatchObject({
+  expect(await checkCalls(averba)).toMatchObject({
     ok: false,
     detail: expect.stringMatching(
       /^1 call got .*\(PROXY_REFUSED\): check address, user name and password of the proxy, .*; see effects.get; /,
@@ -170,29 +169,10 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   expect(JSON.stringify(lines)).not.toContain('senha')
 })
 
-test('a second 401 that somebody else answers leaves a validation in doubt, and it is not sent again', async () => {
-  let sent = 0
-  const world = await openWorld({
-    async intercept(request, forward) {
-      if (!request.url.includes('/validate/')) return forward(request)
-      sent += 1
-      return new Response('<html>login</html>', { status: 401 })
-    },
-    policies: { tokenService: { reissue: 'revoke' } },
-  })
-  const { averba } = world
-  const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
-  expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
-  await passTime(world, 30 * minuteMs, 10)
-  expect(sent).toBe(2)
-  const [call] = await averba.effects.list({ state: 'unknown' })
-  expect(call).toMatchObject({ attempts: 1, reason: expect.stringMatching(/^SERVICE_MISDIRECTED: .* 401/) })
-})
-
 test('nothing of a token, or of a list of the portal, is kept that cannot be read', async () => {
   const world = await openWorld({
     intercept: async (request, forward) => {
-      if (request.url.includes('/token')) return Response.json({ data: { access_token: 'LIVE-TOKEN' } })
+      if (isToken(request)) return Response.json({ data: { access_token: 'LIVE-TOKEN' } })
       if (request.url.includes('/webhook')) return Response.json({ itens: [{ chaveSecreta: 'SECRETO' }] })
       if (request.url.includes('/consentimentos/'))
         return new Response('{"senha":"a\\"SENHA","erro":"x","access_token":"LIVE-TOKEN', { status: 404 })
@@ -203,7 +183,7 @@ test('nothing of a token, or of a list of the portal, is kept that cannot be rea
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
-  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await validate(averba, 'v1')
   await averba.subscriptions.plan().catch(() => undefined)
   const calls = await averba.effects.list({ state: 'deferred' })
   const unread = await Promise.all(calls.map(async ({ id, type }) => [type, (await averba.effects.get(id))?.unread]))
@@ -219,9 +199,10 @@ test('the retention of answers that were not understood destroys them', async ()
   const { world, which } = await givenConsent('ATIVO', undefined, {
     averba: { retention: { 'call.answer': { days: 1 } }, schedules: true },
   })
-  await world.faults.add({ kind: 'gateway', service: 'consentService', status: 404, method: 'PUT' })
+  await world.faults.add(gatewayOf('consentService', 'PUT'))
   const { effect } = await world.averba.consents.revoke(which)
-  expect((await world.averba.effects.get(effect))?.unread?.text).toContain('404')
+  const unread = async () => (await world.averba.effects.get(effect))?.unread
+  expect((await unread())?.text).toContain('404')
   await passTime(world, dayMs, 3)
-  expect((await world.averba.effects.get(effect))?.unread).not.toHaveProperty('text')
+  expect(await unread()).not.toHaveProperty('text')
 })

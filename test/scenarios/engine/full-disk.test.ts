@@ -1,36 +1,26 @@
 import { expect, test } from 'vitest'
-import { type LogLine, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { samples } from '../../../src/simulation/index.ts'
+import { type LogLine, valueOf } from '../../../src/index.ts'
+import { busy, holdingAnswer } from '../../support/answers.ts'
 import { fillUp } from '../../support/fill-up.ts'
+import { isValidation, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, deliver, inboxOf } from '../../support/portal.ts'
+import { expectSound } from '../../support/sound-log.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
-const input = { id: 'a', cpf: samples.cpf, claims: { nome: 'MARIA DE EXEMPLO SOUZA' } }
-
 /** A world whose disk is full from the moment that the first paid answer has arrived, before the caller has it. */
-async function givenFullDisk(answer: (real: Response) => Response = real => real) {
+async function givenFullDisk(answer?: () => Response) {
   const store = temporaryStore()
   const lines: LogLine[] = []
-  const [asked, mayCome] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let calls = 0
-  const world = await openWorld({
-    averba: { store, logger: line => void lines.push(line) },
-    async intercept(request, forward) {
-      const real = await forward(request)
-      if (!request.url.includes('/validate/pf') || ++calls > 1) return real
-      asked.resolve()
-      await mayCome.promise
-      return answer(real)
-    },
-  })
-  const outcome = world.averba.validations.validate(input)
-  await asked.promise
+  const { intercept, given, release } = holdingAnswer(isValidation, answer)
+  const world = await openWorld({ averba: { store, logger: line => void lines.push(line) }, intercept })
+  const outcome = validate(world.averba, 'a')
+  await given
   await world.fillDisk(true)
   await fillUp(world)
-  mayCome.resolve()
+  release()
   await world.clock.quiet()
   const logged = () => lines.map(({ message, error }) => `${message} ${error}`)
   return { world, store, outcome, logged }
@@ -46,29 +36,22 @@ test('a paid answer waits while the disk is full, is logged once, and is recorde
   expect(logged().slice(1)).toEqual([waits]) // The first line is about the keyring.
   await world.fillDisk(false)
   await world.clock.advance(minuteMs)
-  expect(valueOf(await world.averba.validations.validate(input))).toMatchObject({
-    state: 'answered',
-    fields: { nome: { result: 'match' } },
-  })
+  const answered = { state: 'answered', fields: { nome: { result: 'match' } } }
+  expect(valueOf(await validate(world.averba, 'a'))).toMatchObject(answered)
   expect(world.validationService.answered).toBe(1)
   expect(logged().slice(1)).toEqual([waits])
   await world.close()
-  expect((await verifyLog({ store })).faults).toEqual([])
-  expect((await replayLog({ store })).divergence).toBeUndefined()
+  await expectSound(store)
 })
 
-test('a disk that is full for a second delays the caller by a second', async () => {
-  const { world, outcome } = await givenFullDisk()
+test.each([
+  ['an answer', undefined, { status: 'settled', value: { state: 'answered' } }],
+  ['an outcome that certainly did nothing, and is not in doubt afterwards', () => busy(), { status: 'deferred' }],
+])('a disk that is full for a second delays the caller by a second: %s', async (_, answer, expected) => {
+  const { world, outcome } = await givenFullDisk(answer)
   await world.fillDisk(false)
   await world.clock.advance(1_000)
-  expect(valueOf(await outcome).state).toBe('answered')
-})
-
-test('an outcome that certainly did nothing waits for a full disk too, and is not in doubt afterwards', async () => {
-  const { world, outcome } = await givenFullDisk(() => Response.json({}, { status: 429 }))
-  await world.fillDisk(false)
-  await world.clock.advance(1_000)
-  expect(await outcome).toMatchObject({ status: 'deferred' })
+  expect(await outcome).toMatchObject(expected)
 })
 
 test('closing ends the waiting: the call is unknown for the next process and is not sent again', async () => {
@@ -96,19 +79,19 @@ test.each([0, 9_000])('an answer is recorded on closing if the disk has space ag
 
 test('a handler whose result cannot be recorded is not called again for it', async () => {
   const evento = 'dimp-situacao-import'
-  const subscriptions = [{ evento, chaveSecreta: 'um' }]
-  const world = await openWorld({ averba: { store: temporaryStore(), subscriptions } })
-  const { averba, clock, portal, samples } = world
+  const world = await openWorld({
+    averba: { store: temporaryStore(), subscriptions: [{ evento, chaveSecreta: 'um' }] },
+  })
+  const { averba, clock } = world
   await applyPlan(averba)
-  const called: number[] = []
-  averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push((body as { n: number }).n))
+  const called: unknown[] = []
+  averba.notifications.handle(evento, 'crm', async ({ body }) => void called.push(body))
   // Its follower exists, and a lease fits where an event does not.
   await averba.settle()
-  const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-  for (let n = 0; n < 30; n++) await portal.notify({ evento, ...to, body: { n } })
+  for (let n = 0; n < 30; n++) await deliver(world, n)
   await world.fillDisk(true)
   await fillUp(world)
-  expect(await portal.notify({ evento, ...to, body: { n: -1 } })).toMatchObject([{ isDelivered: false }])
+  expect(await deliver(world, 30)).toMatchObject([{ isDelivered: false }])
   startRun(world)
   await clock.advance(5 * minuteMs)
   expect(called.length).toBeGreaterThan(0)
@@ -116,6 +99,7 @@ test('a handler whose result cannot be recorded is not called again for it', asy
   await world.fillDisk(false)
   await clock.advance(5 * minuteMs)
   // Also the one that was answered 503: it is asked for once the disk has room.
-  expect([...called].sort((a, b) => a - b)).toEqual(Array.from({ length: 31 }, (_, n) => n - 1))
-  for await (const { state } of averba.notifications.list()) expect(state).toBe('handled')
+  expect(new Set(called)).toEqual(new Set(Array(31).keys()))
+  expect(called).toHaveLength(31)
+  for (const { state } of await inboxOf(averba)) expect(state).toBe('handled')
 })

@@ -1,10 +1,11 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { Keys } from '../../../src/index.ts'
-import { samples, VirtualClock } from '../../../src/simulation/index.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { validate } from '../../support/open-validating.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
+import { openEngine, validationServiceWith } from '../../support/world.ts'
 
 const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
@@ -16,21 +17,20 @@ async function givenAnswerUnderWay(keys?: { asking: Keys; erasing: Keys }) {
   let sent = 0
   const open = (held: Keys | undefined) =>
     openEngine({
-      ...{ store, clock, schedules: false },
+      ...{ store, clock, schedules: false, validationService: validationServiceWith({ bearer: 't' }) },
       ...(held && { keys: held }),
       async fetch() {
         sent += 1
         await answered.promise
         return Response.json({ nome: true })
       },
-      validationService: { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid', bearer: 't' },
     })
   const other = await open(keys?.erasing)
   const averba = await open(keys?.asking)
-  const people = [await other.consents.enrol({ cpf: cpfOf(1) }), await other.consents.enrol({ cpf: cpfOf(2) })] as const
-  const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
+  for (const n of [1, 2]) await other.consents.enrol({ cpf: cpfOf(n) })
+  const validating = validate(averba, 'a')
   await clock.quiet()
-  const erase = (n: 0 | 1) => clock.finish(other.subjects.erase({ subject: people[n] }, erasure))
+  const erase = (n: 1 | 2) => clock.finish(other.subjects.erase({ cpf: cpfOf(n) }, erasure))
   /** Checks that the answer is recorded and the request was sent once. */
   async function end(): Promise<void> {
     expect(await clock.finish(validating)).toMatchObject({ status: 'settled' })
@@ -56,12 +56,12 @@ test('a paid answer is recorded even if an epoch begins while the keyring is rea
     return swap(wrapped)
   })
   const { erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: keysWith(swap) })
-  await erase(0)
+  await erase(1)
   const [reading, read] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   slow = { begun: reading.resolve, answered: read.promise }
   answer()
   await reading.promise
-  await erase(1)
+  await erase(2)
   slow = undefined
   read.resolve()
   await end()
@@ -74,7 +74,7 @@ test('a paid answer waits while the key service is down', async () => {
     return swap(wrapped)
   })
   const { clock, erase, answer, end } = await givenAnswerUnderWay({ asking, erasing: keysWith(swap) })
-  await erase(0)
+  await erase(1)
   isAway = true
   answer()
   await clock.advance(10_000)
@@ -85,7 +85,7 @@ test('a paid answer waits while the key service is down', async () => {
 test('a paid answer waits while the keyring is an older copy', async () => {
   const { clock, store, erase, answer, end } = await givenAnswerUnderWay()
   copyFileSync(`${store}.keys`, `${store}.older`)
-  await erase(0)
+  await erase(1)
   copyFileSync(`${store}.keys`, `${store}.newer`)
   copyFileSync(`${store}.older`, `${store}.keys`)
   answer()

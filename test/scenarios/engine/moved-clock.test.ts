@@ -3,21 +3,19 @@ import { createServer } from 'node:https'
 import { expect, test } from 'vitest'
 import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { type Fault, type Policies, ShiftedClock, startControl } from '../../../src/simulation/index.ts'
+import { type Fault, type Policies, ShiftedClock, samples, startControl } from '../../../src/simulation/index.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { hourMs } from '../../support/pass-time.ts'
+import { secretsAt } from '../../support/portal.ts'
 import { openServices } from '../../support/world.ts'
 
-const notice = {
-  evento: 'dimp-situacao-import',
-  destinatarioTipo: 'CNPJ',
-  destinatarioId: '12ABC34501DE35',
-  body: {},
-}
-const hourMs = 3_600_000
+const evento = 'dimp-situacao-import'
+const notice = { evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} }
+const take: RequestListener = (_, response) => response.writeHead(204).end()
 
-/** The services over TLS with their control server, and one subscription to the test’s own receiver. */
-async function given(faults: readonly Fault[], handle: RequestListener, policies: Policies = {}) {
+/** The services over TLS with their control server, and what subscribes the test’s own receiver. */
+async function given(faults: readonly Fault[], handle = take, policies: Policies = {}) {
   const clock = new ShiftedClock()
   const services = await openServices({ clock, faults, policies })
   const control = closeAtEnd(await startControl(services, clock))
@@ -30,12 +28,10 @@ async function given(faults: readonly Fault[], handle: RequestListener, policies
     const init = { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) }
     return (await socket.fetch(new Request(webhook + path, init))).json()
   }
-  const order = async (path: string, body: object) => {
-    const response = await fetch(control.baseUrl + path, { method: 'POST', body: JSON.stringify(body) })
-    return response.json()
-  }
+  const order = async (path: string, body: object) =>
+    (await fetch(control.baseUrl + path, { method: 'POST', body: JSON.stringify(body) })).json()
   const subscribe = (more: object = {}) =>
-    callPortal('', { evento: notice.evento, endpoint: 'https://receptor.exemplo.br/averba', ...more })
+    callPortal('', { evento, endpoint: 'https://receptor.exemplo.br/averba', ...more })
   return { services, clock, callPortal, order, subscribe }
 }
 
@@ -45,7 +41,7 @@ test('advancing the clock runs everything due until then, and its consequences, 
       { kind: 'delay', service: 'receiver', ms: hourMs },
       { kind: 'delay', service: 'portal', path: '/falhas', ms: 10_900, times: 1 },
     ],
-    (_, response) => response.writeHead(204).end(),
+    take,
     { portal: { tries: 3 } },
   )
   await subscribe()
@@ -64,29 +60,22 @@ test('advancing the clock runs everything due until then, and its consequences, 
 })
 
 test('a request that was delayed until then is complete when the clock has been advanced', async () => {
-  const { services, clock, order, subscribe } = await given(
-    [{ kind: 'delay', service: 'portal', ms: 60_000, times: 1 }],
-    (_, response) => response.writeHead(204).end(),
-  )
+  const { services, clock, order, subscribe } = await given([
+    { kind: 'delay', service: 'portal', ms: 60_000, times: 1 },
+  ])
   // It comes in many pieces.
   const subscribing = subscribe({ desconhecido: 'x'.repeat(2_000_000) })
   await expect.poll(() => clock.sleeping).toBe(1)
-  const listed = async () => {
-    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
-    return (await services.portal.fetch(new Request(url, { headers: services.portalHeaders }))).json()
-  }
   await order('/clock/advance', { ms: 59_000 })
-  expect(await listed()).toEqual([])
+  expect(await secretsAt(services)).toEqual({})
   await order('/clock/advance', { ms: 1_000 })
-  expect(await listed()).toHaveLength(1)
+  expect(Object.keys(await secretsAt(services))).toEqual([evento])
   await subscribing
 })
 
 test('advancing the clock does not wait for a receiver, which runs on real time', async () => {
   const answers: (() => void)[] = []
-  const { services, clock, order, subscribe } = await given([], (_, response) =>
-    answers.push(() => response.writeHead(204).end()),
-  )
+  const { services, clock, order, subscribe } = await given([], (...of) => answers.push(() => take(...of)))
   await subscribe()
   const notifying = order('/notifications', notice)
   await expect.poll(() => answers).toHaveLength(1)

@@ -2,28 +2,29 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { OutcomeError, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { validate } from '../../support/open-validating.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { openWorld, validationServiceWith } from '../../support/world.ts'
 
 test('a command resolves with one of five outcomes, and valueOf returns the value of a settled one only', async () => {
   const { averba, faults } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const sync = (waitMs?: number) => averba.consents.sync({ subject }, waitMs === undefined ? {} : { waitMs })
+  const sync = (options = {}) => averba.consents.sync({ subject }, options)
   const settled = await sync()
   expect(valueOf(settled)).toMatchObject({ read: 4 })
 
-  const pending = await sync(0)
+  const pending = await sync({ waitMs: 0 })
   await expect.poll(async () => (await averba.effects.get(pending.effect))?.state).toBe('settled')
   await faults.add({ kind: 'status', service: 'consentService', status: 403, times: 1 })
   const declined = await sync()
   await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
   const deferred = await sync()
   await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-  const unknown = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  const unknown = await validate(averba, 'v1')
 
-  const outcomes = { pending, declined, deferred, unknown }
-  for (const [status, outcome] of Object.entries(outcomes)) {
+  for (const [status, outcome] of Object.entries({ pending, declined, deferred, unknown })) {
     expect(outcome).toMatchObject({ status, effect: expect.stringMatching(/^\w+-\w+\/\d+\/0$/) })
     const taking = () => valueOf<unknown>(outcome)
     expect(taking).toThrow(OutcomeError)
@@ -61,18 +62,15 @@ test('waitMs that is no whole number of milliseconds is refused before anything 
 })
 
 test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
-  const { averba, clock, faults } = await openWorld({ store: temporaryStore() })
+  const world = await openWorld({ store: temporaryStore() })
+  const { averba, clock, faults } = world
   const { consents } = averba
   clock.jump(dayMs)
-  const subject = await consents.enrol({ cpf: samples.cpf })
-  valueOf(await consents.sync({ subject }))
+  const { which } = await readConsent(world, 'PENDENTE')
   clock.jump(-dayMs)
-  const [first] = await consents.list({ subject, status: 'PENDENTE' })
-  const which = { subject, id: first?.id ?? '' }
   await faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 60, times: 1 })
-  const approved = await consents.approve(which)
-  expect(approved.status).toBe('deferred')
-  await passTime({ averba, clock }, hourMs)
+  expect((await consents.approve(which)).status).toBe('deferred')
+  await passTime(world, hourMs)
   expect((await consents.standing(which)).reason).toBe('active')
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
@@ -82,9 +80,8 @@ test('after a clock that was a day ahead is corrected, calls are made and retrie
 test('a promise in the place of an outcome is told from one', async () => {
   const { averba } = await openWorld()
   const asked = averba.consents.sync({ subject: await averba.consents.enrol({ cpf: samples.cpf }) })
-  expect(() => valueOf(asked as never)).toThrow(
-    expect.objectContaining({ hint: 'Await it first: valueOf(await promise)' }),
-  )
+  const hint = 'Await it first: valueOf(await promise)'
+  expect(() => valueOf(asked as never)).toThrow(expect.objectContaining({ hint }))
   await asked
 })
 
@@ -92,24 +89,19 @@ test('a signal that is none is refused before anything is recorded', async () =>
   const { averba } = await openWorld()
   const before = await averba.log.end()
   const signal = new AbortController() as unknown as AbortSignal // As from JavaScript.
-  const asked = averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { signal })
-  await expect(asked).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    hint: expect.stringContaining('controller.signal') as unknown,
-  })
+  const hint = expect.stringContaining('controller.signal')
+  await expect(validate(averba, 'v1', { signal })).rejects.toMatchObject({ code: 'INVALID_INPUT', hint })
   expect(await averba.log.end()).toBe(before)
 })
 
 test('a service may be given longer than ten seconds, and a paid answer is then not in doubt', async () => {
   const outcomes: string[] = []
-  for (const timeoutMs of [undefined, 30_000]) {
-    const service = { baseUrl: 'https://validacao.exemplo.br', service: 'datavalid-demonstracao' }
-    const { averba, clock, faults } = await openWorld({
-      averba: { validationService: { ...service, ...(timeoutMs && { timeoutMs }) } },
+  for (const options of [{}, { timeoutMs: 30_000 }]) {
+    const { averba, clock } = await openWorld({
+      averba: { validationService: validationServiceWith(options) },
+      faults: [{ kind: 'delay', service: 'validationService', ms: 12_000, times: 1 }],
     })
-    await faults.add({ kind: 'delay', service: 'validationService', ms: 12_000, times: 1 })
-    const asked = averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
-    outcomes.push((await clock.finish(asked)).status)
+    outcomes.push((await clock.finish(validate(averba, 'v1'))).status)
   }
   expect(outcomes).toEqual(['unknown', 'settled'])
 })

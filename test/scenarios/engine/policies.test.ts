@@ -4,8 +4,9 @@ import { type Policies, samples, seededEntropy, type World } from '../../../src/
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, callPortal, deliver } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 /** What is not the default, in as few worlds as have room for it. Tests of their own have the clients and users. */
@@ -33,31 +34,28 @@ const settings: Policies[] = [
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'um' }]
-const company = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+const portalUrl = 'https://portal.exemplo.br/portal/api'
+/** The portal records a failure: its receiver takes no body of this size. */
+const tooLong = 'x'.repeat(1_100_000)
 
 test.each(settings)('the engine works under every setting: %j', async policies => {
-  const given = await givenConsent('PENDENTE', undefined, { policies, averba: { subscriptions } })
-  const { averba, clock, consentService, portal } = given.world
-  const { subject } = given
-  const { id } = given.consent
-  const { cpf } = samples
-  valueOf(await averba.consents.approve({ subject, id }))
+  const { world, subject, which } = await givenConsent('PENDENTE', undefined, { policies, averba: { subscriptions } })
+  const { averba, clock, consentService } = world
+  valueOf(await averba.consents.approve(which))
   // Changed at the service without our knowledge: our next request meets a state that its table forbids.
-  consentService.change(cpf, id, 'REVOGADO')
-  const revoking = await averba.consents.revoke({ subject, id })
-  expect(['declined', 'settled']).toContain(revoking.status)
+  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  expect(['declined', 'settled']).toContain((await averba.consents.revoke(which)).status)
   valueOf(await averba.consents.sync({ subject }))
-  const now = (await averba.consents.list({ subject })).find(each => each.id === id)
+  const now = (await averba.consents.list({ subject })).find(({ id }) => id === which.id)
   expect(now).toMatchObject({ status: 'REVOGADO', knowledge: 'known', dataHora: '2026-11-20T12:00:00.000Z' })
 
-  const claims = { sexo: 'F' }
-  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }))
+  valueOf(await validate(averba, 'a'))
   await clock.advance(hourMs)
-  valueOf(await averba.validations.validate({ id: 'b', cpf, claims }))
+  valueOf(await validate(averba, 'b'))
 
   await applyPlan(averba)
-  expect(await portal.notify({ evento, ...company, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
-  await portal.notify({ evento, ...company, body: 'x'.repeat(1_100_000) })
+  expect(await deliver(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
+  await deliver(world, tooLong)
   expect(await averba.subscriptions.failures()).toHaveLength(1)
   await clock.advance(31 * 24 * hourMs)
   await averba.subscriptions.plan()
@@ -71,27 +69,23 @@ test.each(settings)('the engine works under every setting: %j', async policies =
 test('a consent that is added with a dataExpiracao expires then, if that is a time of the contract', async () => {
   const { averba, clock, consentService } = await openWorld()
   const cpf = '52998224725'
-  const expected = {
-    '2026-11-21T12:00:00.000Z': 'EXPIRADO',
-    '2026-11-21T09:00:00': 'EXPIRADO',
-    '2026-11-21T12:00:01Z': 'ATIVO',
-    'sem prazo': 'ATIVO',
-  }
-  const added = Object.entries(expected).map(([dataExpiracao, status]) => {
-    return { id: consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao }), status }
-  })
+  const ends = ['2026-11-21T12:00:00.000Z', '2026-11-21T09:00:00', '2026-11-21T12:00:01Z', 'sem prazo']
+  const added = ends.map(dataExpiracao => consentService.addConsent({ cpf, status: 'ATIVO', dataExpiracao }))
   const subject = await averba.consents.enrol({ cpf })
   await clock.advance(24 * hourMs)
   valueOf(await averba.consents.sync({ subject }))
-  const listed = await averba.consents.list({ subject })
-  for (const { id, status } of added) expect(listed.find(each => each.id === id)?.status).toBe(status)
+  const statuses = new Map((await averba.consents.list({ subject })).map(({ id, status }) => [id, status]))
+  expect(added.map(id => statuses.get(id))).toEqual(['EXPIRADO', 'EXPIRADO', 'ATIVO', 'ATIVO'])
 })
 
 test('tries: 3 after lost answers produce copies of one notification, and no failure', async () => {
-  const world = await openWorld({ policies: { portal: { tries: 3 } }, averba: { subscriptions } })
+  const world = await openWorld({
+    policies: { portal: { tries: 3 } },
+    averba: { subscriptions },
+    faults: [{ kind: 'lose', service: 'receiver', times: 2 }],
+  })
   await applyPlan(world.averba)
-  await world.faults.add({ kind: 'lose', service: 'receiver', times: 2 })
-  expect(await world.portal.notify({ evento, ...company, body: { a: 1 } })).toMatchObject([{ isDelivered: true }])
+  expect(await deliver(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
   expect(world.portal.deliveries).toEqual({ succeeded: 1, failed: 0 })
   expect(await world.averba.views.selectFrom('notifications').select('copies').execute()).toEqual([{ copies: 3 }])
 })
@@ -118,9 +112,8 @@ test.each([
       deliver: async () => new Response(endless),
     })
     const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
-    const url = 'https://portal.exemplo.br/portal/api/ext/webhook'
-    await portal.fetch(new Request(url, { method: 'POST', body }))
-    const notifying = portal.notify({ evento, ...company, body: {} })
+    await portal.fetch(new Request(`${portalUrl}/ext/webhook`, { method: 'POST', body }))
+    const notifying = deliver({ portal }, {})
     if (description !== '') {
       await expect.poll(() => world.clock.sleeping).toBe(1)
       await world.clock.advance(3_500)
@@ -133,12 +126,11 @@ test.each([
 
 test('unknownPerson: notFound declines a validation', async () => {
   const world = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })
-  const missing = await world.averba.validations.validate({
-    id: 'a',
-    cpf: '52998224725',
-    claims: { nome: 'X' },
+  const missing = { id: 'a', cpf: '52998224725', claims: { nome: 'X' } }
+  expect(await world.averba.validations.validate(missing)).toMatchObject({
+    status: 'declined',
+    problem: { status: 404 },
   })
-  expect(missing).toMatchObject({ status: 'declined', problem: { status: 404 } })
 })
 
 test.each(['json', 'xml'] as const)('errors: %s give the code with which a token is refused', async errors => {
@@ -146,42 +138,29 @@ test.each(['json', 'xml'] as const)('errors: %s give the code with which a token
     policies: { validationService: { errors } },
     // Every token has expired on arrival, the renewed one too.
     intercept(request, forward) {
-      if (request.url.includes('/validate/pf')) world.tokenService.expire()
+      if (isValidation(request)) world.tokenService.expire()
       return forward(request)
     },
   })
-  const refused = await world.averba.validations.validate({
-    id: 'a',
-    cpf: samples.cpf,
-    claims: { nome: 'X' },
-  })
   const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
-  expect(refused).toMatchObject({ status: 'deferred', reason })
+  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
 })
 
 test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {
-  const world = await openWorld({ policies: { consentService: { authorizedClients: ['outra'] } } })
-  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
-  expect(await world.averba.consents.sync({ subject })).toMatchObject({
-    status: 'declined',
-    problem: { status: 403 },
-  })
-  expect((await world.averba.logins.state({ subject })).autenticado).toBe(false)
+  const { averba } = await openWorld({ policies: { consentService: { authorizedClients: ['outra'] } } })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(await averba.consents.sync({ subject })).toMatchObject({ status: 'declined', problem: { status: 403 } })
+  expect((await averba.logins.state({ subject })).autenticado).toBe(false)
 })
 
 test('authentication: session logs in once, and again after it has ended, but not within a minute', async () => {
+  const loginAs = (role: string) =>
+    new Request(`${portalUrl}/autenticar`, { method: 'POST', headers: { 'role-type': role } })
   let logins = 0
   const authenticate: PortalAuthentication = async send => {
     logins += 1
-    const request = new Request('https://portal.exemplo.br/portal/api/autenticar', {
-      method: 'POST',
-      headers: { 'role-type': 'IMPEXP' },
-    })
-    const { headers } = await send(request)
-    return {
-      authorization: headers.get('set-token') ?? '',
-      'x-csrf-token': headers.get('x-csrf-token') ?? '',
-    }
+    const { headers } = await send(loginAs('IMPEXP'))
+    return { authorization: headers.get('set-token') ?? '', 'x-csrf-token': headers.get('x-csrf-token') ?? '' }
   }
   const portal = { baseUrl: 'https://portal.exemplo.br', authenticate }
   const policies = { portal: { authentication: 'session' } } as const
@@ -192,36 +171,21 @@ test('authentication: session logs in once, and again after it has ended, but no
   await clock.advance(hourMs + 1)
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
   expect(logins).toBe(2)
-  const again = await world.portal.fetch(
-    new Request('https://portal.exemplo.br/portal/api/autenticar', {
-      method: 'POST',
-      headers: { 'role-type': 'X' },
-    }),
-  )
+  const again = await world.portal.fetch(loginAs('X'))
   expect([again.status, (await again.json()).code]).toEqual([422, 'PLAT-ER2033'])
 })
 
 test('users: each has its own subscriptions and failures, and a shared endpoint is notified once for each', async () => {
   const second = { authorization: 'outra-sessao' }
-  const policies = { portal: { users: [{ headers: second }] } }
-  const { averba, portal } = await openWorld({ policies, averba: { subscriptions } })
+  const world = await openWorld({ policies: { portal: { users: [{ headers: second }] } }, averba: { subscriptions } })
+  const { averba } = world
   await applyPlan(averba)
-  const call = (method: string, path = '', body?: object) =>
-    portal.fetch(
-      new Request(`https://portal.exemplo.br/portal/api/ext/webhook${path}`, {
-        method,
-        headers: { ...second, 'content-type': 'application/json' },
-        ...(body && { body: JSON.stringify(body) }),
-      }),
-    )
-  expect(await (await call('GET')).json()).toEqual([])
-  const same = { evento, endpoint: 'https://receptor.exemplo.br/averba', chaveSecreta: 'um' }
-  expect((await call('POST', '', same)).status).toBe(200)
+  expect(await callPortal(world, 'GET', undefined, '', second)).toEqual([])
+  await callPortal(world, 'POST', { ...subscriptions[0], endpoint: 'https://receptor.exemplo.br/averba' }, '', second)
   expect((await averba.subscriptions.plan()).changes).toMatchObject([{ action: 'leave' }])
-  const delivered = await portal.notify({ evento, ...company, body: { a: 1 } })
-  expect(delivered.map(each => each.isDelivered)).toEqual([true, true])
+  expect(await deliver(world, { a: 1 })).toMatchObject(Array(2).fill({ isDelivered: true }))
   expect(await averba.views.selectFrom('notifications').select('copies').execute()).toEqual([{ copies: 2 }])
-  await portal.notify({ evento, ...company, body: 'x'.repeat(1_100_000) })
+  await deliver(world, tooLong)
   expect(await averba.subscriptions.failures()).toHaveLength(1)
-  expect(await (await call('GET', '/falhas')).json()).toHaveLength(1)
+  expect(await callPortal(world, 'GET', undefined, '/falhas', second)).toHaveLength(1)
 })

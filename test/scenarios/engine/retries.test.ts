@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { chooseRetry, dayPolicy } from '../../../src/engine/performing/retry-policy.ts'
 import type { Entropy } from '../../../src/runtime/entropy.ts'
 import { seededEntropy } from '../../../src/simulation/index.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { isToken, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { standStill } from '../../support/stand-still.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -11,37 +13,29 @@ import { openWorld } from '../../support/world.ts'
 
 const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 
-const busy = { status: 429, headers: { 'retry-after': '3600' } }
-
-/** A subject whose consents are known, and a consent service that postpones every call by an hour from now on. */
+/** A consent service that postpones the approval of a known consent, and every other call, by an hour. */
 async function givenServiceThatIsDown() {
-  let isDown = false
   const lines: unknown[] = []
-  const { world, subject, consent } = await givenConsent(
-    'PENDENTE',
-    async (request, forward) =>
-      isDown && request.url.includes('/consentimento/') ? Response.json({}, busy) : forward(request),
-    { averba: { logger: line => void lines.push(line) } },
-  )
-  isDown = true
-  const approve = () => world.averba.consents.approve({ subject, id: consent.id }, { commandId: 'c1' })
-  const recover = () => {
-    isDown = false
-  }
-  return { world, approve, recover, lines }
+  const { world, which } = await givenConsent('PENDENTE', undefined, {
+    averba: { logger: line => void lines.push(line) },
+  })
+  await world.faults.add({ kind: 'status', service: 'consentService', status: 429, retryAfterS: 3_600 })
+  const approve = () => world.averba.consents.approve(which, { commandId: 'c1' })
+  const { effect, status } = await approve()
+  expect(status).toBe('deferred')
+  const found = () => world.averba.effects.get(effect)
+  return { world, approve, effect, found, recover: () => world.faults.clear(), lines }
 }
 
 test('a call that fails for a day is parked and reported, and an operator releases it for another day', async () => {
-  const { world, approve, recover, lines } = await givenServiceThatIsDown()
+  const { world, approve, effect, found, recover, lines } = await givenServiceThatIsDown()
   const { averba } = world
   const announced: unknown[] = []
   averba.on('effect.parked', event => announced.push(event.data))
-  const { effect, status } = await approve()
-  expect(status).toBe('deferred')
   const reason = 'the consent service answered 429; given up after 24 hours'
   for (const day of ['first', 'second']) {
     await passTime(world, hourMs, 23)
-    expect(await averba.effects.get(effect), day).toMatchObject({ state: 'deferred' })
+    expect(await found(), day).toMatchObject({ state: 'deferred' })
     await passTime(world, hourMs)
     expect(await averba.effects.list({ state: 'parked' }), day).toMatchObject([{ id: effect, reason }])
     const sent = world.requests.length
@@ -50,7 +44,7 @@ test('a call that fails for a day is parked and reported, and an operator releas
     expect(await approve()).toMatchObject({ status: 'pending', replayed: true })
     if (day === 'second') recover()
     await averba.effects.retry(effect, operator)
-    expect(await averba.effects.get(effect)).toMatchObject({ state: 'pending', attempts: 0 })
+    expect(await found()).toMatchObject({ state: 'pending', attempts: 0 })
     if (day === 'first') await averba.settle()
   }
   expect(announced).toMatchObject(Array(2).fill({ effect, type: 'consentService.changeStatus', by: 'policy' }))
@@ -59,144 +53,109 @@ test('a call that fails for a day is parked and reported, and an operator releas
   expect(lines).toMatchObject(Array(2).fill({ message: 'a call is parked: effects.retry releases it', detail }))
   expect(await averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
   expect(await approve()).toMatchObject({ status: 'settled', value: { status: 'ATIVO' } })
-  const moves = await eventsOf(world, 'effect.parked', 'effect.resumed')
   const inADay = [
     { type: 'effect.parked', moves: { effect, to: 'parked' } },
     { type: 'effect.resumed', moves: { effect, to: 'pending' }, ...operator },
   ]
-  expect(moves).toMatchObject([...inADay, ...inADay])
+  expect(await eventsOf(world, 'effect.parked', 'effect.resumed')).toMatchObject([...inADay, ...inADay])
 })
 
 test('a process that was down for days does not park calls that it has hardly tried', async () => {
-  const { world, approve, recover } = await givenServiceThatIsDown()
-  const { effect } = await approve()
+  const { world, found, recover } = await givenServiceThatIsDown()
   await passTime(world, 72 * hourMs)
-  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred', attempts: 2 })
+  expect(await found()).toMatchObject({ state: 'deferred', attempts: 2 })
   recover()
   await passTime(world, hourMs)
-  expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
+  expect(await found()).toMatchObject({ state: 'settled' })
 })
 
 test('an attempt that lost its lease parks nothing', async () => {
   const store = temporaryStore()
   let isHeld = false
-  const held: ((status: number) => void)[] = []
-  const intercept = async () => {
-    if (!isHeld) return Response.json({}, busy)
-    return new Promise<Response>(resolve => {
-      held.push(status => resolve(new Response('[]', { status })))
-    })
-  }
+  const held: ((answer: Response) => void)[] = []
+  const intercept = async () => (isHeld ? new Promise<Response>(resolve => held.push(resolve)) : busy(3_600))
   const first = await openWorld({ averba: { store }, intercept })
-  const { clock } = first
+  const { averba, clock } = first
   const second = await openWorld({ seed: 2, averba: { store, clock }, intercept })
-  const subject = await first.averba.consents.enrol({ cpf: first.samples.cpf })
-  const { effect } = await first.averba.consents.sync({ subject })
+  const subject = await averba.consents.enrol({ cpf: first.samples.cpf })
+  const { effect } = await averba.consents.sync({ subject })
   await passTime(first, hourMs, 23)
   isHeld = true
   await clock.advance(2 * hourMs)
   const goOn = standStill()
-  const settling = [first.averba.settle()]
+  const settling = averba.settle()
   await expect.poll(() => held.length).toBe(1)
   goOn()
   await clock.advance(61_000)
-  settling.push(second.averba.settle())
+  const takingOver = second.averba.settle()
   await expect.poll(() => held.length).toBe(2)
-  held[0]?.(429)
-  await settling[0]
-  expect(await first.averba.effects.get(effect)).toMatchObject({ state: 'started' })
-  held[1]?.(200)
-  await settling[1]
-  expect(await first.averba.effects.get(effect)).toMatchObject({ state: 'settled' })
-  for await (const event of first.averba.log.read({ kind: 'effect' })) expect.unreachable(event.type)
+  held[0]?.(busy())
+  await settling
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'started' })
+  held[1]?.(new Response('[]'))
+  await takingOver
+  expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
+  for await (const event of averba.log.read({ kind: 'effect' })) expect.unreachable(event.type)
 })
 
 test('a call parked by an operator is not sent until it is released', async () => {
-  const { world, approve, recover } = await givenServiceThatIsDown()
-  const { averba } = world
-  const { effect } = await approve()
-  await averba.effects.park(effect, operator)
+  const { world, effect, found, recover } = await givenServiceThatIsDown()
+  const { effects } = world.averba
+  await effects.park(effect, operator)
   recover()
   await passTime(world, 2 * hourMs)
-  expect(await averba.effects.get(effect)).toMatchObject({
-    state: 'parked',
-    reason: 'parked by an operator',
-    attempts: 1,
-  })
-  await expect(averba.effects.park(effect)).rejects.toMatchObject({ code: 'REFUSED' })
-  await averba.effects.retry(effect, { ...operator, commandId: 'let-go' })
-  await averba.settle()
-  expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
+  expect(await found()).toMatchObject({ state: 'parked', reason: 'parked by an operator', attempts: 1 })
+  await expect(effects.park(effect)).rejects.toMatchObject({ code: 'REFUSED' })
+  await effects.retry(effect, { ...operator, commandId: 'let-go' })
+  await world.averba.settle()
+  expect(await found()).toMatchObject({ state: 'settled' })
   // The same command id returns the same result, and does nothing.
-  await averba.effects.retry(effect, { ...operator, commandId: 'let-go' })
-  await expect(averba.effects.retry(effect)).rejects.toMatchObject({ code: 'REFUSED' })
-  await expect(averba.effects.retry('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await effects.retry(effect, { ...operator, commandId: 'let-go' })
+  await expect(effects.retry(effect)).rejects.toMatchObject({ code: 'REFUSED' })
+  await expect(effects.retry('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
 
 describe('a call that was perhaps done', () => {
   test('and paid for is not repeated by retry', async () => {
-    const { averba, samples, validationService } = await openWorld({
-      intercept: async (request, forward) => {
-        const response = await forward(request)
-        if (request.url.includes('/validate/')) throw new TypeError('lost')
-        return response
-      },
-    })
-    const outcome = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+    const { averba, validationService } = await openWorld({ faults: [{ kind: 'lose', service: 'validationService' }] })
+    const outcome = await validate(averba, 'v1')
     expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
-    for (const verb of ['retry', 'park'] as const) {
-      await expect(averba.effects[verb](outcome.effect)).rejects.toMatchObject({
-        code: 'REFUSED',
-        message: expect.stringContaining('a person has to decide'),
-      })
-    }
+    const refused = { code: 'REFUSED', message: expect.stringContaining('a person has to decide') }
+    for (const verb of ['retry', 'park'] as const)
+      await expect(averba.effects[verb](outcome.effect)).rejects.toMatchObject(refused)
     await averba.settle()
     expect(validationService.answered).toBe(1)
   })
 
   test('and can be read back is left to the reading', async () => {
-    let isLosing = false
-    const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-      if (request.method !== 'PUT' && !(isLosing && request.url.includes('/consentimento/'))) return forward(request)
-      if (request.method === 'PUT') await forward(request)
-      throw new TypeError('lost')
-    })
-    const { averba } = world
-    isLosing = true
-    const outcome = await averba.consents.approve({ subject, id: consent.id })
+    const { world, which } = await givenConsent('PENDENTE')
+    const { averba, faults } = world
+    await faults.add({ kind: 'lose', service: 'consentService' })
+    const outcome = await averba.consents.approve(which)
     expect(outcome).toMatchObject({ status: 'unknown', next: 'probe' })
-    await expect(averba.effects.retry(outcome.effect)).rejects.toMatchObject({
-      message: expect.stringContaining('a pending reading will show it'),
-    })
+    const message = expect.stringContaining('a pending reading will show it')
+    await expect(averba.effects.retry(outcome.effect)).rejects.toMatchObject({ message })
   })
 })
 
 test('a call that needs a token is parked by its own policy, and the token request never is', async () => {
   let isDown = true
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      if (isDown && request.url.includes('/token')) return new Response('', { ...busy, status: 500 })
-      return forward(request)
-    },
-  })
-  const { averba, samples } = world
-  const { effect } = await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  const world = await openWorld({ intercept: answering(isToken, () => (isDown ? busy(3_600, 500) : undefined)) })
+  const { effects } = world.averba
+  const { effect } = await validate(world.averba, 'v1')
   await passTime(world, hourMs, 30)
-  expect(await averba.effects.get(effect)).toMatchObject({ state: 'parked' })
-  expect(await averba.effects.list({ state: 'parked' })).toHaveLength(1)
+  expect(await effects.list({ state: 'parked' })).toMatchObject([{ id: effect }])
   isDown = false
-  await averba.effects.retry(effect)
+  await effects.retry(effect)
   await passTime(world, hourMs)
-  expect(await averba.effects.get(effect)).toMatchObject({ state: 'settled' })
+  expect(await effects.get(effect)).toMatchObject({ state: 'settled' })
 })
 
 test('a call is tried a limited number of times', () => {
   const attemptsOf = (entropy: Entropy, knownMs?: number) => {
-    let [attempts, elapsedMs] = [1, 0]
-    for (;;) {
+    for (let attempts = 1, elapsedMs = 0; ; attempts++) {
       const choice = chooseRetry(dayPolicy, { attempts, elapsedMs, knownMs }, entropy)
       if ('givenUp' in choice) return attempts
-      attempts += 1
       elapsedMs += choice.waitMs
     }
   }

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { portalSession } from '../../../src/index.ts'
 import { samples, VirtualClock, type World } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, openWorld } from '../../support/world.ts'
-
-const typesOf = ({ averba }: World): Promise<string[]> => Array.fromAsync(averba.log.read(), event => event.type)
 
 /** Settles every hour, as a cron job would. */
 async function settleHourly({ averba, clock }: World, hours: number): Promise<void> {
@@ -34,9 +34,8 @@ describe('the consents of a person', () => {
     }
     expect(new Set(waits).size).toBeGreaterThan(1)
     // A reading that changes nothing is one event, which requests the next.
-    const types = await typesOf(world)
-    expect(types.filter(type => type === 'subject.synced')).toHaveLength(at.length)
-    expect(types.filter(type => type === 'subject.syncRequested')).toEqual([])
+    expect(await eventsOf(world, 'subject.synced')).toHaveLength(at.length)
+    expect(await eventsOf(world, 'subject.syncRequested')).toEqual([])
   })
 
   test('are read once for everything missed while no process ran', async () => {
@@ -59,8 +58,7 @@ describe('the consents of a person', () => {
     const { averba } = world
     const subject = await averba.consents.enrol({ cpf: samples.cpf })
     await averba.settle()
-    await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
-    await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
+    for (let n = 0; n < 2; n++) await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 10 * dayMs })
     await averba.consents.sync({ subject })
     await settleHourly(world, 48)
     // The first, the first at the new interval, and the host’s own: the pending one at the old interval is cancelled.
@@ -79,7 +77,7 @@ describe('the consents of a person', () => {
     expect(await averba.effects.list({ state: 'parked' })).toEqual([])
     answer = undefined
     await settleHourly(world, 2)
-    expect((await typesOf(world)).filter(type => type === 'subject.synced')).toHaveLength(1)
+    expect(await eventsOf(world, 'subject.synced')).toHaveLength(1)
   })
 
   test('are read at most once a minute', async () => {
@@ -94,38 +92,36 @@ describe('the consents of a person', () => {
 describe("the portal's failures", () => {
   const days = (world: World) => world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
 
+  const november = (...days: number[]) => days.map(day => `${day}112026`)
+  const scheduled = () => openWorld({ averba: { schedules: true } })
+
   test('of yesterday and today are read every day, after the nightly stop, with the list', async () => {
-    const world = await openWorld({ averba: { schedules: true } })
+    const world = await scheduled()
     await settleHourly(world, 3 * 24)
-    expect(days(world)).toEqual([
-      ...['19112026', '20112026'],
-      ...['20112026', '21112026'],
-      ...['21112026', '22112026'],
-      ...['22112026', '23112026'],
-    ])
+    expect(days(world)).toEqual(november(19, 20, 20, 21, 21, 22, 22, 23))
     const hours = world.requests.slice(3).map(each => new Date(each.at).getUTCHours() - 3)
     for (const hour of hours) expect([4, 5]).toContain(hour)
     expect(world.requests.filter(each => /webhook\/?(\?|$|assinaturas)/.test(each.path)).length).toBeGreaterThan(0)
   })
 
   test('of days on which no process ran are read once when one does', async () => {
-    const world = await openWorld({ averba: { schedules: true } })
+    const world = await scheduled()
     await world.averba.settle()
     await passTime(world, 5 * dayMs)
-    expect(days(world).slice(2)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
+    expect(days(world).slice(2)).toEqual(november(20, 21, 22, 23, 24, 25))
     await passTime(world, 60 * dayMs)
     // The portal keeps thirty days.
     expect(days(world).slice(8)).toHaveLength(31)
   })
 
   test('of all days since the log began are read the first time, however late that is', async () => {
-    const world = await openWorld({ averba: { schedules: true } })
+    const world = await scheduled()
     await passTime(world, 5 * dayMs)
-    expect(days(world)).toEqual(['20', '21', '22', '23', '24', '25'].map(day => `${day}112026`))
+    expect(days(world)).toEqual(november(20, 21, 22, 23, 24, 25))
   })
 
   test('of a day that the portal refused are requested again every day until it answers', async () => {
-    const world = await openWorld({ averba: { schedules: true } })
+    const world = await scheduled()
     // The two of today, and the first of tomorrow.
     await world.faults.add({ kind: 'status', status: 400, service: 'portal', path: 'falhas', times: 3 })
     await settleHourly(world, 4 * 24)
@@ -142,7 +138,7 @@ describe("the portal's failures", () => {
   })
 
   test('are also read by run', async () => {
-    const world = await openWorld({ averba: { schedules: true } })
+    const world = await scheduled()
     startRun(world)
     await world.clock.advance(1_000)
     expect(days(world)).toHaveLength(2)
@@ -151,17 +147,14 @@ describe("the portal's failures", () => {
 
 test('an expired consent is recorded as lapsed once, and its status stays as the service gave it', async () => {
   const store = temporaryStore()
-  const { averba, clock } = await openWorld({
-    averba: { store, schedules: true },
-    policies: { consentService: { expiry: 'never' } },
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  await averba.consents.sync({ subject })
+  const options = { averba: { store, schedules: true }, policies: { consentService: { expiry: 'never' } } } as const
+  const { world, subject } = await givenConsent('ATIVO', undefined, options)
+  const { averba, clock } = world
   const lapsed: unknown[] = []
   averba.on('consent.lapsed', event => lapsed.push(event.data))
   await averba.settle()
   expect(lapsed).toEqual([])
-  await passTime({ averba, clock }, 400 * dayMs)
+  await passTime(world, 400 * dayMs)
   await averba.settle()
   expect(lapsed).toHaveLength(4)
   const consents = await averba.consents.list({ subject })
@@ -171,21 +164,24 @@ test('an expired consent is recorded as lapsed once, and its status stays as the
   // Another process looks too, and adds no event.
   const next = await openWorld({ seed: 2, averba: { store, clock, schedules: true } })
   await next.averba.settle()
-  const lapsedEvents = (await typesOf(next)).filter(type => type === 'consent.lapsed')
-  expect(lapsedEvents).toHaveLength(4)
+  expect(await eventsOf(next, 'consent.lapsed')).toHaveLength(4)
 })
 
-test('an expiring client certificate is reported once per warning', async () => {
+/** A clock, and what issues certificates, valid for a year, that expire after these days. */
+async function givenCertificates(daysLeft: number) {
   const clock = new VirtualClock()
-  // Its certificates are valid for a year.
-  const authority = await createAuthority(clock.now() - 325 * dayMs)
-  const certificate = await authority.issueClient('gestora')
+  const authority = await createAuthority(clock.now() - (365 - daysLeft) * dayMs)
+  return { clock, issue: () => authority.issueClient('gestora') }
+}
+
+test('an expiring client certificate is reported once per warning', async () => {
+  const { clock, issue } = await givenCertificates(40)
   const reported: unknown[] = []
   const averba = await openEngine({
     store: ':memory:',
     clock,
     logger: line => reported.push(line.error),
-    consentService: consentServiceWith({ certificate }),
+    consentService: consentServiceWith({ certificate: await issue() }),
   })
   const left: number[] = []
   averba.on('certificate.expiring', event => left.push(event.data.daysLeft))
@@ -199,26 +195,20 @@ test('an expiring client certificate is reported once per warning', async () => 
 })
 
 test('portal and receiver certificates are watched separately, also without a consent service', async () => {
-  const clock = new VirtualClock()
-  const authority = await createAuthority(clock.now() - 355 * dayMs)
-  const certificate = () => authority.issueClient('despachante')
+  const { clock, issue } = await givenCertificates(10)
   const averba = await openEngine({
     store: ':memory:',
     clock,
     schedules: true,
     portal: {
       baseUrl: 'https://portal.exemplo.br',
-      authenticate: portalSession({ certificate: await certificate(), roleType: 'IMPEXP' }),
+      authenticate: portalSession({ certificate: await issue(), roleType: 'IMPEXP' }),
     },
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba' },
-    run: { receiver: { certificate: await certificate() } },
+    run: { receiver: { certificate: await issue() } },
   })
   const reported: unknown[] = []
   averba.on('certificate.expiring', event => reported.push(event.data))
   await averba.settle({ timeoutMs: 0 })
-  const data = { daysLeft: 10 }
-  expect(reported).toEqual([
-    { service: 'portal', ...data },
-    { service: 'receiver', ...data },
-  ])
+  expect(reported).toEqual(['portal', 'receiver'].map(service => ({ service, daysLeft: 10 })))
 })

@@ -1,11 +1,15 @@
 import { expect, test, vi } from 'vitest'
-import { samples, type World } from '../../../src/simulation/index.ts'
+import { samples } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
+import { answering, busy, holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { givenSlowPace } from '../../support/given-slow-pace.ts'
+import { validate } from '../../support/open-validating.ts'
 import { startRun } from '../../support/start-run.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
+
+const isChange = ({ method }: Request) => method === 'PUT'
 
 test('settle with a timeout begins nothing more after it, and work in progress continues by itself', async () => {
   const answer = Promise.withResolvers<void>()
@@ -18,9 +22,8 @@ test('settle with a timeout begins nothing more after it, and work in progress c
   })
   const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  const asked = [1, 2, 3].map(() => averba.consents.sync({ subject }, { waitMs: 0 }))
-  await Promise.all(asked)
-  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } }, { waitMs: 0 })
+  await Promise.all([1, 2, 3].map(() => averba.consents.sync({ subject }, { waitMs: 0 })))
+  await validate(averba, 'v1', { waitMs: 0 })
   averba.log.follow('crm', ['subject.enrolled'], () => new Promise(() => undefined))
   const settling = averba.settle({ timeoutMs: 5_000 })
   // The hanging call delays no other service.
@@ -37,31 +40,26 @@ test('settle with a timeout begins nothing more after it, and work in progress c
 })
 
 test('settle waits for a call that a command left pending, and for the calls that follow from it', async () => {
-  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const { world, subject, consent } = await givenConsent('ATIVO', async (request, forward) => {
-    if (request.method !== 'PUT') return forward(request)
-    asked.resolve()
-    await answer.promise
-    await forward(request)
+  const { intercept, given, release } = holdingAnswer(isChange, () => {
     throw new Error('The connection broke')
   })
+  const { world, subject, which } = await givenConsent('ATIVO', intercept)
   const { averba, clock } = world
-  const { id } = consent
-  const revoked = await averba.consents.revoke({ subject, id }, { waitMs: 0 })
+  const revoked = await averba.consents.revoke(which, { waitMs: 0 })
   expect(revoked.status).toBe('pending')
-  await asked.promise
+  await given
   expect(await averba.effects.get(revoked.effect)).toMatchObject({ state: 'started' })
   let isSettled = false
   const settling = averba.settle().finally(() => {
     isSettled = true
   })
   // Everything else that is due gets its turn; then only the answer is waited for.
-  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
+  await validate(averba, 'v1')
   expect(isSettled).toBe(false)
-  answer.resolve()
+  release()
   // The validation is counted too if settle came upon it.
   expect(await clock.finish(settling)).toMatchObject({ deferred: 0, unknown: 1 })
-  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id }])
+  expect(await averba.consents.list({ subject, status: 'REVOGADO' })).toMatchObject([{ id: which.id }])
 })
 
 test('settle ends before its timeout when all is done, and fails at once if that is invalid or the log closed', async () => {
@@ -93,14 +91,10 @@ test('a command whose call was queued by settle keeps its place when the timeout
 })
 
 test('a host’s call that waits for its turn is counted once by a concurrent settle', async () => {
-  const world: World = await openWorld({
+  const { averba, clock } = await openWorld({
     averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
-    async intercept(request, forward) {
-      await world.clock.sleep(1_000)
-      return forward(request)
-    },
+    faults: [{ kind: 'delay', ms: 1_000 }],
   })
-  const { averba, clock } = world
   const subjects = await Promise.all([1, 2, 3].map(n => averba.consents.enrol({ cpf: cpfOf(n) })))
   const own = subjects.map(subject => averba.consents.sync({ subject }))
   await clock.quiet()
@@ -110,42 +104,35 @@ test('a host’s call that waits for its turn is counted once by a concurrent se
 
 test('calls that become due by a call already in progress are made as well', async () => {
   let changes = 0
-  const given = await givenConsent('PENDENTE', async (request, forward) => {
-    if (request.method !== 'PUT') return forward(request)
+  const intercept = answering(isChange, async (request, forward) => {
     changes += 1
-    if (changes === 1) return new Response('', { status: 503, headers: { 'retry-after': '2' } })
+    if (changes === 1) return busy(2, 503)
     await clock.sleep(1_000)
     await forward(request)
-    throw Object.assign(new TypeError('fetch failed'), { cause: { code: 'ECONNRESET' } })
+    throw new TypeError('The connection broke')
   })
-  const { averba, clock } = given.world
-  const { subject } = given
-  const { id } = given.consent
-  expect((await clock.finish(averba.consents.approve({ subject, id }))).status).toBe('deferred')
-  const stop = startRun(given.world)
+  const { world, which } = await givenConsent('PENDENTE', intercept)
+  const { averba, clock } = world
+  expect((await clock.finish(averba.consents.approve(which))).status).toBe('deferred')
+  const stop = startRun(world)
   await clock.runUntil(() => changes === 2)
   const stopped = stop()
   // The change is in doubt, which a reading of the consent resolves.
   await clock.finish(averba.settle())
-  expect(await averba.consents.get({ subject, id })).toMatchObject({ status: 'ATIVO' })
+  expect(await averba.consents.get(which)).toMatchObject({ status: 'ATIVO' })
   expect(await averba.effects.list({ state: 'pending' })).toEqual([])
   await stopped
 })
 
 test('due calls of one service are made even if another service’s cannot be looked up', async () => {
-  let sent = 0
-  const world: World = await openWorld({
-    async intercept(request, forward) {
-      if (!request.url.includes('/validate/')) return forward(request)
-      sent += 1
-      if (sent === 1) return Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
-      await world.clock.sleep(1_000)
-      return forward(request)
-    },
+  const service = 'validationService'
+  const { averba, clock, validationService } = await openWorld({
+    faults: [
+      { kind: 'status', service, status: 429, retryAfterS: 60, times: 1 },
+      { kind: 'delay', service, ms: 1_000 },
+    ],
   })
-  const { averba, clock, samples } = world
-  const validating = averba.validations.validate({ id: 'v', cpf: samples.cpf, claims: { nome: 'X' } })
-  expect(await clock.finish(validating)).toMatchObject({ status: 'deferred' })
+  expect(await clock.finish(validate(averba, 'v'))).toMatchObject({ status: 'deferred' })
   await clock.advance(60_000)
   const look = Store.prototype.dueEffects
   vi.spyOn(Store.prototype, 'dueEffects').mockImplementation(async function (this: Store, now, filter) {
@@ -154,6 +141,6 @@ test('due calls of one service are made even if another service’s cannot be lo
   })
   await expect(clock.finish(averba.settle())).rejects.toThrow('a page that cannot be read')
   vi.restoreAllMocks()
-  expect(sent).toBe(2)
+  expect(validationService.answered).toBe(1)
   expect((await averba.validations.get('v'))?.state).toBe('answered')
 })

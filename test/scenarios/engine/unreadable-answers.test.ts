@@ -1,24 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import type { Claims } from '../../../src/index.ts'
-import { valueOf } from '../../../src/index.ts'
+import { type Claims, valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
+import { answering, holdingAnswer } from '../../support/answers.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { isValidation } from '../../support/open-validating.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList() {
-  const list = { answer: () => new Response('[]') }
-  const world = await openWorld({
-    intercept: async (request, forward) => (isList(request) ? list.answer() : forward(request)),
+  let [body, asked] = ['', 0]
+  const intercept = answering(isList, () => {
+    asked += 1
+    return new Response(body)
   })
-  const subject = await world.averba.consents.enrol({ cpf: world.samples.cpf })
-  const read = (answer: () => Response) => {
-    list.answer = answer
-    return world.averba.consents.sync({ subject })
+  const { averba } = await openWorld({ intercept })
+  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const read = async (list: string | readonly unknown[]) => {
+    body = typeof list === 'string' ? list : JSON.stringify(list)
+    const before = asked
+    const outcome = await averba.consents.sync({ subject })
+    expect(asked).toBe(before + 1)
+    return outcome
   }
-  return { world, subject, read }
+  return { averba, subject, read }
 }
 
 const consent = (change: object = {}) => ({
@@ -31,65 +38,50 @@ const consent = (change: object = {}) => ({
   ...change,
 })
 
-const punctuated = '12.ABC.345/01DE-35'
-
 test('an unreadable reading is postponed, and nothing of it is recorded', async () => {
-  const { world, read } = await givenList()
-  const answers = new Map(
-    Object.entries({
-      HTML: () => new Response('<html>Manutenção</html>', { headers: { 'content-type': 'text/html' } }),
-      'a broken body': () => new Response('[{"id": "a", "sta'),
-      'another shape': () => Response.json({ itens: [] }),
-      'very deep nesting': () =>
-        new Response(`[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`),
-      'a body that is too large': () => new Response(`[${' '.repeat(4 * 1_048_576)}]`),
-      'more than ten thousand records': () => Response.json(Array.from({ length: 10_001 }, () => 7)),
-      nothing: () => new Response(''),
-    }),
-  )
-  for (const [name, answer] of answers) {
-    const { status, effect } = await read(() => {
-      answers.delete(name)
-      return answer()
-    })
+  const { averba, read } = await givenList()
+  const isUnreadable = /^the answer cannot be read/
+  const isTooLarge = /^ANSWER_TOO_LARGE: /
+  const answers: [name: string, body: string, reason: RegExp][] = [
+    ['HTML', '<html>Manutenção</html>', isUnreadable],
+    ['a broken body', '[{"id": "a", "sta', isUnreadable],
+    ['another shape', '{"itens":[]}', isUnreadable],
+    ['very deep', `[{"id":"a","status":"ATIVO","x":${'['.repeat(9_000)}${']'.repeat(9_000)}}]`, isUnreadable],
+    ['a body that is too large', `[${' '.repeat(4 * 1_048_576)}]`, isTooLarge],
+    ['more than ten thousand records', JSON.stringify(Array(10_001).fill(7)), isTooLarge],
+    ['nothing', '', isUnreadable],
+  ]
+  for (const [name, body, reason] of answers) {
+    const { status, effect } = await read(body)
     expect(status, name).toBe('deferred')
-    const reason = name.match(/large|ten thousand/) ? /^ANSWER_TOO_LARGE: / : /^the answer cannot be read/
-    expect(await world.averba.effects.get(effect), name).toMatchObject({
-      ...{ state: 'deferred', reason: expect.stringMatching(reason) },
-    })
+    const found = { state: 'deferred', reason: expect.stringMatching(reason) }
+    expect(await averba.effects.get(effect), name).toMatchObject(found)
   }
-  expect(answers).toEqual(new Map())
-  expect(await world.averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
+  expect(await averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
 })
 
 test('an unreadable record does not hide the others', async () => {
   const list = [consent(), { id: 'b', status: 'SUSPENSO' }, 7, consent({ id: 'c', dataHora: null, extra: 1 })]
-  const { world, subject, read } = await givenList()
-  expect(valueOf(await read(() => Response.json(list)))).toEqual({ read: 2, changed: 2, unreadable: 2 })
-  expect((await world.averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
+  const { averba, subject, read } = await givenList()
+  expect(valueOf(await read(list))).toEqual({ read: 2, changed: 2, unreadable: 2 })
+  expect((await averba.consents.list({ subject })).map(each => each.id).sort()).toEqual(['a', 'c'])
 })
 
-test.each([
-  [
-    'an invalid CNPJ is kept as received',
-    [consent({ cnpjUsuario: '12.ABC-errado' })],
-    { cnpjUsuario: '12.ABC-errado' },
-  ],
-  [
-    'a CNPJ is known without its punctuation',
-    [consent({ cnpjUsuario: punctuated })],
-    { cnpjUsuario: '12ABC34501DE35' },
-  ],
-  ['a record listed twice is one record', [consent(), consent()], {}],
+const punctuated = '12.ABC.345/01DE-35'
+
+test.each<[string, object, object]>([
+  ['an invalid CNPJ is kept as received', { cnpjUsuario: '12.ABC-errado' }, { cnpjUsuario: '12.ABC-errado' }],
+  ['a CNPJ is known without its punctuation', { cnpjUsuario: punctuated }, { cnpjUsuario: '12ABC34501DE35' }],
+  ['a record listed twice is one record', {}, {}],
   [
     'times without a zone are read in the time zone of Brasilia',
-    [consent({ dataHora: '2026-11-20T09:00:00' })],
+    { dataHora: '2026-11-20T09:00:00' },
     { dataHora: '2026-11-20T12:00:00.000Z' },
   ],
-])('%s', async (_, list, shown) => {
-  const { world, subject, read } = await givenList()
-  const { consents, views } = world.averba
-  valueOf(await read(() => Response.json(list)))
+])('%s', async (_, change, shown) => {
+  const { averba, subject, read } = await givenList()
+  const { consents, views } = averba
+  valueOf(await read([consent(change), consent(change)]))
   const listed = await consents.list({ subject })
   expect(listed).toEqual([expect.objectContaining(shown)])
   const [row] = await views.selectFrom('consents').selectAll().execute()
@@ -101,13 +93,9 @@ test.each([
 })
 
 test.each(['lost', 'unreadable'])('a change whose answer is %s is in doubt, and read back', async how => {
-  const { world, subject, consent } = await givenConsent('PENDENTE', async (request, forward) => {
-    const response = await forward(request)
-    if (request.method !== 'PUT') return response
-    if (how === 'lost') throw new TypeError('reset')
-    return new Response('<html>')
-  })
-  expect(valueOf(await world.averba.consents.approve({ subject, id: consent.id })).status).toBe('ATIVO')
+  const { world, which } = await givenConsent('PENDENTE')
+  await world.faults.add({ kind: how === 'lost' ? 'lose' : 'html', method: 'PUT' })
+  expect(valueOf(await world.averba.consents.approve(which)).status).toBe('ATIVO')
 })
 
 /** A world in which full consents are changed. Each reading is of a consent that was not read in full before. */
@@ -134,9 +122,8 @@ test('a consent whose history cannot be read is still returned in full', async (
   for (const historico of ['abc', null, { status: 'ATIVO' }, 7, [null, 1, [], {}, { status: 1 }]])
     expect(await readWith({ historico })).toMatchObject({ historico: [] })
   const change = { status: 'NOVO', dataHora: null, dataExpiracao: null }
-  expect(await readWith({ historico: [{ ...change, dataHora: { a: 1 } }, null] })).toMatchObject({
-    historico: [change],
-  })
+  const historico = [{ ...change, dataHora: { a: 1 } }, null]
+  expect(await readWith({ historico })).toMatchObject({ historico: [change] })
 })
 
 test('an answer about another record or another person is rejected', async () => {
@@ -161,26 +148,17 @@ test('a CPF in another notation is not another person', async () => {
 
 describe('a paid answer', () => {
   const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
-  const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
   /** A world in which validations get other answers. */
   async function givenAnswers(averba: NonNullable<WorldOptions['averba']> = {}) {
-    const headers = { 'content-type': 'application/json' }
-    const answers: { body: string; status: number }[] = []
+    const answers: Response[] = []
     let asked = 0
-    const world = await openWorld({
-      averba,
-      intercept: async (request, forward) => {
-        const answer = request.url.includes('/validate/pf') && answers.shift()
-        return answer ? new Response(answer.body, { status: answer.status, headers }) : forward(request)
-      },
-    })
+    const world = await openWorld({ averba, intercept: answering(isValidation, () => answers.shift()) })
     const { validations, log } = world.averba
     /** The outcome of a validation with this answer, its last event, and what is shown of it. */
     const ask = async (body: string, status = 200, of: Claims = claims) => {
-      answers.push({ body, status })
-      asked += 1
-      const id = `v-${asked}`
+      answers.push(new Response(body, { status, headers: { 'content-type': 'application/json' } }))
+      const id = `v-${++asked}`
       const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims: of })
       const [last] = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
       return { outcome, last, shown: await validations.get(id) }
@@ -190,24 +168,23 @@ describe('a paid answer', () => {
 
   test('is read except for members that cannot be read, and marked', async () => {
     const { ask } = await givenAnswers()
-    const nome = { result: 'match' }
     const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
-    const similar = { result: 'not-evaluated', similarity: 0.87 }
-    const read: [string, string[], object][] = [
-      ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade'], { nome, ...licence }],
-      ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade'], { nome, ...licence }],
-      ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade'], { nome, ...licence }],
-      ['{"nome":true,"cnh":null}', ['cnh'], { nome, ...licence }],
-      ['{"nome":null,"nome_similaridade":0.87}', ['nome'], { nome: similar, ...licence }],
-      ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh'], { nome, ...licence }],
+    const read: [string, string[], object?][] = [
+      ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade']],
+      ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade']],
+      ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade']],
+      ['{"nome":true,"cnh":null}', ['cnh']],
+      ['{"nome":null,"nome_similaridade":0.87}', ['nome'], { nome: { result: 'not-evaluated', similarity: 0.87 } }],
+      ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh']],
       [
         '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
         ['sexo', 'cnh.categoria'],
-        { nome, ...licence, 'cnh.numero_registro': { result: 'mismatch' } },
+        { 'cnh.numero_registro': { result: 'mismatch' } },
       ],
     ]
-    for (const [body, unreadable, fields] of read) {
+    for (const [body, unreadable, others] of read) {
       const { outcome, last } = await ask(body)
+      const fields = { nome: { result: 'match' }, ...licence, ...others }
       expect(valueOf(outcome), body).toMatchObject({ state: 'answered', fields })
       const marked = { data: { unreadable }, anomaly: 'members of it could not be read' }
       expect(last, body).toMatchObject({ type: 'validation.answered', ...marked })
@@ -270,7 +247,8 @@ describe('a paid answer', () => {
     for (const keep of [[], ['validation.result']] as const) {
       const { world, validations, ask } = await givenAnswers()
       await ask('{"nome":"S"}')
-      await world.averba.subjects.erase({ cpf: world.samples.cpf }, { ...request, keep })
+      const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+      await world.averba.subjects.erase({ cpf: samples.cpf }, { ...request, keep })
       const kept = (await validations.get('v-1'))?.unreadable
       expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
     }
@@ -291,63 +269,46 @@ describe('a paid answer', () => {
 })
 
 describe('the portal', () => {
-  const bad = { id: 1, data: '20-11-2026 09:00:00', descricao: 'x', evento: 'a\ud800', conteudo: 'x' }
-  const good = {
-    id: 2,
-    data: '20-11-2026 09:00:00',
-    descricao: 'HTTP 500',
-    evento: 'outro-evento',
-    conteudo: 'corpo',
-  }
-
   test('an unreadable failure record does not hide the others, and an unreadable time is the start of its day', async () => {
-    const undated = { ...good, data: 'ontem' }
-    const cpfAsEvent = { ...good, id: 3, evento: '25774435016' }
-    const records = [bad, cpfAsEvent, { ...good, id: 4, evento: 'e'.repeat(41) }, undated]
-    const world = await openWorld({
-      intercept: async (request, forward) =>
-        request.url.includes('/falhas') ? Response.json(records) : forward(request),
-    })
-    const failures = await world.averba.subscriptions.failures()
+    const dated = { data: '20-11-2026 09:00:00', descricao: 'HTTP 500', conteudo: 'corpo' }
+    const unreadable = ['a\ud800', samples.cpf, 'e'.repeat(41)].map((evento, id) => ({ ...dated, id, evento }))
+    const records = [...unreadable, { ...dated, id: 9, evento: 'outro-evento', data: 'ontem' }]
+    const isReading = ({ url }: Request) => url.includes('/falhas')
+    const world = await openWorld({ intercept: answering(isReading, () => Response.json(records)) })
+    const { subscriptions } = world.averba
     const data = '2026-11-20T03:00:00.000Z'
-    expect(failures).toMatchObject([{ id: 2, evento: 'outro-evento', conteudo: 'corpo', data }])
+    const shown = [{ id: 9, evento: 'outro-evento', conteudo: 'corpo', data }]
+    expect(await subscriptions.failures()).toMatchObject(shown)
     expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
-    for await (const event of world.averba.log.read({ types: ['portal.failuresListed'] })) {
+    const listed = await eventsOf(world, 'portal.failuresListed')
+    for (const event of listed)
       expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
-      expect(JSON.stringify(event)).not.toContain('25774435016')
-    }
-    expect(await world.averba.subscriptions.failures()).toHaveLength(1)
+    expect(JSON.stringify(listed)).not.toContain(samples.cpf)
+    expect(await subscriptions.failures()).toHaveLength(1)
   })
 
   test('a plan made while a subscription is being registered does not treat it as deleted', async () => {
-    const held = Promise.withResolvers<void>()
     let lists = 0
-    const subscriptions = [{ evento: 'e', chaveSecreta: 'um' }]
-    const world = await openWorld({
-      averba: { subscriptions },
-      intercept: async (request, forward) => {
-        const response = await forward(request)
-        if (request.method === 'GET' && ++lists === 2) await held.promise
-        return response
-      },
-    })
-    const plan = await world.averba.subscriptions.plan()
-    const stale = world.averba.subscriptions.plan()
-    await expect.poll(() => lists).toBe(2)
-    await world.averba.subscriptions.apply(plan)
-    held.resolve()
+    const { intercept, given, release } = holdingAnswer(({ method }) => method === 'GET' && ++lists === 2)
+    const { averba } = await openWorld({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'um' }] }, intercept })
+    const { subscriptions } = averba
+    const plan = await subscriptions.plan()
+    const stale = subscriptions.plan()
+    await given
+    await subscriptions.apply(plan)
+    release()
     await stale
-    expect(await world.averba.subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
+    expect(await subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
   })
 })
 
 test('addresses are built from encoded ids, and href is never followed', async () => {
   const id = 'a/../b ?c#d%2F'
   const href = 'https://outro.exemplo.br/consentimento/v1/consentimentos/1'
-  const addresses: URL[] = []
-  const { averba, samples } = await openWorld({
+  const addresses: string[] = []
+  const { averba } = await openWorld({
     async intercept(request) {
-      addresses.push(new URL(request.url))
+      addresses.push(request.url)
       if (request.method === 'PUT') return Response.json(consent({ id, href, status: 'REVOGADO' }))
       const isList = /\d+$/.test(request.url)
       return Response.json(isList ? [consent({ id, href })] : { ...consent({ id, href }), historico: [] })
@@ -359,15 +320,9 @@ test('addresses are built from encoded ids, and href is never followed', async (
   expect(valueOf(await averba.consents.revoke({ subject, id })).status).toBe('REVOGADO')
   expect(await averba.awareness.list({ subject })).toHaveLength(1)
   await averba.awareness.get({ subject, id })
+  const consents = `https://consentimento.exemplo.br/consentimento/v1/consentimentos/${samples.cpf}`
   const encoded = 'a%2F..%2Fb%20%3Fc%23d%252F'
-  const { cpf } = samples
-  expect(addresses.map(({ hostname, pathname, search }) => hostname + pathname + search)).toEqual(
-    [
-      `consentimentos/${cpf}`,
-      `consentimentos/${cpf}/${encoded}`,
-      `consentimentos/${cpf}/${encoded}/status/REVOGADO`,
-      `ciencias/${cpf}`,
-      `ciencias/${cpf}/${encoded}`,
-    ].map(path => `consentimento.exemplo.br/consentimento/v1/${path}`),
-  )
+  const one = `${consents}/${encoded}`
+  const awareness = [consents, one].map(address => address.replace('consentimentos', 'ciencias'))
+  expect(addresses).toEqual([consents, one, `${one}/status/REVOGADO`, ...awareness])
 })

@@ -1,44 +1,36 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type Averba, backupStore, restoreStore } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
+import { answering, busy, holdingAnswer } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { isToken, openValidating, validate } from '../../support/open-validating.ts'
+import { isToken, isValidation, openValidating, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const operator = { actor: { kind: 'person', ref: 'operadora-7' } } as const
 
 /** A world whose services postpone every call by an hour while they are down. */
 async function givenServicesThatGoDown(options: WorldOptions = {}) {
-  let isDown = false
-  const world = await openWorld({
-    ...options,
-    intercept: async (request, forward) =>
-      isDown && !isToken(request)
-        ? Response.json({}, { status: 429, headers: { 'retry-after': '3600' } })
-        : forward(request),
-  })
-  const set = (down: boolean) => {
-    isDown = down
-  }
-  return { world, goDown: () => set(true), recover: () => set(false) }
+  const service = { isDown: false }
+  const isCut = (request: Request) => service.isDown && !isToken(request)
+  const world = await openWorld({ ...options, intercept: answering(isCut, () => busy(3_600)) })
+  return { world, service }
 }
 
 const waitingOf = async ({ effects }: Averba, id: string) => (await effects.get(id))?.waiting
 
 test('a validation that was not sent can be given up: it is never sent, and its id stays declined', async () => {
-  const { world, goDown, recover } = await givenServicesThatGoDown()
+  const { world, service } = await givenServicesThatGoDown()
   const { averba, requests } = world
-  goDown()
+  service.isDown = true
   const { effect } = await validate(averba, 'p-1')
   expect(await waitingOf(averba, effect)).toMatchObject({ for: 'time', actions: ['retry', 'park', 'withdraw'] })
   const sent = () => requests.filter(({ method, path }) => method === 'POST' && path.includes('/validate/pf')).length
   const before = sent()
   await averba.effects.withdraw(effect, operator)
-  recover()
+  service.isDown = false
   await passTime(world, hourMs, 3)
   expect(sent()).toBe(before)
   const declined = { status: 'declined', problem: { status: 0, code: 'WITHDRAWN' }, replayed: true }
@@ -54,28 +46,25 @@ test('a validation that was not sent can be given up: it is never sent, and its 
 })
 
 test('an approval can be given up and asked for again; a revocation only by withdrawEnd, a reading never', async () => {
-  const { world, goDown, recover } = await givenServicesThatGoDown()
+  const { world, service } = await givenServicesThatGoDown()
   const { averba } = world
   const { consents, effects } = averba
   const pending = await readConsent(world, 'PENDENTE')
   const active = await readConsent(world, 'ATIVO')
-  goDown()
+  service.isDown = true
   const approval = await consents.approve(pending.which)
   const revocation = await consents.revoke(active.which)
   const reading = await consents.sync({ subject: pending.subject })
   await effects.park(approval.effect)
-  expect(await waitingOf(averba, approval.effect)).toEqual({
-    for: 'release',
-    until: null,
-    actions: ['retry', 'withdraw'],
-  })
+  const actions = ['retry', 'withdraw']
+  expect(await waitingOf(averba, approval.effect)).toEqual({ for: 'release', until: null, actions })
   await effects.withdraw(approval.effect)
   for (const { effect } of [revocation, reading]) {
     expect((await waitingOf(averba, effect))?.actions).toEqual(['retry', 'park'])
     await expect(effects.withdraw(effect)).rejects.toMatchObject({ code: 'REFUSED' })
   }
   await expect(effects.withdraw('consent-x/1/0')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  recover()
+  service.isDown = false
   await passTime(world, hourMs, 2)
   expect(await consents.get(pending.which)).toMatchObject({ status: 'PENDENTE', knowledge: 'known' })
   expect(await consents.get(active.which)).toMatchObject({ status: 'REVOGADO' })
@@ -84,20 +73,16 @@ test('an approval can be given up and asked for again; a revocation only by with
 
 test('a new subscription can be given up, and the next plan has it again', async () => {
   const declared = [{ evento: 'dimp-situacao-import', chaveSecreta: 'chave-secreta-um' }]
-  let isOpen = false
   const world = await openWorld({
     averba: { subscriptions: declared },
-    intercept: async (request, forward) =>
-      isOpen || request.method === 'GET'
-        ? forward(request)
-        : Response.json({}, { status: 429, headers: { 'retry-after': '3600' } }),
+    faults: [{ kind: 'status', status: 429, retryAfterS: 3_600, method: 'POST' }],
   })
   const { subscriptions, effects } = world.averba
   const plan = await subscriptions.plan()
   const [applied] = await subscriptions.apply(plan)
   expect(applied).toMatchObject({ status: 'deferred' })
   await effects.withdraw(applied?.effect ?? '', operator)
-  isOpen = true
+  world.faults.clear()
   await passTime(world, hourMs, 3)
   expect(await subscriptions.list()).toMatchObject([{ state: 'declared' }])
   const next = await subscriptions.plan()
@@ -106,11 +91,11 @@ test('a new subscription can be given up, and the next plan has it again', async
 })
 
 test('what a call waits for is said of each one that has not ended, and nothing of those that have', async () => {
-  const { world, goDown } = await givenServicesThatGoDown()
+  const { world, service } = await givenServicesThatGoDown()
   const { averba } = world
   const subject = await averba.consents.enrol({ cpf: world.samples.cpf })
   await averba.consents.sync({ subject })
-  goDown()
+  service.isDown = true
   const { effect } = await averba.consents.sync({ subject })
   const open = await averba.effects.list({ state: 'open' })
   expect(open).toMatchObject([{ id: effect, waiting: { for: 'time', actions: ['retry', 'park'] } }])
@@ -123,39 +108,27 @@ test('what a call waits for is said of each one that has not ended, and nothing 
 })
 
 test('a call that is under way is not given up, and its answer counts', async () => {
-  const arrived = Promise.withResolvers<void>()
-  const answers = Promise.withResolvers<void>()
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      const answer = await forward(request)
-      if (isToken(request)) return answer
-      arrived.resolve()
-      await answers.promise
-      return answer
-    },
-  })
-  const validating = validate(world.averba, 'p-1')
-  await arrived.promise
-  const [call] = await world.averba.effects.list({ state: 'started' })
-  await expect(world.averba.effects.withdraw(call?.id ?? '')).rejects.toMatchObject({ code: 'REFUSED' })
-  answers.resolve()
+  const { intercept, given, release } = holdingAnswer(isValidation)
+  const { averba } = await openWorld({ intercept })
+  const validating = validate(averba, 'p-1')
+  await given
+  const [call] = await averba.effects.list({ state: 'started' })
+  await expect(averba.effects.withdraw(call?.id ?? '')).rejects.toMatchObject({ code: 'REFUSED' })
+  release()
   expect(await validating).toMatchObject({ status: 'settled' })
 })
 
 test('a call from before a restore is not given up as not done: the log cannot know', async () => {
-  const folder = temporaryFolder()
-  const store = join(folder, 'log.sqlite')
-  const { world, goDown } = await givenServicesThatGoDown({ averba: { store } })
-  goDown()
+  const store = temporaryStore()
+  const { world, service } = await givenServicesThatGoDown({ averba: { store } })
+  service.isDown = true
   const { effect } = await validate(world.averba, 'p-1')
   await world.averba.effects.park(effect)
-  await backupStore({ store, to: join(folder, 'backup') })
-  const restored = join(folder, 'restored.sqlite')
-  await restoreStore({ backup: join(folder, 'backup'), store: restored, keys: `${store}.keys`, acceptRollback: true })
+  const [backup, restored] = [`${store}.backup`, temporaryStore()]
+  await backupStore({ store, to: backup })
+  await restoreStore({ backup, store: restored, keys: `${store}.keys`, acceptRollback: true })
   const again = await openValidating({ store: restored, clock: world.clock })
   expect(await waitingOf(again, effect)).toMatchObject({ for: 'release', actions: ['retry'] })
-  await expect(again.effects.withdraw(effect)).rejects.toMatchObject({
-    code: 'REFUSED',
-    message: expect.stringContaining('the log was restored since'),
-  })
+  const message = expect.stringContaining('the log was restored since')
+  await expect(again.effects.withdraw(effect)).rejects.toMatchObject({ code: 'REFUSED', message })
 })
