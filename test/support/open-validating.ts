@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { Averba, AverbaOptions } from '../../src/index.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
 import { openEngine, validationServiceWith } from './world.ts'
@@ -18,6 +19,9 @@ export function credentialsOf({ headers }: Request): string {
 export const validate = (averba: Averba, id: string, ask?: Parameters<Averba['validations']['validate']>[1]) =>
   averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'Maria de Exemplo Souza' } }, ask)
 
+/** What to match the outcome of a call with whose token cannot be had, since the credentials were refused. */
+export const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
+
 /** Opens an engine that validates, by default with the credentials of the simulated gateway. */
 export function openValidating(
   options: Partial<AverbaOptions>,
@@ -33,7 +37,11 @@ export function openValidating(
 }
 
 /** Another engine at the token and validation services of a world. */
-export function openValidatingBeside({ clock, reach }: World, options: Partial<AverbaOptions> = {}): Promise<Averba> {
+export function openValidatingBeside(
+  { clock, reach }: World,
+  options: Partial<AverbaOptions>,
+  credentials?: Partial<NonNullable<AverbaOptions['tokenService']>>,
+): Promise<Averba> {
   const fetch = (request: Request) => reach[isToken(request) ? 'tokenService' : 'validationService'](request)
-  return openValidating({ clock, fetch, ...options })
+  return openValidating({ clock, fetch, ...options }, credentials)
 }

@@ -1,29 +1,25 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type SubjectRef, valueOf } from '../../../src/index.ts'
-import { samples, scenario, type World } from '../../../src/simulation/index.ts'
+import { scenario, type World } from '../../../src/simulation/index.ts'
 import { answering } from '../../support/answers.ts'
+import { isChange } from '../../support/consent-requests.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { isValidation, validate } from '../../support/open-validating.ts'
 import { passTime } from '../../support/pass-time.ts'
 import { applyPlan, deliver } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 const leaseMs = 60_000
 const subscriptions = [{ evento: 'dimp-situacao-import' }]
-const isChange = ({ method }: Request) => method === 'PUT'
 
 /** A process that dies during a request. `done` says whether the service did the work. */
 async function givenCrashDuring(isTheOne: (request: Request) => boolean, done: boolean): Promise<World> {
-  let isFirst = true
-  const intercept = answering(
-    request => isFirst && isTheOne(request),
-    async (request, forward) => {
-      isFirst = false
-      if (done) await forward(request)
-      world.crash()
-      return new Response()
-    },
-  )
+  let crashes = 0
+  const intercept = answering(isTheOne, async (request, forward) => {
+    if (crashes++ > 0) return undefined
+    if (done) await forward(request)
+    world.crash()
+    return new Response()
+  })
   const world: World = await openWorld({ averba: { subscriptions }, intercept })
   return world
 }
@@ -34,15 +30,6 @@ async function restart(world: World, afterMs = leaseMs + 1): Promise<void> {
   await world.clock.advance(afterMs)
   await world.restart()
 }
-
-test('a validation in progress at a crash becomes inconclusive and is never sent again', async () => {
-  const world = await givenCrashDuring(isValidation, true)
-  void validate(world.averba, 'p1')
-  await restart(world)
-  expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 1 })
-  expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
-  expect(world.validationService.answered).toBe(1)
-})
 
 /** A consent as it was last read. */
 const lastRead = async ({ averba }: World, { subject, id }: { subject: SubjectRef; id: string }) =>
@@ -68,50 +55,39 @@ test.each([
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
-test('a reading in progress at a crash is repeated', async () => {
-  const world = await givenCrashDuring(request => /consentimentos\/\d+$/.test(request.url), true)
-  const subject = await world.averba.consents.enrol({ cpf: samples.cpf })
-  void world.averba.consents.sync({ subject })
-  await restart(world)
-  expect(await world.averba.settle()).toEqual({ settled: 1, deferred: 0, unknown: 0 })
-  expect(await world.averba.consents.list({ subject })).toHaveLength(4)
+test('wherever the process dies, a consent is as at the service, and was changed there at most once', async () => {
+  const { crashes } = await scenario({
+    given: async world => (await readConsent(world, 'PENDENTE')).which,
+    when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'c1' }),
+    survivesCrashes: true,
+    expected: {
+      result: { status: 'settled' },
+      always: async (world, which) => {
+        const before = await lastRead(world, which)
+        valueOf(await world.averba.consents.sync(which))
+        const { status } = (await lastRead(world, which)) ?? {}
+        expect(before).toMatchObject({ status, knowledge: 'known' })
+        expect(world.requests.filter(isChange).length).toBeLessThanOrEqual(1)
+      },
+    },
+  })
+  expect(crashes).toBeGreaterThan(5)
 })
 
-describe('wherever the process dies', () => {
-  test('a consent is as at the service, and was changed there at most once', async () => {
-    const { crashes } = await scenario({
-      given: async world => (await readConsent(world, 'PENDENTE')).which,
-      when: ({ averba }, which) => averba.consents.approve(which, { commandId: 'c1' }),
-      survivesCrashes: true,
-      expected: {
-        result: { status: 'settled' },
-        always: async (world, which) => {
-          const before = await lastRead(world, which)
-          valueOf(await world.averba.consents.sync(which))
-          const { status } = (await lastRead(world, which)) ?? {}
-          expect(before).toMatchObject({ status, knowledge: 'known' })
-          expect(world.requests.filter(({ method }) => method === 'PUT').length).toBeLessThanOrEqual(1)
-        },
+test('wherever the process dies, an acknowledged notification is stored exactly once', async () => {
+  await scenario({
+    world: { averba: { subscriptions } },
+    given: ({ averba }) => applyPlan(averba),
+    when: world => deliver(world, {}),
+    survivesCrashes: true,
+    expected: {
+      result: [{ isDelivered: true }],
+      events: [{ type: 'notification.received' }],
+      always: async ({ averba, portal }) => {
+        const stored = await Array.fromAsync(averba.notifications.list())
+        expect(stored.length).toBe(portal.deliveries.succeeded > 0 ? 1 : 0)
       },
-    })
-    expect(crashes).toBeGreaterThan(5)
-  })
-
-  test('an acknowledged notification is stored exactly once', async () => {
-    await scenario({
-      world: { averba: { subscriptions } },
-      given: ({ averba }) => applyPlan(averba),
-      when: world => deliver(world, {}),
-      survivesCrashes: true,
-      expected: {
-        result: [{ isDelivered: true }],
-        events: [{ type: 'notification.received' }],
-        always: async ({ averba, portal }) => {
-          const stored = await Array.fromAsync(averba.notifications.list())
-          expect(stored.length).toBe(portal.deliveries.succeeded > 0 ? 1 : 0)
-        },
-      },
-    })
+    },
   })
 })
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
+import { answering } from '../../support/answers.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { validate } from '../../support/open-validating.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
@@ -13,16 +14,14 @@ const evento = 'dimp-situacao-import'
 const otherCpf = '11144477735'
 
 /** Damages the header of one event. */
-function damage(store: string, sql: string, ...values: (string | number)[]): void {
+function damage(store: string, sql: string): void {
   useDatabase(store, database => {
-    const change = () => database.prepare(`update event set header = ${sql}`).run(...values)
+    const change = () => database.prepare(`update event set header = ${sql}`).run()
     expect(withoutGuards(database, change).changes).toBe(1)
   })
 }
 
-/**
- * Two people who are read every hour, a retention rule, a handler, and the event that requests a reading of the first.
- */
+/** Two people who are read every hour, a retention rule, a handler, and what requests a reading of the first, damaged. */
 async function given() {
   const store = temporaryStore()
   const logged: LogLine[] = []
@@ -42,7 +41,7 @@ async function given() {
   await clock.finish(averba.settle())
   const pending = await averba.effects.list({ state: 'pending' })
   const { id = '', position = 0 } = pending.find(({ stream }) => stream === `subject-${subject}`) ?? {}
-  damage(store, 'substr(header, 1, length(header) - 1) where position = ?', position)
+  damage(store, `substr(header, 1, length(header) - 1) where position = ${position}`)
   let handled = 0
   averba.notifications.handle(evento, 'erp', async () => void handled++)
   const before = world.requests.length
@@ -121,4 +120,40 @@ test('a retention rule that fails on a damaged event does not stop other rules',
   await clock.advance(31 * dayMs)
   await expect(clock.finish(world.averba.settle())).rejects.toMatchObject({ code: 'CORRUPT' })
   expect(await eventsOf(world, 'retention.applied')).toMatchObject([{ data: { kind: 'validation.claims' } }])
+})
+
+test('a reading whose answer cannot be recorded under a damaged key is postponed like a failed one', async () => {
+  const store = temporaryStore()
+  let records = 1
+  let readings = 0
+  const isReading = ({ url }: Request) => url.includes('/falhas')
+  const record = { data: '20-11-2026 09:00:01', descricao: 'x', evento }
+  const intercept = answering(isReading, () => {
+    readings += 1
+    return Response.json(
+      Array.from({ length: records }, (_, i) => ({ ...record, id: i + 1, conteudo: `{"aviso":${i}}` })),
+    )
+  })
+  const options = { averba: { store, subscriptions: [{ evento, chaveSecreta: 'chave-um' }] }, intercept }
+  const first = await openWorld(options)
+  await applyPlan(first.averba)
+  const filter = { day: '2026-11-20', recover: true }
+  await first.clock.finish(first.averba.subscriptions.failures(filter))
+  await first.close()
+
+  const damage = "update owner_key set commitment = zeroblob(32) where owner like 'subscription-%'"
+  expect(useDatabase(store, database => database.prepare(damage).run().changes)).toBe(1)
+
+  const world = await openWorld({ ...options, seed: 2 })
+  records = 3
+  readings = 0
+  const answer = world.averba.subscriptions.failures(filter).catch(({ code }) => code)
+  await passTime(world, minuteMs, 60)
+  // If it began again whenever its lease expired, it would be made 60 times.
+  expect(readings).toBeGreaterThan(3)
+  expect(readings).toBeLessThan(20)
+  expect(await world.averba.effects.list({ state: 'deferred' })).toContainEqual(
+    expect.objectContaining({ reason: expect.stringContaining('it was replaced by another key') }),
+  )
+  await answer
 })

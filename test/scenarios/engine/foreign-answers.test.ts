@@ -1,9 +1,11 @@
 import { createServer } from 'node:http'
 import { beforeAll, expect, test } from 'vitest'
-import { type Averba, examine, type LogLine } from '../../../src/index.ts'
+import { examine, type LogLine } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
 import { answering } from '../../support/answers.ts'
+import { checkOf } from '../../support/check-of.ts'
+import { isChange } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
@@ -21,9 +23,6 @@ beforeAll(async () => {
 const pageOf = (text: string, status = 404) => new Response(`<html><h1>${text}</h1></html>`, { status })
 const gatewayOf = (service: 'consentService' | 'validationService', method: 'PUT' | 'POST', status = 404) =>
   ({ kind: 'gateway', service, method, status }) as const
-
-/** What health says about calls. */
-const checkCalls = async (averba: Averba) => (await averba.health({ only: ['effects'] })).checks[0]
 
 test.each([
   [400, 'CERTIFICATE_REFUSED'],
@@ -45,21 +44,22 @@ test.each([
     await averba.consents.sync(which)
   }
   expect(lines.filter(({ error }) => error === code)).toHaveLength(1)
-  expect(await checkCalls(averba)).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
+  expect(await checkOf(averba, 'effects')).toMatchObject({ ok: false, detail: expect.stringContaining(code) })
   expect((await averba.health()).ready).toBe(true)
   const found = await averba.effects.get(outcome.effect)
   expect(found).toMatchObject({ attempts: 4, unread: { httpStatus: status, text: expect.stringContaining('<html>') } })
   await faults.clear()
   await passTime(world, 15 * minuteMs)
   expect(await averba.consents.revoke(which, { commandId: 'r' })).toMatchObject({ status: 'settled' })
-  expect((await checkCalls(averba))?.ok).toBe(true)
+  expect((await checkOf(averba, 'effects'))?.ok).toBe(true)
 })
 
 test('waits for a misdirected change grow to a quarter of an hour, and after a day it is parked', async () => {
   const { world, which } = await givenConsent('PENDENTE')
   await world.faults.add(gatewayOf('consentService', 'PUT'))
   await world.averba.consents.approve(which)
-  await passTime(world, minuteMs, 27 * 60)
+  await passTime(world, minuteMs, 30)
+  await passTime(world, 15 * minuteMs, 27 * 4)
   const deferred = await eventsOf(world, 'effect.deferred')
   const waits = deferred.map(({ at, data }) => (Date.parse(data.dueAt) - Date.parse(at)) / minuteMs)
   expect(waits.slice(0, 6)).toEqual([1, 2, 4, 8, 15, 15])
@@ -69,13 +69,12 @@ test('waits for a misdirected change grow to a quarter of an hour, and after a d
 })
 
 test('a validation that a gateway answers is unknown, never sent again, and its answer is kept', async () => {
-  const world = await openWorld({ faults: [gatewayOf('validationService', 'POST')] })
-  const { averba } = world
+  const { averba, faults, requests, clock } = await openWorld({ faults: [gatewayOf('validationService', 'POST')] })
   const outcome = await validate(averba, 'v1')
   expect(outcome).toMatchObject({ status: 'unknown', next: 'person' })
-  await world.faults.clear()
-  await passTime(world, dayMs, 3)
-  expect(world.requests.filter(({ service }) => service === 'validationService')).toHaveLength(1)
+  await faults.clear()
+  await passTime({ averba, clock }, dayMs, 3)
+  expect(requests.filter(({ service }) => service === 'validationService')).toHaveLength(1)
   expect(await averba.effects.get(outcome.effect)).toMatchObject({
     reason: expect.stringMatching(/^SERVICE_MISDIRECTED: /),
     unread: { httpStatus: 404, form: 'html' },
@@ -83,7 +82,7 @@ test('a validation that a gateway answers is unknown, never sent again, and its 
   expect((await averba.validations.get('v1'))?.unreadable).toContain('404 from a gateway')
   // Who answered it has gone: it waits for a person.
   const detail = expect.stringContaining('1 with an unknown outcome')
-  expect(await checkCalls(averba)).toMatchObject({ ok: true, detail })
+  expect(await checkOf(averba, 'effects')).toMatchObject({ ok: true, detail })
 })
 
 test.each([
@@ -108,15 +107,14 @@ test('of readings that somebody else answers, the first answer in a row is kept,
   let page = 0
   const store = temporaryStore()
   const isReading = ({ url }: Request) => url.includes('/consentimentos/')
-  const world = await openWorld({
+  const { averba, clock } = await openWorld({
     store,
     intercept: answering(isReading, ({ url }) => pageOf(`${++page}: nada em ${url}, protocolo 12345678`)),
   })
-  const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const { effect } = await averba.consents.sync({ subject })
-  await passTime(world, minuteMs, 30)
-  const kept = await eventsOf(world, 'effect.deferred')
+  await passTime({ averba, clock }, minuteMs, 30)
+  const kept = await eventsOf({ averba }, 'effect.deferred')
   expect(kept).toHaveLength(1)
   const found = await averba.effects.get(effect)
   expect(found?.attempts).toBeGreaterThan(3)
@@ -136,14 +134,9 @@ test('of readings that somebody else answers, the first answer in a row is kept,
 
 test('a host declares what an answer of its service means', async () => {
   const answers = [{ status: 404, contains: 'inexistente', means: 'declined' }] as const
-  const { world, which } = await givenConsent(
-    'ATIVO',
-    answering(
-      ({ method }) => method === 'PUT',
-      () => pageOf('registro inexistente'),
-    ),
-    { averba: { consentService: consentServiceWith({ answers }) } },
-  )
+  const intercept = answering(isChange, () => pageOf('registro inexistente'))
+  const options = { averba: { consentService: consentServiceWith({ answers }) } }
+  const { world, which } = await givenConsent('ATIVO', intercept, options)
   expect(await world.averba.consents.revoke(which)).toMatchObject({ status: 'declined', problem: { status: 404 } })
 })
 
@@ -159,7 +152,7 @@ test('a proxy of the options is used, and one that refuses is named in the outco
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const outcome = await averba.consents.sync({ subject })
   expect(outcome).toMatchObject({ status: 'deferred', reason: 'PROXY_REFUSED: the outbound proxy answered 407' })
-  expect(await checkCalls(averba)).toMatchObject({
+  expect(await checkOf(averba, 'effects')).toMatchObject({
     ok: false,
     detail: expect.stringMatching(
       /^1 call got .*\(PROXY_REFUSED\): check address, user name and password of the proxy, .*; see effects.get; /,
@@ -170,7 +163,7 @@ test('a proxy of the options is used, and one that refuses is named in the outco
 })
 
 test('nothing of a token, or of a list of the portal, is kept that cannot be read', async () => {
-  const world = await openWorld({
+  const { averba } = await openWorld({
     intercept: async (request, forward) => {
       if (isToken(request)) return Response.json({ data: { access_token: 'LIVE-TOKEN' } })
       if (request.url.includes('/webhook')) return Response.json({ itens: [{ chaveSecreta: 'SECRETO' }] })
@@ -180,7 +173,6 @@ test('nothing of a token, or of a list of the portal, is kept that cannot be rea
     },
     averba: { subscriptions: [{ evento: 'e' }] },
   })
-  const { averba } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
   await validate(averba, 'v1')

@@ -202,8 +202,7 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
   await reached.promise
 
   // From here on this process counts as dead: its clock does not move.
-  const world = await openWorld({ averba: { store } })
-  const { averba } = world
+  const { averba, validationService } = await openWorld({ averba: { store } })
   const bodies: unknown[] = []
   averba.notifications.handle('e', 'crm', async ({ body }) => void bodies.push(body))
   await notify(averba, { n: 2 })
@@ -212,6 +211,6 @@ test('calls and handlers of a dead process whose clock was a day ahead are taken
   expect(bodies).toEqual([{ n: 1 }, { n: 2 }])
   // The call may have been paid for, so it is unknown and not sent again.
   expect((await averba.validations.get('p1'))?.state).toBe('inconclusive')
-  expect(world.validationService.answered).toBe(1)
+  expect(validationService.answered).toBe(1)
   expect(await averba.effects.list({ state: 'started' })).toEqual([])
 })

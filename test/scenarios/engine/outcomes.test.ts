@@ -12,8 +12,10 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
   const { averba, faults } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const sync = (options = {}) => averba.consents.sync({ subject }, options)
-  const settled = await sync()
-  expect(valueOf(settled)).toMatchObject({ read: 4 })
+  const settled = sync()
+  const unawaited = expect.objectContaining({ hint: 'Await it first: valueOf(await promise)' })
+  expect(() => valueOf(settled as never)).toThrow(unawaited)
+  expect(valueOf(await settled)).toMatchObject({ read: 4 })
 
   const pending = await sync({ waitMs: 0 })
   await expect.poll(async () => (await averba.effects.get(pending.effect))?.state).toBe('settled')
@@ -32,33 +34,34 @@ test('a command resolves with one of five outcomes, and valueOf returns the valu
     expect(taking).toThrow(status)
     expect(taking).not.toThrow(samples.cpf)
   }
-  const hintOf = (outcome: typeof unknown) => {
-    try {
-      return valueOf(outcome)
-    } catch (error) {
-      return (error as OutcomeError).hint // Only this error is thrown, as shown above.
-    }
-  }
   const no = { status: 403, code: 'TITULAR-01', title: 'Maria da Silva sem permissão', detail: 'rua 1' }
   const refused = { ...unknown, status: 'declined', problem: no } as const
   expect(() => valueOf(refused)).toThrow(/the outcome is declined with status 403 TITULAR-01$/)
   const printed = inspect(new OutcomeError(refused)) + JSON.stringify(new OutcomeError(refused))
   expect(printed).not.toMatch(/Maria|rua 1/)
   expect(new OutcomeError(refused).outcome).toBe(refused)
-  expect(hintOf(refused)).toMatch(/outcome\.problem/)
+  expect(new OutcomeError(refused).hint).toMatch(/outcome\.problem/)
   // Texts of our own, not of a service, may be shown.
   const own = { ...refused, problem: { status: 0, code: 'WITHDRAWN', title: 'Something else was asked for' } }
   expect(() => valueOf(own)).toThrow(/declined as WITHDRAWN Something else was asked for$/)
-  expect(hintOf(unknown)).toMatch(/not repeated automatically: .* resolve it$/)
-  expect(hintOf({ ...unknown, status: 'unknown', next: 'probe' })).toMatch(/call run or settle/)
+  const unresolved = expect.objectContaining({
+    hint: expect.stringMatching(/not repeated automatically: .* resolve it$/),
+  })
+  expect(() => valueOf(unknown)).toThrow(unresolved)
+  const probed = { ...unknown, status: 'unknown', next: 'probe' } as const
+  expect(new OutcomeError(probed).hint).toMatch(/call run or settle/)
 })
 
-test('waitMs that is no whole number of milliseconds is refused before anything is recorded', async () => {
+test('a time to wait or a signal that is none is refused before anything is recorded', async () => {
   const { averba } = await openWorld()
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const before = await averba.log.end()
   for (const waitMs of [Number.NaN, -1, 0.5])
     await expect(averba.consents.sync({ subject }, { waitMs })).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  expect(await averba.effects.list()).toEqual([])
+  const signal = new AbortController() as unknown as AbortSignal // As from JavaScript.
+  const hint = expect.stringContaining('controller.signal')
+  await expect(validate(averba, 'v1', { signal })).rejects.toMatchObject({ code: 'INVALID_INPUT', hint })
+  expect(await averba.log.end()).toBe(before)
 })
 
 test('after a clock that was a day ahead is corrected, calls are made and retried at their time', async () => {
@@ -75,23 +78,6 @@ test('after a clock that was a day ahead is corrected, calls are made and retrie
   valueOf(await consents.revoke(which))
   expect((await averba.effects.list()).filter(each => each.state !== 'settled')).toEqual([])
   expect((await averba.audit.verify()).faults).toEqual([])
-})
-
-test('a promise in the place of an outcome is told from one', async () => {
-  const { averba } = await openWorld()
-  const asked = averba.consents.sync({ subject: await averba.consents.enrol({ cpf: samples.cpf }) })
-  const hint = 'Await it first: valueOf(await promise)'
-  expect(() => valueOf(asked as never)).toThrow(expect.objectContaining({ hint }))
-  await asked
-})
-
-test('a signal that is none is refused before anything is recorded', async () => {
-  const { averba } = await openWorld()
-  const before = await averba.log.end()
-  const signal = new AbortController() as unknown as AbortSignal // As from JavaScript.
-  const hint = expect.stringContaining('controller.signal')
-  await expect(validate(averba, 'v1', { signal })).rejects.toMatchObject({ code: 'INVALID_INPUT', hint })
-  expect(await averba.log.end()).toBe(before)
 })
 
 test('a service may be given longer than ten seconds, and a paid answer is then not in doubt', async () => {

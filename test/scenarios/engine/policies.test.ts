@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type PortalAuthentication, valueOf } from '../../../src/index.ts'
-import { type Policies, samples, seededEntropy, type World } from '../../../src/simulation/index.ts'
+import { type Policies, samples, seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { isValidation, validate } from '../../support/open-validating.ts'
+import { validate } from '../../support/open-validating.ts'
 import { hourMs } from '../../support/pass-time.ts'
 import { applyPlan, callPortal, deliver } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
@@ -97,53 +97,35 @@ test.each([
 ] as const)(
   'processingTime: %s turns an answer that ends late into "%s", in process too',
   async (processingTime, description) => {
-    const world = await openWorld()
-    let isGivenUp = false
-    const endless = new ReadableStream({
-      cancel() {
-        isGivenUp = true
-      },
-    })
+    const clock = new VirtualClock()
+    const cancel = vi.fn()
     const portal = simulatePortal({
-      memory: new Memory(),
-      clock: world.clock,
-      entropy: seededEntropy(1),
-      policies: { processingTime },
-      deliver: async () => new Response(endless),
+      ...{ memory: new Memory(), clock, entropy: seededEntropy(1), policies: { processingTime } },
+      deliver: async () => new Response(new ReadableStream({ cancel })),
     })
     const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
     await portal.fetch(new Request(`${portalUrl}/ext/webhook`, { method: 'POST', body }))
     const notifying = deliver({ portal }, {})
     if (description !== '') {
-      await expect.poll(() => world.clock.sleeping).toBe(1)
-      await world.clock.advance(3_500)
+      await expect.poll(() => clock.sleeping).toBe(1)
+      await clock.advance(3_500)
     }
     expect(await notifying).toMatchObject([{ description }])
-    expect(isGivenUp).toBe(description === '')
-    expect(world.clock.sleeping).toBe(0)
+    expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
+    expect(clock.sleeping).toBe(0)
   },
 )
 
 test('unknownPerson: notFound declines a validation', async () => {
-  const world = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })
-  const missing = { id: 'a', cpf: '52998224725', claims: { nome: 'X' } }
-  expect(await world.averba.validations.validate(missing)).toMatchObject({
-    status: 'declined',
-    problem: { status: 404 },
-  })
+  const { averba } = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })
+  const outcome = await averba.validations.validate({ id: 'a', cpf: '52998224725', claims: { nome: 'X' } })
+  expect(outcome).toMatchObject({ status: 'declined', problem: { status: 404 } })
 })
 
 test.each(['json', 'xml'] as const)('errors: %s give the code with which a token is refused', async errors => {
-  const world: World = await openWorld({
-    policies: { validationService: { errors } },
-    // Every token has expired on arrival, the renewed one too.
-    intercept(request, forward) {
-      if (isValidation(request)) world.tokenService.expire()
-      return forward(request)
-    },
-  })
+  const { averba } = await openWorld({ policies: { validationService: { errors } }, faults: [{ kind: 'rejectToken' }] })
   const reason = 'TOKEN_REJECTED: 2 tokens in a row were answered 401: 900901'
-  expect(await validate(world.averba, 'a')).toMatchObject({ status: 'deferred', reason })
+  expect(await validate(averba, 'a')).toMatchObject({ status: 'deferred', reason })
 })
 
 test('authorizedClients: other clients get a 403 on operations 1 to 5, and not on 6 and 7', async () => {

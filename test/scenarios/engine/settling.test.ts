@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { samples } from '../../../src/simulation/index.ts'
 import { Store } from '../../../src/store/store.ts'
 import { answering, busy, holdingAnswer } from '../../support/answers.ts'
+import { isChange } from '../../support/consent-requests.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { givenSlowPace } from '../../support/given-slow-pace.ts'
@@ -9,18 +10,15 @@ import { validate } from '../../support/open-validating.ts'
 import { startRun } from '../../support/start-run.ts'
 import { consentServiceWith, openWorld } from '../../support/world.ts'
 
-const isChange = ({ method }: Request) => method === 'PUT'
-
 test('settle with a timeout begins nothing more after it, and work in progress continues by itself', async () => {
   const answer = Promise.withResolvers<void>()
-  const world = await openWorld({
+  const { averba, clock, close } = await openWorld({
     averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
     intercept: async (request, forward) => {
       if (request.url.includes('consentimentos')) await answer.promise
       return forward(request)
     },
   })
-  const { averba, clock } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await Promise.all([1, 2, 3].map(() => averba.consents.sync({ subject }, { waitMs: 0 })))
   await validate(averba, 'v1', { waitMs: 0 })
@@ -35,7 +33,7 @@ test('settle with a timeout begins nothing more after it, and work in progress c
   expect((await readings()).map(each => each.state)).toEqual(['started', 'pending', 'pending'])
   answer.resolve()
   await expect.poll(async () => (await readings())[0]?.state).toBe('settled')
-  await world.close()
+  await close()
   expect(clock.sleeping).toBe(0)
 })
 

@@ -1,7 +1,9 @@
 import { expect, test, vi } from 'vitest'
+import type { Averba } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { validate } from '../../support/open-validating.ts'
+import { notify } from '../../support/notify.ts'
+import { openValidating, validate } from '../../support/open-validating.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { consentServiceWith, openEngine, validationServiceWith } from '../../support/world.ts'
 
@@ -10,10 +12,9 @@ test('a caller waits for its call while another process performs it', async () =
   const sent: { by: string; answer: () => void }[] = []
   /** An engine, whose answers come when the test gives them. */
   const open = (by: string, requestsAtOnceMax: number) =>
-    openEngine({
-      ...{ store, clock, schedules: false },
+    openValidating({
+      ...{ store, clock, validationService: validationServiceWith({ bearer: 't', requestsAtOnceMax }) },
       fetch: () => new Promise(resolve => sent.push({ by, answer: () => resolve(Response.json({ nome: true })) })),
-      validationService: validationServiceWith({ bearer: 't', requestsAtOnceMax }),
     })
   const [first, second] = [await open('first', 1), await open('second', 8)]
   const blocking = validate(first, 'v1')
@@ -81,4 +82,22 @@ test('a list or a use of this moment waits for the reading that another process 
     expect(await clock.finish(second)).toEqual(expected)
     await clock.finish(settling)
   }
+})
+
+const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
+
+test('two engines on one file both record their facts, and agree on which are copies', async () => {
+  const store = temporaryStore()
+  const engines = [await openEngine({ store, receiver }), await openEngine({ store, receiver })]
+  const ofEach = <T>(count: number, act: (engine: Averba) => Promise<T>) =>
+    Promise.all(Array.from({ length: count / 2 }, () => engines.map(act)).flat())
+  const statuses = (await ofEach(40, engine => notify(engine, {}))).map(({ status }) => status)
+  expect(new Set(statuses)).toEqual(new Set([200]))
+  for (const engine of engines) {
+    const rows = await engine.views.selectFrom('notifications').selectAll().execute()
+    expect(rows).toMatchObject([{ copies: 40 }])
+    expect((await engine.rebuild()).every(view => view.differences === 0)).toBe(true)
+  }
+  const refs = await ofEach(20, engine => engine.consents.enrol({ cpf: '25774435016' }))
+  expect(new Set(refs).size).toBe(1)
 })

@@ -3,6 +3,7 @@ import { type Averba, diagnoseStore, type LogLine } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
 import { answering } from '../../support/answers.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { validate } from '../../support/open-validating.ts'
@@ -22,7 +23,6 @@ function breakView(store: string, view: string): () => void {
 
 const isRunning = async (averba: Averba, view: string) =>
   (await averba.figures()).views.find(each => each.view === view)?.isRunning
-const checkViews = async (averba: Averba) => (await averba.health({ only: ['views'] })).checks[0]
 
 /** A log whose view of data subjects can be made to fail. */
 async function given() {
@@ -55,14 +55,14 @@ test('a stopped view restarts during run once it is fixed, and is reported as st
   expect(view.logged().length).toBeLessThan(9)
   expect(new Set(view.logged())).toEqual(new Set([stopped]))
   const said = /^subjects has stopped: ERR_SQLITE_ERROR at position \d+: run or rebuild recovers/
-  expect(await checkViews(averba)).toMatchObject({ ok: false, detail: expect.stringMatching(said) })
+  expect(await checkOf(averba, 'views')).toMatchObject({ ok: false, detail: expect.stringMatching(said) })
   expect(await view.isRunning()).toBe(false)
   const { problems } = await diagnoseStore({ store })
   expect(problems).toEqual([expect.stringMatching(/^views: subjects is stopped: ERR_SQLITE_ERROR at position/)])
   mend()
   await clock.advance(64_000)
   expect(view.logged().at(-1)).toBe('a stopped view has caught up and is running again')
-  expect(await checkViews(averba)).toMatchObject({ ok: true })
+  expect(await checkOf(averba, 'views')).toMatchObject({ ok: true })
   expect(await view.isRunning()).toBe(true)
   expect(await view.count()).toBe(3)
   expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)
@@ -151,7 +151,7 @@ test('a process whose view another version has taken over reports it, and does n
   const newer = views.map(view => (view.name === 'consents' ? { ...view, version: view.version + 1 } : view))
   await openStore({ path: store, views: newer, clock: world.clock })
   const detail = expect.stringContaining('consents has stopped: another version of averba took it over')
-  expect(await checkViews(averba)).toMatchObject({ ok: false, detail })
+  expect(await checkOf(averba, 'views')).toMatchObject({ ok: false, detail })
   expect((await averba.consents.revoke(which)).status).toBe('settled')
   await averba.settle()
   await averba.settle()

@@ -1,13 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { type Claims, valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
+import { foreignAdvice } from '../../../src/vocabulary/foreign-answer.ts'
 import { answering, holdingAnswer } from '../../support/answers.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { isValidation } from '../../support/open-validating.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
-import { openWorld } from '../../support/world.ts'
+import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList() {
@@ -146,160 +147,155 @@ test('a CPF in another notation is not another person', async () => {
     expect(await readWith({ titular: { cpf, nome: 'X', email: 'x@exemplo.br' } })).toMatchObject({ titular: { cpf } })
 })
 
-describe('a paid answer', () => {
-  const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
+const claims = { nome: 'MARIA DE EXEMPLO SOUZA', cnh: { categoria: 'B' } }
 
-  /** A world in which validations get other answers. */
-  async function givenAnswers(averba: NonNullable<WorldOptions['averba']> = {}) {
-    const answers: Response[] = []
-    let asked = 0
-    const world = await openWorld({ averba, intercept: answering(isValidation, () => answers.shift()) })
-    const { validations, log } = world.averba
-    /** The outcome of a validation with this answer, its last event, and what is shown of it. */
-    const ask = async (body: string, status = 200, of: Claims = claims) => {
-      answers.push(new Response(body, { status, headers: { 'content-type': 'application/json' } }))
-      const id = `v-${++asked}`
-      const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims: of })
-      const [last] = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
-      return { outcome, last, shown: await validations.get(id) }
-    }
-    return { world, validations, ask }
+/** A world in which validations get other answers. */
+async function givenAnswers(averba: NonNullable<WorldOptions['averba']> = {}) {
+  const answers: Response[] = []
+  let asked = 0
+  const world = await openWorld({ averba, intercept: answering(isValidation, () => answers.shift()) })
+  const { validations, log } = world.averba
+  /** The outcome of a validation with this answer, its last event, and what is shown of it. */
+  const ask = async (body: string, status = 200, of: Claims = claims) => {
+    answers.push(new Response(body, { status, headers: { 'content-type': 'application/json' } }))
+    const id = `v-${++asked}`
+    const outcome = await validations.validate({ id, cpf: world.samples.cpf, claims: of })
+    const [last] = await Array.fromAsync(log.read({ kind: 'validation', backward: true }))
+    return { outcome, last, shown: await validations.get(id) }
   }
+  return { world, validations, ask }
+}
 
-  test('is read except for members that cannot be read, and marked', async () => {
-    const { ask } = await givenAnswers()
-    const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
-    const read: [string, string[], object?][] = [
-      ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade']],
-      ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade']],
-      ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade']],
-      ['{"nome":true,"cnh":null}', ['cnh']],
-      ['{"nome":null,"nome_similaridade":0.87}', ['nome'], { nome: { result: 'not-evaluated', similarity: 0.87 } }],
-      ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh']],
-      [
-        '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
-        ['sexo', 'cnh.categoria'],
-        { 'cnh.numero_registro': { result: 'mismatch' } },
-      ],
-    ]
-    for (const [body, unreadable, others] of read) {
-      const { outcome, last } = await ask(body)
-      const fields = { nome: { result: 'match' }, ...licence, ...others }
-      expect(valueOf(outcome), body).toMatchObject({ state: 'answered', fields })
-      const marked = { data: { unreadable }, anomaly: 'members of it could not be read' }
-      expect(last, body).toMatchObject({ type: 'validation.answered', ...marked })
-    }
-    // The contract shows no answer to these claims: one that is given counts.
-    const unanswered = { data_nascimento: '1990-01-31', endereco: { municipio: 'X' }, situacao_cpf: 'regular' }
-    const body = '{"data_nascimento":false,"endereco":{"municipio":"S"},"outro":{"x":true}}'
-    const answered = await ask(body, 200, unanswered)
-    expect(valueOf(answered.outcome).fields).toEqual({
-      data_nascimento: { result: 'mismatch' },
-      'endereco.municipio': { result: 'not-evaluated' },
-      situacao_cpf: { result: 'not-evaluated' },
-    })
-    expect(answered.last).toMatchObject({ data: { unreadable: ['endereco.municipio'] } })
-    // Nothing of these is unreadable, also not a similarity without a match result.
-    const { outcome } = await ask('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
-    expect(valueOf(outcome).fields).toEqual({
-      nome: { result: 'not-evaluated', similarity: 0.5 },
-      'cnh.nome': { result: 'not-evaluated', similarity: 1 },
-      ...licence,
-    })
-    const { last } = await ask('{"nome":true,"outro":null}')
-    expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
-    expect(last).not.toHaveProperty('anomaly')
+test('a paid answer is read except for members that cannot be read, and marked', async () => {
+  const { ask } = await givenAnswers()
+  const licence = { 'cnh.categoria': { result: 'not-evaluated' } }
+  const read: [string, string[], object?][] = [
+    ['{"nome":true,"nome_similaridade":null}', ['nome_similaridade']],
+    ['{"nome":true,"nome_similaridade":"1.0"}', ['nome_similaridade']],
+    ['{"nome":true,"nome_similaridade":1e999}', ['nome_similaridade']],
+    ['{"nome":true,"cnh":null}', ['cnh']],
+    ['{"nome":null,"nome_similaridade":0.87}', ['nome'], { nome: { result: 'not-evaluated', similarity: 0.87 } }],
+    ['{"nome":true,"cnh":[{"categoria":true}]}', ['cnh']],
+    [
+      '{"nome":true,"cnh":{"categoria":"S","numero_registro":false},"sexo":0,"outro":7}',
+      ['sexo', 'cnh.categoria'],
+      { 'cnh.numero_registro': { result: 'mismatch' } },
+    ],
+  ]
+  for (const [body, unreadable, others] of read) {
+    const { outcome, last } = await ask(body)
+    const fields = { nome: { result: 'match' }, ...licence, ...others }
+    expect(valueOf(outcome), body).toMatchObject({ state: 'answered', fields })
+    const marked = { data: { unreadable }, anomaly: 'members of it could not be read' }
+    expect(last, body).toMatchObject({ type: 'validation.answered', ...marked })
+  }
+  // The contract shows no answer to these claims: one that is given counts.
+  const unanswered = { data_nascimento: '1990-01-31', endereco: { municipio: 'X' }, situacao_cpf: 'regular' }
+  const body = '{"data_nascimento":false,"endereco":{"municipio":"S"},"outro":{"x":true}}'
+  const answered = await ask(body, 200, unanswered)
+  expect(valueOf(answered.outcome).fields).toEqual({
+    data_nascimento: { result: 'mismatch' },
+    'endereco.municipio': { result: 'not-evaluated' },
+    situacao_cpf: { result: 'not-evaluated' },
   })
-
-  test('that is no validation is inconclusive, and stored for a person to examine', async () => {
-    const { world, validations, ask } = await givenAnswers()
-    for (const body of [
-      '{}',
-      '[]',
-      '"1"',
-      '<html>Manutenção</html>',
-      '{"cnh":{}}',
-      '{"nome":"S"}',
-      '{"fault":{"code":900900,"message":"Unclassified"}}',
-      '{"mensagem":"Serviço indisponível"}',
-    ]) {
-      const { outcome, last, shown } = await ask(body)
-      expect(outcome, body).toMatchObject({ status: 'unknown', next: 'person' })
-      expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
-      expect(JSON.stringify(last)).not.toContain('Manutenção')
-      expect(shown).toMatchObject({ state: 'inconclusive', unreadable: body })
-    }
-    // The body of a 5xx is stored too, up to a readable length.
-    const long = await ask(`${'x'.repeat(16_383)}\u{1F600}`, 500)
-    expect(long.shown?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
-    // The CPF of the request is masked where the answer quotes it.
-    const dotted = samples.cpf.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
-    const quoting = await ask(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
-    expect(quoting.shown?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
-    // A lost answer leaves nothing to examine.
-    await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-    await validations.validate({ id: 'lost', cpf: samples.cpf, claims })
-    expect(await validations.get('lost')).not.toHaveProperty('unreadable')
-    expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  expect(answered.last).toMatchObject({ data: { unreadable: ['endereco.municipio'] } })
+  // Nothing of these is unreadable, also not a similarity without a match result.
+  const { outcome } = await ask('{"nome_similaridade":0.5,"cnh":{"nome_similaridade":1}}')
+  expect(valueOf(outcome).fields).toEqual({
+    nome: { result: 'not-evaluated', similarity: 0.5 },
+    'cnh.nome': { result: 'not-evaluated', similarity: 1 },
+    ...licence,
   })
-
-  test('an unreadable answer is erased with its person, unless results are kept', async () => {
-    for (const keep of [[], ['validation.result']] as const) {
-      const { world, validations, ask } = await givenAnswers()
-      await ask('{"nome":"S"}')
-      const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
-      await world.averba.subjects.erase({ cpf: samples.cpf }, { ...request, keep })
-      const kept = (await validations.get('v-1'))?.unreadable
-      expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
-    }
-  })
-
-  test('an unreadable answer is stored until it is resolved, if results are retained until then', async () => {
-    const retention = { 'validation.result': 'until-settled' } as const
-    const { world, validations, ask } = await givenAnswers({ schedules: true, retention })
-    await ask('{"nome":"S"}')
-    const kept = async () => {
-      await passTime(world, dayMs)
-      return (await validations.get('v-1'))?.unreadable
-    }
-    expect(await kept()).toBe('{"nome":"S"}')
-    await validations.resolve('v-1', { charged: true })
-    expect(await kept()).toBeUndefined()
-  })
+  const { last } = await ask('{"nome":true,"outro":null}')
+  expect(last).toMatchObject({ type: 'validation.answered', data: { evaluated: 1 } })
+  expect(last).not.toHaveProperty('anomaly')
 })
 
-describe('the portal', () => {
-  test('an unreadable failure record does not hide the others, and an unreadable time is the start of its day', async () => {
-    const dated = { data: '20-11-2026 09:00:00', descricao: 'HTTP 500', conteudo: 'corpo' }
-    const unreadable = ['a\ud800', samples.cpf, 'e'.repeat(41)].map((evento, id) => ({ ...dated, id, evento }))
-    const records = [...unreadable, { ...dated, id: 9, evento: 'outro-evento', data: 'ontem' }]
-    const isReading = ({ url }: Request) => url.includes('/falhas')
-    const world = await openWorld({ intercept: answering(isReading, () => Response.json(records)) })
-    const { subscriptions } = world.averba
-    const data = '2026-11-20T03:00:00.000Z'
-    const shown = [{ id: 9, evento: 'outro-evento', conteudo: 'corpo', data }]
-    expect(await subscriptions.failures()).toMatchObject(shown)
-    expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
-    const listed = await eventsOf(world, 'portal.failuresListed')
-    for (const event of listed)
-      expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
-    expect(JSON.stringify(listed)).not.toContain(samples.cpf)
-    expect(await subscriptions.failures()).toHaveLength(1)
-  })
+test('a paid answer that is no validation is inconclusive, and stored for a person to examine', async () => {
+  const { world, validations, ask } = await givenAnswers()
+  for (const body of [
+    '{}',
+    '[]',
+    '"1"',
+    '<html>Manutenção</html>',
+    '{"cnh":{}}',
+    '{"nome":"S"}',
+    '{"fault":{"code":900900,"message":"Unclassified"}}',
+    '{"mensagem":"Serviço indisponível"}',
+  ]) {
+    const { outcome, last, shown } = await ask(body)
+    expect(outcome, body).toMatchObject({ status: 'unknown', next: 'person' })
+    expect(last).toMatchObject({ type: 'validation.inconclusive', parts: [{ name: 'unreadable' }] })
+    expect(JSON.stringify(last)).not.toContain('Manutenção')
+    expect(shown).toMatchObject({ state: 'inconclusive', unreadable: body })
+  }
+  // The body of a 5xx is stored too, up to a readable length.
+  const long = await ask(`${'x'.repeat(16_383)}\u{1F600}`, 500)
+  expect(long.shown?.unreadable).toBe(`${'x'.repeat(16_383)}\uFFFD`)
+  // The CPF of the request is masked where the answer quotes it.
+  const dotted = samples.cpf.replace(/(...)(...)(...)(..)/, '$1.$2.$3-$4')
+  const quoting = await ask(`<p>CPF ${samples.cpf} (${dotted}) em análise</p>`)
+  expect(quoting.shown?.unreadable).toBe('<p>CPF *** (***) em análise</p>')
+  // A lost answer leaves nothing to examine.
+  await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  await validations.validate({ id: 'lost', cpf: samples.cpf, claims })
+  expect(await validations.get('lost')).not.toHaveProperty('unreadable')
+  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+})
 
-  test('a plan made while a subscription is being registered does not treat it as deleted', async () => {
-    let lists = 0
-    const { intercept, given, release } = holdingAnswer(({ method }) => method === 'GET' && ++lists === 2)
-    const { averba } = await openWorld({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'um' }] }, intercept })
-    const { subscriptions } = averba
-    const plan = await subscriptions.plan()
-    const stale = subscriptions.plan()
-    await given
-    await subscriptions.apply(plan)
-    release()
-    await stale
-    expect(await subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
-  })
+test('an unreadable paid answer is erased with its person, unless results are kept', async () => {
+  for (const keep of [[], ['validation.result']] as const) {
+    const { world, validations, ask } = await givenAnswers()
+    await ask('{"nome":"S"}')
+    const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
+    await world.averba.subjects.erase({ cpf: samples.cpf }, { ...request, keep })
+    const kept = (await validations.get('v-1'))?.unreadable
+    expect(kept).toBe(keep.length === 0 ? undefined : '{"nome":"S"}')
+  }
+})
+
+test('an unreadable paid answer is stored until it is resolved, if results are retained until then', async () => {
+  const retention = { 'validation.result': 'until-settled' } as const
+  const { world, validations, ask } = await givenAnswers({ schedules: true, retention })
+  await ask('{"nome":"S"}')
+  const kept = async () => {
+    await passTime(world, dayMs)
+    return (await validations.get('v-1'))?.unreadable
+  }
+  expect(await kept()).toBe('{"nome":"S"}')
+  await validations.resolve('v-1', { charged: true })
+  expect(await kept()).toBeUndefined()
+})
+
+test('an unreadable failure record does not hide the others, and an unreadable time is the start of its day', async () => {
+  const dated = { data: '20-11-2026 09:00:00', descricao: 'HTTP 500', conteudo: 'corpo' }
+  const unreadable = ['a\ud800', samples.cpf, 'e'.repeat(41)].map((evento, id) => ({ ...dated, id, evento }))
+  const records = [...unreadable, { ...dated, id: 9, evento: 'outro-evento', data: 'ontem' }]
+  const isReading = ({ url }: Request) => url.includes('/falhas')
+  const world = await openWorld({ intercept: answering(isReading, () => Response.json(records)) })
+  const { subscriptions } = world.averba
+  const data = '2026-11-20T03:00:00.000Z'
+  const shown = [{ id: 9, evento: 'outro-evento', conteudo: 'corpo', data }]
+  expect(await subscriptions.failures()).toMatchObject(shown)
+  expect(await world.averba.settle()).toEqual({ settled: 0, deferred: 0, unknown: 0 })
+  const listed = await eventsOf(world, 'portal.failuresListed')
+  for (const event of listed) expect(event.data).toEqual({ day: null, read: 1, unreadable: 3, recovered: 0, stored: 0 })
+  expect(JSON.stringify(listed)).not.toContain(samples.cpf)
+  expect(await subscriptions.failures()).toHaveLength(1)
+})
+
+test('a plan made while a subscription is being registered does not treat it as deleted', async () => {
+  let lists = 0
+  const { intercept, given, release } = holdingAnswer(({ method }) => method === 'GET' && ++lists === 2)
+  const { averba } = await openWorld({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'um' }] }, intercept })
+  const { subscriptions } = averba
+  const plan = await subscriptions.plan()
+  const stale = subscriptions.plan()
+  await given
+  await subscriptions.apply(plan)
+  release()
+  await stale
+  expect(await subscriptions.list()).toMatchObject([{ state: 'active', deletedBy: null }])
 })
 
 test('addresses are built from encoded ids, and href is never followed', async () => {
@@ -325,4 +321,35 @@ test('addresses are built from encoded ids, and href is never followed', async (
   const one = `${consents}/${encoded}`
   const awareness = [consents, one].map(address => address.replace('consentimentos', 'ciencias'))
   expect(addresses).toEqual([consents, one, `${one}/status/REVOGADO`, ...awareness])
+})
+
+test('a list above answerBytesMax waits and is told', async () => {
+  const lines: string[] = []
+  const logger = (line: { message: string }) => lines.push(line.message)
+  const consentService = consentServiceWith({ answerBytesMax: 3_000 })
+  const world = await openWorld({ averba: { logger, consentService } })
+  const { averba, clock } = world
+  const { cpf } = world.samples
+  const subject = await averba.consents.enrol({ cpf })
+  expect(valueOf(await averba.consents.sync({ subject }))).toMatchObject({ read: 4 })
+  for (let i = 0; i < 10; i++) world.consentService.addConsent({ cpf })
+  const reason = 'ANSWER_TOO_LARGE: the answer is larger than 3000 bytes'
+  for (let i = 0; i < 2; i++) {
+    const outcome = await averba.consents.sync({ subject })
+    expect(outcome).toMatchObject({ status: 'deferred', reason })
+    const pending = await averba.effects.get(outcome.effect)
+    // As after an answer that is not the service's: the next one is no smaller.
+    expect(Date.parse(pending?.dueAt ?? '') - clock.now()).toBeGreaterThanOrEqual(60_000)
+  }
+  const advice = foreignAdvice.ANSWER_TOO_LARGE
+  expect((await averba.health()).checks).toContainEqual({
+    name: 'effects',
+    ok: false,
+    detail:
+      `2 calls got an answer that is too large from the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
+      'see effects.get; 0 parked, 0 with an unknown outcome',
+  })
+  expect(lines.filter(line => line.includes(advice))).toEqual([
+    `an answer is too large for the consentService: ${advice}`,
+  ])
 })

@@ -1,45 +1,45 @@
 import { expect, test } from 'vitest'
-import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { samples, type World } from '../../../src/simulation/index.ts'
+import { valueOf } from '../../../src/index.ts'
+import { samples, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { answering, busy } from '../../support/answers.ts'
 import { isList } from '../../support/consent-requests.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { isToken, isValidation } from '../../support/open-validating.ts'
+import { isToken, isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
+import { expectSound } from '../../support/sound-log.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { openWorld, validationServiceWith } from '../../support/world.ts'
 
 const { cpf } = samples
 const otherCpf = '52998224725'
 const claims = { nome: 'Maria de Exemplo Souza' }
+const without = { purpose: 'opening an account', legalBasis: 'LGPD 7 I' }
 
-const validationService = {
-  baseUrl: 'https://validacao.exemplo.br',
-  service: 'datavalid-demonstracao',
-  paidPerDayMax: 1,
-}
-
-/** A basis that names an effective consent. */
+/** A basis that names an effective consent, and a validation under it. */
 async function givenBasis(world: World) {
   const { which } = await readConsent(world)
   const consent = { cpf, id: which.id }
-  return { consent, basis: { purpose: 'opening an account', legalBasis: 'LGPD 7 I', consent } }
+  const basis = { ...without, consent }
+  return { consent, basis, ask: (id: string) => validate(world.averba, id, { basis }) }
 }
 
 test('a validation under a consent is sent only if the consent is effective', async () => {
   const world = await openWorld()
-  const { consents, validations, log } = world.averba
-  const { consent, basis } = await givenBasis(world)
-  const ask = (id: string, of: string = cpf) => validations.validate({ id, cpf: of, claims }, { basis })
+  const { consents, validations } = world.averba
+  const { consent, basis, ask } = await givenBasis(world)
   valueOf(await ask('a'))
   expect(await ask('a')).toMatchObject({ status: 'settled', replayed: true })
-  const used = await Array.fromAsync(log.read({ types: ['consent.used'] }))
   // The command id has no digits, which could be a CPF by chance.
   const commandId = expect.stringMatching(/^use-[a-z]{64}$/)
-  expect(used).toMatchObject([{ correlationId: 'a', basis: { purpose: 'opening an account' }, commandId }])
-  const [requested] = await Array.fromAsync(log.read({ types: ['validation.requested'] }))
+  expect(await eventsOf(world, 'consent.used')).toMatchObject([
+    { correlationId: 'a', basis: { purpose: 'opening an account' }, commandId },
+  ])
+  const [requested] = await eventsOf(world, 'validation.requested')
   expect(requested).toMatchObject({ correlationId: 'a' })
-  expect(requested?.basis).toEqual({ purpose: 'opening an account', legalBasis: 'LGPD 7 I' })
-  await expect(ask('b', otherCpf)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  expect(requested?.basis).toEqual(without)
+  const ofAnother = validations.validate({ id: 'b', cpf: otherCpf, claims }, { basis })
+  await expect(ofAnother).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   valueOf(await consents.revoke(consent))
   const refused = { code: 'CONSENT_NOT_EFFECTIVE', standing: { reason: 'revoked' } }
   await expect(ask('c')).rejects.toMatchObject(refused)
@@ -49,23 +49,20 @@ test('a validation under a consent is sent only if the consent is effective', as
 })
 
 test('a consent is used once for concurrent requests of one validation', async () => {
-  const world = await openWorld({ averba: { validationService } })
-  const { consents, validations, log } = world.averba
-  const { consent, basis } = await givenBasis(world)
-  const ask = (id: string) => validations.validate({ id, cpf, claims }, { basis })
+  const world = await openWorld({ averba: { validationService: validationServiceWith({ paidPerDayMax: 1 }) } })
+  const { averba } = world
+  const { consent, basis, ask } = await givenBasis(world)
   const uses = async (type: 'consent.used' | 'consent.useRefused') =>
-    (await Array.fromAsync(log.read({ types: [type] }))).map(event => event.correlationId)
+    (await eventsOf(world, type)).map(event => event.correlationId)
   for (const outcome of await Promise.all([ask('a'), ask('a'), ask('a')])) valueOf(outcome)
   expect(await uses('consent.used')).toEqual(['a'])
-  const spent = { code: 'BUDGET_SPENT' }
   for (const wrong of [{ legalBasis: undefined as never }, { consent: { ...consent, ageMaxMs: Number.NaN } }]) {
-    const given = { basis: { ...basis, ...wrong } }
-    const input = { id: 'wrong', cpf, claims }
-    await expect(validations.validate(input, given)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    const asked = validate(averba, 'wrong', { basis: { ...basis, ...wrong } })
+    await expect(asked).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   }
-  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(spent)
+  for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject({ code: 'BUDGET_SPENT' })
   expect(await uses('consent.used')).toEqual(['a', 'b'])
-  valueOf(await consents.revoke(consent))
+  valueOf(await averba.consents.revoke(consent))
   await world.clock.advance(24 * hourMs)
   const refused = { code: 'CONSENT_NOT_EFFECTIVE' }
   for (let times = 0; times < 2; times++) await expect(ask('b')).rejects.toMatchObject(refused)
@@ -73,15 +70,17 @@ test('a consent is used once for concurrent requests of one validation', async (
   expect(world.validationService.answered).toBe(1)
 })
 
-/** Answers every validation with 429 while it is on, and counts the requests. */
-function busyService() {
-  const service = { isBusy: true, left: 0 }
-  const intercept = async (request: Request, forward: (request: Request) => Promise<Response>) => {
-    if (!isValidation(request)) return forward(request)
+/** Services that postpone every validation by an hour while busy, count them, and list no consents when empty. */
+async function givenBusyService(options: WorldOptions = {}) {
+  const service = { isBusy: true, left: 0, isEmpty: false }
+  const isAnswered = (request: Request) => isValidation(request) || (service.isEmpty && isList(request))
+  const intercept = answering(isAnswered, request => {
+    if (isList(request)) return Response.json([])
     service.left += 1
-    return service.isBusy ? Response.json({}, { status: 429, headers: { 'retry-after': '3600' } }) : forward(request)
-  }
-  return { service, intercept }
+    return service.isBusy ? busy(3_600) : undefined
+  })
+  const world = await openWorld({ intercept, ...options })
+  return { world, service, ...(await givenBasis(world)) }
 }
 
 const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_NOT_EFFECTIVE' } }
@@ -89,9 +88,8 @@ const notEffective = { status: 'declined', problem: { status: 0, code: 'CONSENT_
 /** What the person's report and the processing records say about the validation. */
 async function reportOf({ averba }: World) {
   const report = JSON.parse(await averba.subjects.report({ cpf }, { format: 'json' }))
-  const processing = await Array.fromAsync(
-    averba.audit.processing({ from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }),
-  )
+  const november = { from: '2026-11-01T00:00:00.000Z', until: '2026-12-01T00:00:00.000Z' }
+  const processing = await Array.fromAsync(averba.audit.processing(november))
   const isValidation = ({ operation }: { operation: string }) => operation.startsWith('validationService.')
   return {
     call: report.told.find(isValidation).outcome,
@@ -109,38 +107,34 @@ const sentBefore = {
 }
 
 test('a deferred validation is not sent after its consent was revoked, and the report says what was sent', async () => {
-  const { service, intercept } = busyService()
   const store = temporaryStore()
-  const world = await openWorld({ averba: { store }, intercept })
-  const { averba, clock, validationService: paid } = world
-  const { consent, basis } = await givenBasis(world)
-  const ask = () => averba.validations.validate({ id: 'a', cpf, claims }, { basis })
-  expect(await ask()).toMatchObject({ status: 'deferred' })
+  const { world, service, consent, ask } = await givenBusyService({ averba: { store } })
+  const { averba } = world
+  expect(await ask('a')).toMatchObject({ status: 'deferred' })
   valueOf(await averba.consents.revoke(consent))
   service.isBusy = false
-  await passTime({ averba, clock }, 2 * hourMs)
+  await passTime(world, 2 * hourMs)
   expect(service.left).toBe(1)
-  expect(paid.answered).toBe(0)
+  expect(world.validationService.answered).toBe(0)
   expect(await averba.validations.get('a')).toMatchObject({ state: 'declined' })
-  const title = expect.stringContaining('an earlier request was sent')
-  expect(await ask()).toMatchObject({ ...notEffective, problem: { ...notEffective.problem, title }, replayed: true })
+  const problem = { ...notEffective.problem, title: expect.stringContaining('an earlier request was sent') }
+  expect(await ask('a')).toMatchObject({ ...notEffective, problem, replayed: true })
   expect(await reportOf(world)).toEqual(sentBefore)
-  const [revoked] = await Array.fromAsync(averba.log.read({ types: ['consent.revoked'] }))
-  const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
+  const [revoked] = await eventsOf(world, 'consent.revoked')
+  const [withheld] = await eventsOf(world, 'validation.withheld')
   expect(withheld).toMatchObject({ data: { reason: 'revoked', position: revoked?.position } })
   expect(withheld?.anomaly).toBeUndefined()
   expect(await averba.effects.list({ state: 'deferred' })).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   await world.close()
-  expect((await replayLog({ store })).divergence).toBeUndefined()
-  expect((await verifyLog({ store })).faults).toEqual([])
+  await expectSound(store)
 })
 
 test('a validation waiting for a token is not sent after a revocation was requested', async () => {
   let revoking: Promise<unknown> = Promise.resolve()
   const world = await openWorld({
     async intercept(request, forward) {
-      if (request.method === 'PUT') return new Response('', { status: 503, headers: { 'retry-after': '600' } })
+      if (request.method === 'PUT') return busy(600, 503)
       if (isToken(request)) {
         revoking = world.averba.consents.revoke(consent)
         await revoking
@@ -148,13 +142,11 @@ test('a validation waiting for a token is not sent after a revocation was reques
       return forward(request)
     },
   })
-  const { consent, basis } = await givenBasis(world)
-  const { validations, log } = world.averba
-  const outcome = await validations.validate({ id: 'a', cpf, claims }, { basis })
+  const { consent, ask } = await givenBasis(world)
+  expect(await ask('a')).toMatchObject(notEffective)
   expect(await revoking).toMatchObject({ status: 'deferred' })
-  expect(outcome).toMatchObject(notEffective)
   expect(world.validationService.answered).toBe(0)
-  const [withheld] = await Array.fromAsync(log.read({ types: ['validation.withheld'] }))
+  const [withheld] = await eventsOf(world, 'validation.withheld')
   expect(withheld).toMatchObject({ data: { reason: 'uncertain' } })
   expect(withheld?.data).not.toHaveProperty('sentBefore')
 })
@@ -168,135 +160,106 @@ test('the report says that data was sent, also if the consent ended after a 401'
       return forward(request)
     },
   })
-  const { consent, basis } = await givenBasis(world)
-  const { validations } = world.averba
-  valueOf(await validations.validate({ id: 'warm', cpf: otherCpf, claims }))
+  const { consent, ask } = await givenBasis(world)
+  valueOf(await world.averba.validations.validate({ id: 'warm', cpf: otherCpf, claims }))
   world.tokenService.expire()
   left = 0
-  expect(await validations.validate({ id: 'a', cpf, claims }, { basis })).toMatchObject(notEffective)
+  expect(await ask('a')).toMatchObject(notEffective)
   expect(left).toBe(1)
   expect(await reportOf(world)).toEqual(sentBefore)
 })
 
 test('the report says that nothing was sent if the consent ended before the request', async () => {
-  const world = await openWorld()
-  const { averba, clock, faults } = world
-  const { consent, basis } = await givenBasis(world)
-  await faults.add({ kind: 'refuse', service: 'validationService' })
-  const { status } = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
-  expect(status).toBe('deferred')
-  valueOf(await averba.consents.revoke(consent))
-  await passTime({ averba, clock }, 2 * hourMs)
+  const world = await openWorld({ faults: [{ kind: 'refuse', service: 'validationService' }] })
+  const { consent, ask } = await givenBasis(world)
+  expect(await ask('a')).toMatchObject({ status: 'deferred' })
+  valueOf(await world.averba.consents.revoke(consent))
+  await passTime(world, 2 * hourMs)
+  const withheld = 'não enviada: o consentimento indicado já não valia'
   expect(await reportOf(world)).toEqual({
-    call: 'não enviada: o consentimento indicado já não valia',
-    validation: 'não enviada: o consentimento indicado já não valia',
+    call: withheld,
+    validation: withheld,
     words: expect.stringMatching(/^Validação não enviada/),
     recipients: [],
   })
 })
 
-test('a validation is not sent after its consent expired or is no longer listed', async () => {
-  for (const [reason, days, isListed] of [
-    ['expired', 366, true],
-    ['vanished', 0, false],
-    [undefined, 0, true],
-  ] as const) {
-    const { service, intercept } = busyService()
-    let isEmpty = false
-    const world = await openWorld({
-      intercept: (request, forward) =>
-        isEmpty && isList(request) ? Promise.resolve(Response.json([])) : intercept(request, forward),
-    })
-    const { averba, clock } = world
-    const { consent, basis } = await givenBasis(world)
-    const outcome = await averba.validations.validate({ id: 'a', cpf, claims }, { basis })
-    isEmpty = !isListed
-    valueOf(await averba.consents.sync(consent))
-    service.isBusy = false
-    clock.jump(days * 24 * hourMs)
-    await passTime({ averba, clock }, 2 * hourMs)
-    const [withheld] = await Array.fromAsync(averba.log.read({ types: ['validation.withheld'] }))
-    expect(withheld?.data).toEqual(
-      reason && { reason, at: expect.any(String), position: expect.any(Number), sentBefore: true },
-    )
-    expect(outcome.status).toBe('deferred')
-    expect((await averba.validations.get('a'))?.state).toBe(reason ? 'declined' : 'answered')
-    if (reason) expect(service.left).toBe(1)
-    expect(world.validationService.answered).toBe(reason ? 0 : 1)
-    await world.close()
-  }
+test.each([
+  ['expired', 366, false],
+  ['vanished', 0, true],
+  [undefined, 0, false],
+])('a deferred validation is withheld if its consent has %s, and otherwise sent', async (reason, days, isEmpty) => {
+  const { world, service, consent, ask } = await givenBusyService()
+  const { averba, clock, validationService } = world
+  expect(await ask('a')).toMatchObject({ status: 'deferred' })
+  service.isEmpty = isEmpty
+  valueOf(await averba.consents.sync(consent))
+  service.isBusy = false
+  clock.jump(days * 24 * hourMs)
+  await passTime(world, 2 * hourMs)
+  const [withheld] = await eventsOf(world, 'validation.withheld')
+  const data = { reason, at: expect.any(String), position: expect.any(Number), sentBefore: true }
+  expect(withheld?.data).toEqual(reason && data)
+  expect((await averba.validations.get('a'))?.state).toBe(reason ? 'declined' : 'answered')
+  if (reason) expect(service.left).toBe(1)
+  expect(validationService.answered).toBe(reason ? 0 : 1)
 })
 
 test('consents also withhold repeated validations, but not reused answers', async () => {
-  const { service, intercept } = busyService()
+  const { world, service, consent, basis } = await givenBusyService()
+  const { consents, validations } = world.averba
   service.isBusy = false
-  const world = await openWorld({ intercept })
-  const { averba, clock, faults } = world
-  const { consent, basis } = await givenBasis(world)
-  const { validations } = averba
-  const validate = (id: string, more = {}) => validations.validate({ id, cpf, claims, ...more }, { basis })
-  await faults.add({ kind: 'lose', service: 'validationService', times: 1 })
-  expect(await validate('lost')).toMatchObject({ status: 'unknown' })
-  valueOf(await validate('answered'))
+  const ask = (id: string, more = {}) => validations.validate({ id, cpf, claims, ...more }, { basis })
+  await world.faults.add({ kind: 'lose', service: 'validationService', times: 1 })
+  expect(await ask('lost')).toMatchObject({ status: 'unknown' })
+  valueOf(await ask('answered'))
   service.isBusy = true
   const again = { again: { of: 'lost', reason: 'the customer waits' } }
-  expect(await validate('again', again)).toMatchObject({ status: 'deferred' })
-  expect(valueOf(await validate('reused', { reuseWithinMs: hourMs })).reusedFrom).toBe('answered')
+  expect(await ask('again', again)).toMatchObject({ status: 'deferred' })
+  expect(valueOf(await ask('reused', { reuseWithinMs: hourMs })).reusedFrom).toBe('answered')
   const left = service.left
-  valueOf(await averba.consents.revoke(consent))
-  await expect(validate('late', { reuseWithinMs: hourMs })).rejects.toMatchObject({
-    code: 'CONSENT_NOT_EFFECTIVE',
-  })
-  await passTime({ averba, clock }, 2 * hourMs)
-  expect(await validate('again', again)).toMatchObject(notEffective)
+  valueOf(await consents.revoke(consent))
+  const late = ask('late', { reuseWithinMs: hourMs })
+  await expect(late).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE' })
+  await passTime(world, 2 * hourMs)
+  expect(await ask('again', again)).toMatchObject(notEffective)
   expect((await validations.get('lost'))?.state).toBe('inconclusive')
   expect(service.left).toBe(left)
-  await world.close()
+})
 
-  const erased = await openWorld({ intercept })
-  const { basis: other } = await givenBasis(erased)
-  const ask = () => erased.averba.validations.validate({ id: 'a', cpf, claims }, { basis: other })
-  const { effect } = await ask()
-  await erased.averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
+test('a deferred validation whose person is erased is cancelled, not withheld', async () => {
+  const { world, service, ask } = await givenBusyService()
+  const { effects, subjects } = world.averba
+  const { effect } = await ask('a')
+  await subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' })
   service.isBusy = false
-  await passTime(erased, 2 * hourMs)
-  expect((await erased.averba.effects.get(effect))?.state).toBe('cancelled')
-  await expect(ask()).rejects.toMatchObject({
-    code: 'SUBJECT_ERASED',
-    message: expect.stringContaining('Its call had no effect'),
-  })
-  expect(service.left).toBe(left + 1)
-  expect(await Array.fromAsync(erased.averba.log.read({ types: ['validation.withheld'] }))).toEqual([])
+  await passTime(world, 2 * hourMs)
+  expect((await effects.get(effect))?.state).toBe('cancelled')
+  const message = expect.stringContaining('Its call had no effect')
+  await expect(ask('a')).rejects.toMatchObject({ code: 'SUBJECT_ERASED', message })
+  expect(service.left).toBe(1)
+  expect(await eventsOf(world, 'validation.withheld')).toEqual([])
 })
 
 test('a validation first requested without the consent is refused with it', async () => {
-  const { service, intercept } = busyService()
-  const world = await openWorld({ intercept })
+  const { world, service, consent, basis, ask } = await givenBusyService()
   const { averba, clock } = world
-  const { consent, basis } = await givenBasis(world)
-  const validate = (id: string, ...ask: Parameters<typeof averba.validations.validate>[1][]) =>
-    averba.validations.validate({ id, cpf, claims }, ...ask)
-  const { consent: _, ...without } = basis
-  expect((await validate('a', { basis: without })).status).toBe('deferred')
-  expect((await validate('b', { basis })).status).toBe('deferred')
+  expect(await validate(averba, 'a', { basis: without })).toMatchObject({ status: 'deferred' })
+  expect(await ask('b')).toMatchObject({ status: 'deferred' })
   service.isBusy = false
   await clock.advance(2 * hourMs)
   const reused = { code: 'COMMAND_REUSED', hint: expect.any(String) }
-  await expect(validate('a', { basis })).rejects.toMatchObject(reused)
-  const other = { ...consent, id: 'outro' }
-  await expect(validate('b', { basis: { ...basis, consent: other } })).rejects.toMatchObject(reused)
+  await expect(ask('a')).rejects.toMatchObject(reused)
+  const underAnother = validate(averba, 'b', { basis: { ...basis, consent: { ...consent, id: 'outro' } } })
+  await expect(underAnother).rejects.toMatchObject(reused)
   expect(world.validationService.answered).toBe(0)
-  expect(await validate('b', { basis })).toMatchObject({ status: 'settled', replayed: true })
+  expect(await ask('b')).toMatchObject({ status: 'settled', replayed: true })
 })
 
 test('a validation requested concurrently without the consent is refused with it', async () => {
   const world = await openWorld()
-  const { averba } = world
-  const { basis } = await givenBasis(world)
-  const { consent: _, ...without } = basis
-  const input = { id: 'a', cpf, claims }
-  const asked = [basis, without].map(each => averba.validations.validate(input, { basis: each }))
-  const [under, free] = await Promise.allSettled(asked)
+  const { ask } = await givenBasis(world)
+  const [under, free] = await Promise.allSettled([ask('a'), validate(world.averba, 'a', { basis: without })])
   expect(free).toMatchObject({ status: 'fulfilled', value: { status: 'settled' } })
   expect(under).toMatchObject({ status: 'rejected', reason: { code: 'COMMAND_REUSED' } })
   expect(world.validationService.answered).toBe(1)
@@ -304,10 +267,9 @@ test('a validation requested concurrently without the consent is refused with it
 
 test('a use and its validation share a correlation id, also if the host gives none', async () => {
   const world = await openWorld()
-  const { averba } = world
   const { basis } = await givenBasis(world)
   const ask = { basis, correlationId: undefined }
-  valueOf(await averba.validations.validate({ id: 'a', cpf, claims }, ask as { basis: typeof basis })) // As JavaScript may.
-  const linked = await Array.fromAsync(averba.log.read({ types: ['consent.used', 'validation.requested'] }))
+  valueOf(await validate(world.averba, 'a', ask as { basis: typeof basis })) // As JavaScript may.
+  const linked = await eventsOf(world, 'consent.used', 'validation.requested')
   expect(linked.map(({ correlationId }) => correlationId)).toEqual(['a', 'a'])
 })

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import { tryCredentials } from '../../../src/adapters/token/client.ts'
 import type { LogLine } from '../../../src/index.ts'
-import { isToken, openValidating, validate } from '../../support/open-validating.ts'
+import { VirtualClock } from '../../../src/simulation/index.ts'
+import { answering } from '../../support/answers.ts'
+import { checkOf } from '../../support/check-of.ts'
+import { isToken, locked, openValidating, validate } from '../../support/open-validating.ts'
 import { minuteMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -16,14 +19,14 @@ async function givenAnswer(status: number, body: string) {
   const state = { isMended: false, asked: 0 }
   const world = await openWorld({
     averba: { logger: line => void lines.push(line) },
-    intercept: async (request, forward) => {
-      if (!isToken(request) || state.isMended) return forward(request)
+    intercept: answering(isToken, () => {
+      if (state.isMended) return undefined
       state.asked += 1
       return new Response(body, { status })
-    },
+    }),
   })
-  const check = async () => (await world.averba.health({ only: ['token'] })).checks[0]
-  return { world, validate: (id: string) => validate(world.averba, id), state, lines, check }
+  const { averba } = world
+  return { world, validate: (id: string) => validate(averba, id), state, lines, check: () => checkOf(averba, 'token') }
 }
 
 test.each<[string, number, string]>([
@@ -35,10 +38,7 @@ test.each<[string, number, string]>([
   ['403 with a fault of the gateway as JSON', 403, '{"fault":{"code":900901,"message":"m"}}'],
 ])('an answer that the credentials are wrong (%s) locks them, without another request', async (_, status, body) => {
   const { world, validate, state, check } = await givenAnswer(status, body)
-  for (const id of ['v1', 'v2']) {
-    const locked = { status: 'deferred', reason: expect.stringMatching(/^CREDENTIALS_REFUSED: /) }
-    expect(await validate(id)).toMatchObject(locked)
-  }
+  for (const id of ['v1', 'v2']) expect(await validate(id)).toMatchObject(locked)
   await passTime(world, 60 * minuteMs, 12)
   expect(state.asked).toBe(1)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
@@ -58,25 +58,21 @@ test.each<[string, number, string]>([
   'an answer of a proxy at the token address (%s) locks nothing and is retried more and more rarely',
   async (_, status, body) => {
     const { world, validate, state, lines, check } = await givenAnswer(status, body)
-    const { averba, clock } = world
-    const astray = {
-      status: 'deferred',
-      reason: expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/),
-    }
-    expect(await validate('v1')).toMatchObject(astray)
+    const reason = expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/)
+    expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
     // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
-    const hours = status === 404 ? 6 : 1
-    await passTime({ averba, clock }, minuteMs, hours * 60)
-    expect(state.asked).toBeGreaterThanOrEqual(hours === 6 ? 25 : 6)
-    expect(state.asked).toBeLessThanOrEqual(hours === 6 ? 29 : 8)
+    const [hours, least, most] = status === 404 ? [6, 25, 29] : [1, 6, 8]
+    await passTime(world, minuteMs, hours * 60)
+    expect(state.asked).toBeGreaterThanOrEqual(least)
+    expect(state.asked).toBeLessThanOrEqual(most)
     const said = lines.filter(line => line.message.includes('somebody else answers'))
     expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
     const found = await check()
     const advice = status === 407 ? 'check address, user name and password of the proxy' : 'correct its address'
     expect(found).toMatchObject({ ok: false, detail: expect.stringContaining(advice) })
     state.isMended = true
-    await averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
-    await passTime({ averba, clock }, 60 * minuteMs)
+    await world.averba.effects.retry(/"(.*)"/.exec(found?.detail ?? '')?.[1] ?? '')
+    await passTime(world, 60 * minuteMs)
     expect(await validate('v1')).toMatchObject({ status: 'settled' })
     expect(await check()).toMatchObject({ ok: true })
   },
@@ -94,10 +90,8 @@ test('a token address that answers 200 with a page is red after five attempts', 
 
 test.each([408, 429])('a %i of the token endpoint is not about the credentials or the address', async status => {
   const { validate, state, lines, check } = await givenAnswer(status, '')
-  expect(await validate('v1')).toMatchObject({
-    status: 'deferred',
-    reason: expect.not.stringMatching(/^[A-Z_]+:/),
-  })
+  const reason = expect.not.stringMatching(/^[A-Z_]+:/)
+  expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
   expect(state.asked).toBe(1)
   expect(lines.filter(line => line.message.includes('somebody else'))).toEqual([])
   expect(await check()).toMatchObject({ ok: true })
@@ -112,25 +106,16 @@ test.each([
   [429, '', 'try again later'],
   [503, '', 'try again later'],
 ])('doctor advises what to do about a %i of the token endpoint', async (status, body, advice) => {
-  const world = await openWorld()
   const asked = await tryCredentials({
-    url: 'https://gateway.exemplo.br/token',
-    consumerKey: 'a',
-    consumerSecret: 'b',
-    clock: world.clock,
+    ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'a', consumerSecret: 'b', clock: new VirtualClock() },
     fetch: async () => new Response(body, { status }),
   })
   expect(asked).toEqual({ ok: false, detail: `the gateway answered ${status}: ${advice}` })
 })
 
 test('one misdirected token request after an outage is repeated in a minute', async () => {
-  const answers = [...Array(8).fill(503), 404]
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      const status = isToken(request) ? answers.shift() : undefined
-      return status === undefined ? forward(request) : new Response(html, { status })
-    },
-  })
+  const answers = [...Array(8).fill(503), 404].map(status => new Response(html, { status }))
+  const world = await openWorld({ intercept: answering(isToken, () => answers.shift()) })
   expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'deferred' })
   for (let seconds = 0; answers.length > 0 && seconds < 3_600; seconds++) await passTime(world, 1_000)
   expect(answers).toEqual([])
@@ -149,10 +134,9 @@ test('if another system ends each token, at most one a minute is requested event
   }
   expect(tokenService.requests).toBeLessThan(16)
   expect(settled.size).toBeGreaterThan(10)
-  const [check] = (await averba.health({ only: ['token'] })).checks
-  expect(check).toMatchObject({ ok: false, detail: expect.stringContaining('several tokens in a row') })
-  await clock.advance(3_600_000)
-  await clock.finish(averba.settle())
+  const detail = expect.stringContaining('several tokens in a row')
+  expect(await checkOf(averba, 'token')).toMatchObject({ ok: false, detail })
+  await clock.finish(passTime({ averba, clock }, 3_600_000))
   for (let n = 0; n < 200; n++) expect((await averba.validations.get(`v${n}`))?.state).toBe('answered')
   expect(tokenService.requests).toBeLessThan(18)
 })
@@ -163,8 +147,7 @@ test.each([
   [120_000, 400],
   [-120_000, 400],
 ])('refused tokens and a process with a clock %i ms off do not flood the gateway', async (skewMs, latencyMs) => {
-  const store = temporaryStore()
-  const { clock } = await openWorld()
+  const [clock, store] = [new VirtualClock(), temporaryStore()]
   let asked = 0
   const open = (aheadMs: number, answerMs: number) =>
     openValidating({

@@ -2,7 +2,8 @@ import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
 import { type LogLine, valueOf } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { isToken, isValidation, validate } from '../../support/open-validating.ts'
+import { answering, busy } from '../../support/answers.ts'
+import { isValidation, validate } from '../../support/open-validating.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -12,14 +13,9 @@ const { cpf } = samples
 const claims = { nome: 'Maria de Exemplo Souza' }
 
 test('a match, a mismatch and a field not evaluated are three results', async () => {
-  const world = await openWorld()
-  const asked = {
-    ...claims,
-    sexo: 'M',
-    data_nascimento: '1990-05-17',
-    filiacao: { nome_mae: 'JOANA DE EXEMPLO SOUSA' },
-  }
-  const validation = valueOf(await world.averba.validations.validate({ id: 'p1', cpf, claims: asked }))
+  const { validations } = (await openWorld()).averba
+  const others = { sexo: 'M', data_nascimento: '1990-05-17', filiacao: { nome_mae: 'JOANA DE EXEMPLO SOUSA' } }
+  const validation = valueOf(await validations.validate({ id: 'p1', cpf, claims: { ...claims, ...others } }))
   expect(validation).toMatchObject({ id: 'p1', state: 'answered', cpfDisponivel: true })
   expect(validation.fields).toEqual({
     nome: { result: 'match', similarity: 1 },
@@ -27,8 +23,8 @@ test('a match, a mismatch and a field not evaluated are three results', async ()
     data_nascimento: { result: 'not-evaluated' },
     'filiacao.nome_mae': { result: 'mismatch', similarity: 0.95 },
   })
-  expect(await world.averba.validations.get('p1')).toEqual(validation)
-  expect(await world.averba.validations.get('p2')).toBeUndefined()
+  expect(await validations.get('p1')).toEqual(validation)
+  expect(await validations.get('p2')).toBeUndefined()
 })
 
 test('the same id is never paid twice, and other input under it is an error', async () => {
@@ -42,54 +38,42 @@ test('the same id is never paid twice, and other input under it is an error', as
 })
 
 test('a paid call whose answer was lost is left to a person and never repeated', async () => {
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      const response = await forward(request)
-      if (isValidation(request)) throw new Error('reset')
-      return response
-    },
-  })
-  expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'unknown', next: 'person' })
+  const world = await openWorld({ faults: [{ kind: 'lose', service: 'validationService' }] })
+  const { effects } = world.averba
+  const unknown = { status: 'unknown', next: 'person' }
+  const outcome = await validate(world.averba, 'p1')
+  expect(outcome).toMatchObject(unknown)
+  const refused = { code: 'REFUSED', message: expect.stringContaining('a person has to decide') }
+  for (const act of ['retry', 'park'] as const)
+    await expect(effects[act](outcome.effect)).rejects.toMatchObject(refused)
   await passTime(world, 24 * hourMs)
-  expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'unknown', next: 'person', replayed: true })
+  expect(await validate(world.averba, 'p1')).toMatchObject({ ...unknown, replayed: true })
   expect(world.validationService.answered).toBe(1)
   expect((await world.averba.validations.get('p1'))?.state).toBe('inconclusive')
 })
 
 test('a call whose claims cannot be opened waits and is not unknown: it was not sent', async () => {
   const store = temporaryStore()
-  let isDown = true
-  const world = await openWorld({
-    averba: { store },
-    intercept: async (request, forward) => {
-      if (isDown) throw Object.assign(new Error('refused'), { code: 'ECONNREFUSED' })
-      return forward(request)
-    },
-  })
+  const world = await openWorld({ averba: { store }, faults: [{ kind: 'refuse' }] })
   const { effect } = await validate(world.averba, 'p1')
+  const sql = "create temp table hidden as select * from part where name = 'claims'"
   const database = new Sqlite(store)
-  const parts = database.prepare("select * from part where name = 'claims'").all()
-  database.exec("delete from part where name = 'claims'")
-  isDown = false
+  database.exec(`${sql}; delete from part where name = 'claims'`)
+  world.faults.clear()
   await passTime(world, hourMs, 5)
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'deferred' })
-  for (const part of parts)
-    database
-      .prepare('insert into part (position, name, owner, sealed) values (?, ?, ?, ?)')
-      .run(...['position', 'name', 'owner', 'sealed'].map(column => part[column] ?? null))
+  database.exec('insert into part select * from hidden')
   database.close()
   await passTime(world, hourMs)
   expect((await world.averba.validations.get('p1'))?.state).toBe('answered')
   expect(world.validationService.answered).toBe(1)
 })
 
+const gateway = { url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' }
+
 test('once a wrong consumer secret is corrected, no call is lost', async () => {
   let consumerSecret = 'segredo-errado'
-  const tokenService = {
-    ...{ url: 'https://gateway.exemplo.br/token', consumerKey: 'chave-de-exemplo' },
-    consumerSecret: () => consumerSecret,
-  }
-  const world = await openWorld({ averba: { tokenService } })
+  const world = await openWorld({ averba: { tokenService: { ...gateway, consumerSecret: () => consumerSecret } } })
   for (const id of ['p1', 'p2']) expect(await validate(world.averba, id)).toMatchObject({ status: 'deferred' })
   await passTime(world, hourMs)
   expect(world.tokenService.requests).toBe(1)
@@ -100,35 +84,28 @@ test('once a wrong consumer secret is corrected, no call is lost', async () => {
 })
 
 test('a secret that cannot be read defers the call, and its error is not shown', async () => {
-  const tokenService = {
-    url: 'https://gateway.exemplo.br/token',
-    consumerKey: 'chave-de-exemplo',
-    consumerSecret: () => {
-      throw new Error('vault token s.very-secret was refused')
-    },
+  const consumerSecret = () => {
+    throw new Error('vault token s.very-secret was refused')
   }
-  const world = await openWorld({ averba: { tokenService } })
-  const outcome = await validate(world.averba, 'p1')
+  const { averba } = await openWorld({ averba: { tokenService: { ...gateway, consumerSecret } } })
+  const outcome = await validate(averba, 'p1')
   expect(outcome).toMatchObject({ status: 'deferred' })
   expect(JSON.stringify(outcome)).not.toContain('very-secret')
 })
 
 const wrong = { code: 'INVALID_INPUT' }
 const unnamed = { ...wrong, message: expect.stringContaining('<an unknown field>') }
+const undated = {
+  message: 'Cannot validate: wrong claims at data_nascimento',
+  hint: expect.stringMatching(/fields of the contract.*: .*data_nascimento/),
+}
 test.each([
   ['an invalid CPF', { cpf: '25774435017' }, { code: 'INVALID_CPF' }],
   ['an id that looks like a CPF', { id: 'x-25774435016' }, { code: 'PERSONAL_ID' }],
   ['a field that the contract does not have', { claims: { apelido: 'Mari' } }, unnamed],
   ['a value in the place of a name', { claims: { 'Maria 25774435016': 1 } }, unnamed],
   ['a value in the place of a name in a group', { claims: { filiacao: { 'Maria 25774435016': 1 } } }, unnamed],
-  [
-    'a date in another form',
-    { claims: { data_nascimento: '17/05/1990' } },
-    {
-      message: 'Cannot validate: wrong claims at data_nascimento',
-      hint: expect.stringMatching(/fields of the contract.*: .*data_nascimento/),
-    },
-  ],
+  ['a date in another form', { claims: { data_nascimento: '17/05/1990' } }, undated],
   ['a day that does not exist', { claims: { data_nascimento: '2026-02-31' } }, wrong],
   ['an impossible date', { claims: { cnh: { data_validade: '0000-99-99' } } }, wrong],
   ['a call that claims nothing', { claims: {} }, wrong],
@@ -146,12 +123,8 @@ test.each([
 
 test('a deferred call is not sent before its time, however often it is requested', async () => {
   let calls = 0
-  const world = await openWorld({
-    intercept: (request, forward) => {
-      if (!isValidation(request) || ++calls > 1) return forward(request)
-      return Promise.resolve(Response.json({}, { status: 429, headers: { 'retry-after': '60' } }))
-    },
-  })
+  const intercept = answering(isValidation, () => (++calls > 1 ? undefined : busy(60)))
+  const world = await openWorld({ intercept })
   expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'deferred', retryAt: '2026-11-20T12:01:00.000Z' })
   expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'deferred', replayed: true })
   expect(calls).toBe(1)
@@ -160,33 +133,14 @@ test('a deferred call is not sent before its time, however often it is requested
   expect(calls).toBe(2)
 })
 
-test('a token obtained during settle is used, not requested again', async () => {
-  let isDown = true
-  const world = await openWorld({
-    intercept: (request, forward) => {
-      if (isToken(request) && isDown) return Promise.resolve(new Response('', { status: 503 }))
-      return forward(request)
-    },
-  })
-  expect(await validate(world.averba, 'p1')).toMatchObject({
-    status: 'deferred',
-    reason: 'the token service answered 503',
-  })
-  isDown = false
-  await passTime(world, hourMs)
-  expect(await validate(world.averba, 'p1')).toMatchObject({ status: 'settled' })
-  expect(world.tokenService.requests).toBe(1)
-})
-
 test('a late 401 does not request a token again', async () => {
   const late = Promise.withResolvers<void>()
   let calls = 0
   const world = await openWorld({
-    intercept: async (request, forward) => {
-      if (!isValidation(request)) return forward(request)
+    intercept: answering(isValidation, async () => {
       if (++calls === 1) await late.promise
       return Response.json({}, { status: 401 })
-    },
+    }),
   })
   const slow = validate(world.averba, 'slow')
   await expect.poll(() => calls).toBe(1)
@@ -203,24 +157,17 @@ test.each([400, 401])('a value that the service quotes as its code (%i) is never
   let quoted = ''
   const { averba, clock } = await openWorld({
     averba: { logger: line => void lines.push(line) },
-    async intercept(request, forward) {
-      if (!isValidation(request)) return forward(request)
-      return Response.json({ error: quoted, detail: 'x' }, { status })
-    },
+    intercept: answering(isValidation, () => Response.json({ error: quoted, detail: 'x' }, { status })),
   })
   const claims = { nome: 'SEVERINA DE EXEMPLO', documento: { numero: '482913' } }
-  for (const [said, word] of ['Severina', 'numero-482913'].entries()) {
-    quoted = word
-    const outcome = await averba.validations.validate({ id: `pedido-${said}`, cpf, claims })
+  for (quoted of ['Severina', 'numero-482913', 'E-1042']) {
+    const outcome = await averba.validations.validate({ id: `pedido-${quoted.length}`, cpf, claims })
     // A decline has the service's answer, from the sealed part.
     expect('reason' in outcome ? outcome.reason : '').not.toMatch(/severina|482913/i)
+    if (quoted === 'E-1042') expect(JSON.stringify(outcome)).toContain('E-1042')
     await clock.advance(3_600_000)
   }
-  quoted = 'E-1042'
-  const outcome = await averba.validations.validate({ id: 'outra', cpf, claims })
-  expect(JSON.stringify(outcome)).toContain('E-1042')
-  let headers = ''
-  for await (const event of averba.log.read()) headers += JSON.stringify(event)
+  const headers = JSON.stringify(await Array.fromAsync(averba.log.read()))
   expect(headers).toContain('E-1042')
   expect(`${headers}${JSON.stringify(lines)}`).not.toMatch(/severina|482913/i)
 })
