@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test, vi } from 'vitest'
 import { examine, type LogLine } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
 import { createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
@@ -90,15 +90,11 @@ test.each([
   ['with two tokens', 'revoke', 2],
 ] as const)('a validation that somebody else answers 401, %s, is in doubt, and not sent again', async (...given) => {
   const [, reissue, times] = given
-  let sent = 0
-  const intercept = answering(isValidation, () => {
-    sent += 1
-    return pageOf('login', 401)
-  })
-  const world = await openWorld({ intercept, policies: { tokenService: { reissue } } })
+  const answer = vi.fn(() => pageOf('login', 401))
+  const world = await openWorld({ intercept: answering(isValidation, answer), policies: { tokenService: { reissue } } })
   expect(await validate(world.averba, 'v1')).toMatchObject({ status: 'unknown', next: 'person' })
   await passTime(world, hourMs, 26)
-  expect(sent).toBe(times)
+  expect(answer).toHaveBeenCalledTimes(times)
   const reason = expect.stringMatching(/^SERVICE_MISDIRECTED: .* 401/)
   expect(await world.averba.effects.list({ state: 'unknown' })).toMatchObject([{ attempts: 1, reason }])
 })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type AverbaOptions, staticHeaders, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { validate } from '../../support/open-validating.ts'
@@ -33,29 +33,21 @@ test.each<[string, (secret: () => string) => Partial<AverbaOptions>]>([
 })
 
 test('the consumer key and secret are read again for every token request', async () => {
-  const reads = { key: 0, secret: 0 }
-  const tokenService = {
-    url: 'https://gateway.exemplo.br/token',
-    consumerKey() {
-      reads.key += 1
-      return 'chave-de-exemplo'
-    },
-    async consumerSecret() {
-      reads.secret += 1
-      return 'segredo-de-exemplo'
-    },
-  }
+  const consumerKey = vi.fn(() => 'chave-de-exemplo')
+  const consumerSecret = vi.fn(async () => 'segredo-de-exemplo')
+  const tokenService = { url: 'https://gateway.exemplo.br/token', consumerKey, consumerSecret }
+  const reads = () => ({ key: consumerKey.mock.calls.length, secret: consumerSecret.mock.calls.length })
   const world = await openWorld({ averba: { tokenService } })
   valueOf(await validate(world.averba, 'v1'))
-  const first = { ...reads }
+  const first = reads()
   expect(first.key).toBeGreaterThan(0)
   valueOf(await validate(world.averba, 'v2'))
-  expect(reads).toEqual(first)
+  expect(reads()).toEqual(first)
   await world.clock.advance(hourMs)
   valueOf(await validate(world.averba, 'v3'))
   expect(world.tokenService.requests).toBe(2)
-  expect(reads.key).toBeGreaterThan(first.key)
-  expect(reads.secret).toBeGreaterThan(first.secret)
+  expect(reads().key).toBeGreaterThan(first.key)
+  expect(reads().secret).toBeGreaterThan(first.secret)
 })
 
 test('headers of the portal are read again after a 401', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { samples, seededEntropy, VirtualClock, type World } from '../../../src/simulation/index.ts'
-import { answering } from '../../support/answers.ts'
+import { answering, holdingAnswer } from '../../support/answers.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { givenSlowPace } from '../../support/given-slow-pace.ts'
 import { isValidation, validate } from '../../support/open-validating.ts'
@@ -151,24 +151,19 @@ async function givenFollower(world: World, mayEnd: Promise<void>) {
 }
 
 test('after its signal, run begins no call and no handler; those in progress end', async () => {
-  const answer = Promise.withResolvers<void>()
-  let sent = 0
-  const world = await openWorld({
-    averba: { consentService: consentServiceWith({ requestsAtOnceMax: 1 }) },
-    async intercept(request, forward) {
-      sent += 1
-      await answer.promise
-      return forward(request)
-    },
-  })
+  const go = Promise.withResolvers<void>()
+  const { intercept, release } = holdingAnswer(() => true)
+  const consentService = consentServiceWith({ requestsAtOnceMax: 1 })
+  const world = await openWorld({ averba: { consentService }, intercept })
   const { averba } = world
-  const called = await givenFollower(world, answer.promise)
+  const called = await givenFollower(world, go.promise)
   const stop = startRun(world)
-  await expect.poll(() => [sent, called.length]).toEqual([1, 1])
+  await expect.poll(() => [world.requests.length, called.length]).toEqual([1, 1])
   const stopped = stop()
-  answer.resolve()
+  release()
+  go.resolve()
   await stopped
-  expect([sent, called.length]).toEqual([1, 1])
+  expect([world.requests.length, called.length]).toEqual([1, 1])
   // The one that ended has requested its next reading.
   const states = (await averba.effects.list()).map(each => each.state)
   expect(states.sort()).toEqual(['pending', 'pending', 'pending', 'settled'])

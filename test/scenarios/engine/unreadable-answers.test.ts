@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Claims, valueOf } from '../../../src/index.ts'
 import { samples, type WorldOptions } from '../../../src/simulation/index.ts'
 import { foreignAdvice } from '../../../src/vocabulary/foreign-answer.ts'
 import { answering, holdingAnswer } from '../../support/answers.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -12,18 +13,15 @@ import { consentServiceWith, openWorld } from '../../support/world.ts'
 
 /** A world in which the list of consents is replaced by another answer. */
 async function givenList() {
-  let [body, asked] = ['', 0]
-  const intercept = answering(isList, () => {
-    asked += 1
-    return new Response(body)
-  })
-  const { averba } = await openWorld({ intercept })
+  let body = ''
+  const answer = vi.fn(() => new Response(body))
+  const { averba } = await openWorld({ intercept: answering(isList, answer) })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const read = async (list: string | readonly unknown[]) => {
     body = typeof list === 'string' ? list : JSON.stringify(list)
-    const before = asked
+    answer.mockClear()
     const outcome = await averba.consents.sync({ subject })
-    expect(asked).toBe(before + 1)
+    expect(answer).toHaveBeenCalledTimes(1)
     return outcome
   }
   return { averba, subject, read }
@@ -342,14 +340,10 @@ test('a list above answerBytesMax waits and is told', async () => {
     expect(Date.parse(pending?.dueAt ?? '') - clock.now()).toBeGreaterThanOrEqual(60_000)
   }
   const advice = foreignAdvice.ANSWER_TOO_LARGE
-  expect((await averba.health()).checks).toContainEqual({
-    name: 'effects',
-    ok: false,
-    detail:
-      `2 calls got an answer that is too large from the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
-      'see effects.get; 0 parked, 0 with an unknown outcome',
-  })
-  expect(lines.filter(line => line.includes(advice))).toEqual([
-    `an answer is too large for the consentService: ${advice}`,
-  ])
+  const detail =
+    `2 calls got an answer that is too large from the consentService (ANSWER_TOO_LARGE): ${advice}; ` +
+    'see effects.get; 0 parked, 0 with an unknown outcome'
+  expect(await checkOf(averba, 'effects')).toEqual({ name: 'effects', ok: false, detail })
+  const told = lines.filter(line => line.includes(advice))
+  expect(told).toEqual([`an answer is too large for the consentService: ${advice}`])
 })

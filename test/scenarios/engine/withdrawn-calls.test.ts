@@ -27,12 +27,11 @@ test('a validation that was not sent can be given up: it is never sent, and its 
   service.isDown = true
   const { effect } = await validate(averba, 'p-1')
   expect(await waitingOf(averba, effect)).toMatchObject({ for: 'time', actions: ['retry', 'park', 'withdraw'] })
-  const sent = () => requests.filter(({ method, path }) => method === 'POST' && path.includes('/validate/pf')).length
-  const before = sent()
+  const before = requests.length
   await averba.effects.withdraw(effect, operator)
   service.isDown = false
   await passTime(world, hourMs, 3)
-  expect(sent()).toBe(before)
+  expect(requests).toHaveLength(before)
   const declined = { status: 'declined', problem: { status: 0, code: 'WITHDRAWN' }, replayed: true }
   expect(await validate(averba, 'p-1')).toMatchObject(declined)
   expect(await averba.validations.get('p-1')).toMatchObject({ state: 'declined' })

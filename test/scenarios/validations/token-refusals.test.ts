@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { tryCredentials } from '../../../src/adapters/token/client.ts'
 import type { LogLine } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
@@ -16,17 +16,16 @@ const fault = (code: string) =>
 /** A world whose token address answers this until it is fixed. */
 async function givenAnswer(status: number, body: string) {
   const lines: LogLine[] = []
-  const state = { isMended: false, asked: 0 }
+  const state = { isMended: false }
+  const answer = vi.fn(() => new Response(body, { status }))
   const world = await openWorld({
     averba: { logger: line => void lines.push(line) },
-    intercept: answering(isToken, () => {
-      if (state.isMended) return undefined
-      state.asked += 1
-      return new Response(body, { status })
-    }),
+    intercept: answering(request => isToken(request) && !state.isMended, answer),
   })
   const { averba } = world
-  return { world, validate: (id: string) => validate(averba, id), state, lines, check: () => checkOf(averba, 'token') }
+  const asked = () => answer.mock.calls.length
+  const check = () => checkOf(averba, 'token')
+  return { world, validate: (id: string) => validate(averba, id), state, asked, lines, check }
 }
 
 test.each<[string, number, string]>([
@@ -37,10 +36,10 @@ test.each<[string, number, string]>([
   ['403 with a fault of the gateway as XML', 403, fault('900908')],
   ['403 with a fault of the gateway as JSON', 403, '{"fault":{"code":900901,"message":"m"}}'],
 ])('an answer that the credentials are wrong (%s) locks them, without another request', async (_, status, body) => {
-  const { world, validate, state, check } = await givenAnswer(status, body)
+  const { world, validate, asked, check } = await givenAnswer(status, body)
   for (const id of ['v1', 'v2']) expect(await validate(id)).toMatchObject(locked)
   await passTime(world, 60 * minuteMs, 12)
-  expect(state.asked).toBe(1)
+  expect(asked()).toBe(1)
   expect(await check()).toMatchObject({ ok: false, detail: expect.stringContaining('correct them') })
 })
 
@@ -57,14 +56,14 @@ test.each<[string, number, string]>([
 ])(
   'an answer of a proxy at the token address (%s) locks nothing and is retried more and more rarely',
   async (_, status, body) => {
-    const { world, validate, state, lines, check } = await givenAnswer(status, body)
+    const { world, validate, state, asked, lines, check } = await givenAnswer(status, body)
     const reason = expect.stringMatching(/^no token: (SERVICE_MISDIRECTED|PROXY_REFUSED): .*\b4\d\d\b/)
     expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
     // After 1, 2, 4, 8 minutes, and then every quarter of an hour: to its end only once.
     const [hours, least, most] = status === 404 ? [6, 25, 29] : [1, 6, 8]
     await passTime(world, minuteMs, hours * 60)
-    expect(state.asked).toBeGreaterThanOrEqual(least)
-    expect(state.asked).toBeLessThanOrEqual(most)
+    expect(asked()).toBeGreaterThanOrEqual(least)
+    expect(asked()).toBeLessThanOrEqual(most)
     const said = lines.filter(line => line.message.includes('somebody else answers'))
     expect(said).toMatchObject([{ error: status === 407 ? 'PROXY_REFUSED' : 'SERVICE_MISDIRECTED' }])
     const found = await check()
@@ -79,20 +78,20 @@ test.each<[string, number, string]>([
 )
 
 test('a token address that answers 200 with a page is red after five attempts', async () => {
-  const { world, validate, state, check } = await givenAnswer(200, html)
+  const { world, validate, asked, check } = await givenAnswer(200, html)
   expect(await validate('v1')).toMatchObject({ status: 'deferred' })
   expect(await check()).toMatchObject({ ok: true })
   await passTime(world, 60 * minuteMs, 4)
-  expect(state.asked).toBeGreaterThanOrEqual(5)
+  expect(asked()).toBeGreaterThanOrEqual(5)
   const detail = expect.stringMatching(/its answer has no bearer token: correct its address.*then effects\.retry/)
   expect(await check()).toMatchObject({ ok: false, detail })
 })
 
 test.each([408, 429])('a %i of the token endpoint is not about the credentials or the address', async status => {
-  const { validate, state, lines, check } = await givenAnswer(status, '')
+  const { validate, asked, lines, check } = await givenAnswer(status, '')
   const reason = expect.not.stringMatching(/^[A-Z_]+:/)
   expect(await validate('v1')).toMatchObject({ status: 'deferred', reason })
-  expect(state.asked).toBe(1)
+  expect(asked()).toBe(1)
   expect(lines.filter(line => line.message.includes('somebody else'))).toEqual([])
   expect(await check()).toMatchObject({ ok: true })
 })
