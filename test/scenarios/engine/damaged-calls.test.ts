@@ -21,7 +21,7 @@ function damage(store: string, sql: string): void {
   })
 }
 
-/** Two people who are read every hour, a retention rule, a handler, and what requests a reading of the first, damaged. */
+/** Two people who are read every hour, retention, a handler, and a damaged event that requests the first reading. */
 async function given() {
   const store = temporaryStore()
   const logged: LogLine[] = []

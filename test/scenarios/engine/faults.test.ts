@@ -7,16 +7,13 @@ import { hourMs, passTime } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
 
 const kinds = ['read', 'change', 'paid'] as const
-type Row = Record<(typeof kinds)[number], string> & {
-  fault: Fault
-  reason?: unknown
-  retryAt?: string
-  tokenRequests?: number
-}
+type Kind = (typeof kinds)[number]
+type Row = Record<Kind, string> & { fault: Fault; reason?: unknown; retryAt?: string; tokenRequests?: number }
 
 const inAll = (status: string) => ({ read: status, change: status, paid: status })
 const inDoubt = { read: 'deferred', change: 'unknown', paid: 'unknown' }
 const postponed = { ...inAll('deferred'), retryAt: '2026-11-20T12:02:00.000Z' }
+const untrusted = expect.stringContaining("the service's certificate is not trusted")
 const unsent = (reason: unknown) => ({ ...inAll('deferred'), reason })
 
 /**
@@ -26,10 +23,7 @@ const unsent = (reason: unknown) => ({ ...inAll('deferred'), reason })
 const table: Row[] = [
   { fault: { kind: 'refuse' }, ...unsent('the connection was refused (ECONNREFUSED)') },
   { fault: { kind: 'expiredCertificate' }, ...unsent("the service's certificate has expired (CERT_HAS_EXPIRED)") },
-  {
-    fault: { kind: 'unknownCertificate' },
-    ...unsent(expect.stringContaining("the service's certificate is not trusted")),
-  },
+  { fault: { kind: 'unknownCertificate' }, ...unsent(untrusted) },
   { fault: { kind: 'reset' }, ...inDoubt },
   { fault: { kind: 'lose' }, ...inDoubt },
   { fault: { kind: 'delay', ms: 1 }, ...inAll('settled') },

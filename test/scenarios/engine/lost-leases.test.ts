@@ -14,7 +14,7 @@ import { openEngine, openWorld, validationServiceWith } from '../../support/worl
 
 const never = new Promise<never>(() => undefined)
 
-/** Another process on the same file, with a clock and a token of its own, and how it lets the lease of a call expire. */
+/** Another process on the same file, with a clock and a token of its own, which can outlast the lease of a call. */
 async function openOther({ reach }: World, store: string, logger = (_: LogLine) => {}) {
   const clock = new VirtualClock()
   const validationService = validationServiceWith({ bearer: 'outro' })

@@ -94,27 +94,24 @@ test.each([
   ['exchange', 'Tempo esgotado: 3500 ms'],
   ['answer', ''],
   ['processing', ''],
-] as const)(
-  'processingTime: %s turns an answer that ends late into "%s", in process too',
-  async (processingTime, description) => {
-    const clock = new VirtualClock()
-    const cancel = vi.fn()
-    const portal = simulatePortal({
-      ...{ memory: new Memory(), clock, entropy: seededEntropy(1), policies: { processingTime } },
-      deliver: async () => new Response(new ReadableStream({ cancel })),
-    })
-    const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
-    await portal.fetch(new Request(`${portalUrl}/ext/webhook`, { method: 'POST', body }))
-    const notifying = deliver({ portal }, {})
-    if (description !== '') {
-      await expect.poll(() => clock.sleeping).toBe(1)
-      await clock.advance(3_500)
-    }
-    expect(await notifying).toMatchObject([{ description }])
-    expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
-    expect(clock.sleeping).toBe(0)
-  },
-)
+] as const)('in process, processingTime: %s turns a late end into "%s"', async (processingTime, description) => {
+  const clock = new VirtualClock()
+  const cancel = vi.fn()
+  const portal = simulatePortal({
+    ...{ memory: new Memory(), clock, entropy: seededEntropy(1), policies: { processingTime } },
+    deliver: async () => new Response(new ReadableStream({ cancel })),
+  })
+  const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
+  await portal.fetch(new Request(`${portalUrl}/ext/webhook`, { method: 'POST', body }))
+  const notifying = deliver({ portal }, {})
+  if (description !== '') {
+    await expect.poll(() => clock.sleeping).toBe(1)
+    await clock.advance(3_500)
+  }
+  expect(await notifying).toMatchObject([{ description }])
+  expect(cancel).toHaveBeenCalledTimes(description === '' ? 1 : 0)
+  expect(clock.sleeping).toBe(0)
+})
 
 test('unknownPerson: notFound declines a validation', async () => {
   const { averba } = await openWorld({ policies: { validationService: { unknownPerson: 'notFound' } } })

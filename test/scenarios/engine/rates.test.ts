@@ -61,10 +61,9 @@ test('a hanging service blocks no other', async () => {
   const world = await givenOwedReadings(40, {}, (_, request, forward) =>
     request.url.includes('/consentimento/') ? new Promise(() => undefined) : forward(request),
   )
-  const { averba } = world
   const stop = startRun(world)
-  await expect.poll(() => averba.effects.list({ state: 'started' })).toHaveLength(8)
-  await world.clock.finish(averba.subscriptions.failures())
+  await expect.poll(() => world.averba.effects.list({ state: 'started' })).toHaveLength(8)
+  await world.clock.finish(world.averba.subscriptions.failures())
   await stop()
 })
 

@@ -22,12 +22,11 @@ test('attempts that may change something or cost money are recorded before the r
       return forward(request)
     },
   })
-  const { averba } = world
   const actor = { kind: 'person', ref: 'clerk-7' } as const
   const { which } = await readConsent(world, 'PENDENTE')
-  await averba.consents.approve(which, { actor, correlationId: 'case-1' })
+  await world.averba.consents.approve(which, { actor, correlationId: 'case-1' })
   await passTime(world, 60_000)
-  valueOf(await validate(averba, 'v1'))
+  valueOf(await validate(world.averba, 'v1'))
   const change = ['consentService.changeStatus 1', 'consentService.changeStatus 2']
   const paid = [...change, 'validationService.validatePerson 1', 'tokenService.requestToken 1']
   expect(known).toEqual([['GET'], ['PUT', change[0]], ['PUT', ...change], ['POST', ...paid], ['POST', ...paid]])

@@ -166,12 +166,9 @@ async function tokensFor(urls: readonly string[]): Promise<number> {
   return tokenService.issued
 }
 
-test.each(['https://gateway.exemplo.br:443/token', 'https://GATEWAY.exemplo.br/token'])(
-  'one gateway address in two spellings (%s) has one token',
-  async url => {
-    expect(await tokensFor(['https://gateway.exemplo.br/token', url])).toBe(1)
-  },
-)
+test.each(['gateway.exemplo.br:443', 'GATEWAY.exemplo.br'])('a gateway spelled %s has the same token', async at => {
+  expect(await tokensFor(['https://gateway.exemplo.br/token', `https://${at}/token`])).toBe(1)
+})
 
 test('processes that replace the token of each other do so at a limited rate', async () => {
   const tokens = await tokensFor(['https://gateway.exemplo.br/token', 'https://novo.exemplo.br/token'])

@@ -39,13 +39,12 @@ test('the same id is never paid twice, and other input under it is an error', as
 
 test('a paid call whose answer was lost is left to a person and never repeated', async () => {
   const world = await openWorld({ faults: [{ kind: 'lose', service: 'validationService' }] })
-  const { effects } = world.averba
   const unknown = { status: 'unknown', next: 'person' }
   const outcome = await validate(world.averba, 'p1')
   expect(outcome).toMatchObject(unknown)
   const refused = { code: 'REFUSED', message: expect.stringContaining('a person has to decide') }
   for (const act of ['retry', 'park'] as const)
-    await expect(effects[act](outcome.effect)).rejects.toMatchObject(refused)
+    await expect(world.averba.effects[act](outcome.effect)).rejects.toMatchObject(refused)
   await passTime(world, 24 * hourMs)
   expect(await validate(world.averba, 'p1')).toMatchObject({ ...unknown, replayed: true })
   expect(world.validationService.answered).toBe(1)
