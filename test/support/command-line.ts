@@ -105,7 +105,20 @@ export function averbaWith(input: string, ...args: readonly string[]): Promise<E
   return startCommand(args, { input }).ended
 }
 
+/** Runs a command of averba in this process with `--json`, and reads what it prints. */
+export async function averbaJson(...args: readonly string[]) {
+  return JSON.parse((await averba(...args, '--json')).out)
+}
+
+const matching = (text: string | RegExp) =>
+  typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text)
+
 /** What to match a command with that failed, and printed this among its errors. */
 export function failedWith(err: string | RegExp): object {
-  return { code: 1, err: typeof err === 'string' ? expect.stringContaining(err) : expect.stringMatching(err) }
+  return { code: 1, err: matching(err) }
+}
+
+/** What to match a command with that printed this, and ended with a code. */
+export function printed(out: string | RegExp, code = 0): object {
+  return { code, out: matching(out) }
 }
