@@ -4,8 +4,8 @@ import { expect, test } from 'vitest'
 import { advices } from '../../src/cli/commands/dev.ts'
 import { bothNumbers, createSay } from '../../src/cli/language.ts'
 import { portuguese } from '../../src/cli/portuguese.ts'
-import { createProgram } from '../../src/cli/program.ts'
 import { httpStatuses } from '../../src/index.ts'
+import { newProgram } from '../support/command-line.ts'
 import { textsIn } from '../support/source-texts.ts'
 
 const folder = resolve(import.meta.dirname, '../../src/cli')
@@ -13,15 +13,16 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter(file => file.endsWith('.ts'))
   .map(file => readFileSync(join(folder, file), 'utf8'))
 
-/** The words of plans and their results, and of the demonstration. */
+/** The words of plans and their results, of the demonstration, and the headings of the help. */
 const words = [
   ...['create', 'change', 'adopt', 'leave', 'delete', 'taken', 'take over'],
   ...['settled', 'declined', 'deferred', 'unknown', 'stored', 'recovered', 'equal', 'different'],
+  ...['Usage:', 'Options:', 'Commands:', 'Arguments:'],
 ]
 
 /** Every text that the command line says: of its help, and in the code. */
 function textsSaid(): Set<string> {
-  const texts = new Set<string>(Object.keys(httpStatuses))
+  const texts = new Set([...Object.keys(httpStatuses), ...Object.values(advices), ...words])
   const english = createSay('en')
   const recording = Object.assign((...given: Parameters<typeof english>) => english(...given), english, {
     text: (text: string) => {
@@ -29,14 +30,11 @@ function textsSaid(): Set<string> {
       return text
     },
   })
-  const terminal = { say: recording, stdout: process.stdout, stderr: process.stderr }
-  createProgram(terminal as never, async () => undefined).helpInformation() // It uses nothing else.
+  newProgram(undefined, recording).helpInformation()
   for (const { text, before } of sources.flatMap(textsIn)) {
     if (/\b(say\.count|actOnEach)\([^'`]*, $/.test(before)) texts.add(bothNumbers(text))
     if (/\bsay$|\bsay\.text\($/.test(before)) texts.add(text)
   }
-  for (const text of Object.values(advices)) texts.add(text)
-  for (const text of ['Usage:', 'Options:', 'Commands:', 'Arguments:', ...words]) texts.add(text)
   return texts
 }
 

@@ -9,10 +9,10 @@ const rows = [
   { cells: ['call-22', 'due', ''] },
 ]
 
-function linesAt(columns?: number): string[] {
+function linesAt(columns?: number, shown: Parameters<typeof formatTable>[2] = rows): string[] {
   const isTTY = columns !== undefined
   const stdout = Object.assign(new PassThrough(), { isTTY, ...(isTTY && { columns }) })
-  return [...formatTable({ stdout }, headings, rows)].map(({ text }) => text)
+  return [...formatTable({ stdout }, headings, shown)].map(({ text }) => text)
 }
 
 test('a table fits the terminal: its last column is wrapped, or gets lines of its own, and nothing is cut off', () => {
@@ -40,21 +40,15 @@ test('a table fits the terminal: its last column is wrapped, or gets lines of it
 })
 
 test('a name that a person copies is not broken where its line has room for it', () => {
-  const shown = [{ cells: ['order-1', 'answered', 'averba show validation-01kc1v7m4d000w3c5y2n8q6r9t'] }]
-  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 54 })
-  expect([...formatTable({ stdout }, ['ID', 'STATE', 'WHAT TO DO'], shown)].map(({ text }) => text)).toEqual([
-    'ID       STATE',
-    '  WHAT TO DO',
-    'order-1  answered',
-    '  averba show validation-01kc1v7m4d000w3c5y2n8q6r9t',
-  ])
+  const shown = 'averba show validation-01kc1v7m4d000w3c5y2n8q6r9t'
+  const lines = ['ID       STATE', '  WHY', 'order-1  answered', `  ${shown}`]
+  expect(linesAt(54, [{ cells: ['order-1', 'answered', shown] }])).toEqual(lines)
 })
 
 test('a word that fits no line does not move the others, and a list may be long', () => {
   const address = `https://hooks.exemplo.br/${'x'.repeat(60)}`
-  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 60 })
   const long = Array.from({ length: 100_000 }, () => ({ cells: ['order-1', 'answered', address] }))
-  const [heading, ...lines] = [...formatTable({ stdout }, headings, long)].map(({ text }) => text)
+  const [heading, ...lines] = linesAt(60, long)
   expect(heading).toBe('ID       STATE     WHY')
   expect(lines).toHaveLength(3 * long.length)
 })

@@ -1,31 +1,24 @@
 import { expect, test } from 'vitest'
-import { createSay } from '../../src/cli/language.ts'
-import { createProgram } from '../../src/cli/program.ts'
 import { commandsOf, nameCommands } from '../../src/pages/name-commands.ts'
 import { portugueseMessages } from '../../src/pages/portuguese-messages.ts'
+import { countStarts, newProgram } from '../support/command-line.ts'
 import { cpuMs } from '../support/cpu-ms.ts'
 
 test('a hint for an operator names commands, with their options, where the library names functions', () => {
   for (const [said, named] of [
     ['1 parked: see effects.retry', '1 parked: see averba effects retry'],
     ["see effects.list({ state: 'unknown' }) for all", 'see averba effects list --state unknown for all'],
-    [
-      'then call notifications.replay({ failed: true })',
-      'then call averba notifications replay --failed --actor <ref>',
-    ],
+    ['call notifications.replay({ failed: true })', 'call averba notifications replay --failed --actor <ref>'],
     ['Correct it, then effects.retry("sub-1/2/0")', 'Correct it, then averba effects retry sub-1/2/0 --actor <ref>'],
     ['compare by subscriptions.plan()', 'compare by averba plan'],
     ['use log.retry or log.skip', 'use averba followers retry or averba followers skip'],
-    [
-      'see log.moved, constructor.name and averba.rebuildIndex',
-      'see log.moved, constructor.name and averba.rebuildIndex',
-    ],
   ] as const)
     expect(nameCommands(said)).toBe(named)
 })
 
 test('what the host named is never changed, and a long text takes no time', async () => {
   for (const said of [
+    'see log.moved, constructor.name and averba.rebuildIndex',
     'Cannot open "/tmp/log.skip": it does not exist',
     'Cannot open "/tmp/effects.list/averba.sqlite"',
     "unknown command 'effects.list'",
@@ -38,51 +31,26 @@ test('what the host named is never changed, and a long text takes no time', asyn
 })
 
 test('the options that a hint names are those of the command', async () => {
-  for (const said of [
-    "effects.list({ state: 'unknown' })",
-    'notifications.replay({ failed: true })',
-    'effects.retry("a/1/0")',
-  ]) {
-    const started: string[] = []
-    const words = nameCommands(said).split(' ').slice(1)
-    await newProgram(async () => void started.push(said)).parseAsync(words, { from: 'user' })
-    expect(started).toEqual([said])
-  }
+  const replay = 'notifications.replay({ failed: true })'
+  for (const said of ["effects.list({ state: 'unknown' })", replay, 'effects.retry("a/1/0")'])
+    expect(await countStarts(nameCommands(said)), said).toBe(1)
 })
 
 /** What a text for an operator names although no command does it, since a program has to; and an event. */
-const withoutCommand = new Set([
-  'consents.enrol',
-  'subjects.receipt',
-  'subjects.hold',
-  'log.follow',
-  'log.read',
-  'audit.processing',
+const withoutCommand = [
+  ...['consents.enrol', 'subjects.receipt', 'subjects.hold', 'log.follow', 'log.read', 'audit.processing'],
   'log.began',
-])
+]
 
 test('a text for operators names no other function', () => {
-  const named = Object.keys(portugueseMessages).flatMap(text =>
-    [
-      ...nameCommands(text).matchAll(
-        /\b(?:consents|effects|validations|notifications|subscriptions|subjects|audit|log)\.[a-zA-Z]+/g,
-      ),
-    ].map(([name]) => name),
-  )
-  expect([...new Set(named)].filter(name => !withoutCommand.has(name))).toEqual([])
-  expect([...withoutCommand].filter(name => !named.includes(name))).toEqual([])
+  const functions = /\b(?:consents|effects|validations|notifications|subscriptions|subjects|audit|log)\.[a-zA-Z]+/g
+  const named = Object.keys(portugueseMessages).flatMap(text => nameCommands(text).match(functions) ?? [])
+  expect(new Set(named)).toEqual(new Set(withoutCommand))
 })
 
-function newProgram(start: Parameters<typeof createProgram>[1]) {
-  const terminal = { say: createSay('en'), stdout: process.stdout, stderr: process.stderr }
-  return createProgram(terminal as never, start) // Nothing else of it is used.
-}
-
 test('every command that a hint names is there', () => {
-  const program = newProgram(async () => undefined)
-  const known = program.commands.flatMap(each => [
-    each.name(),
-    ...each.commands.map(leaf => `${each.name()} ${leaf.name()}`),
-  ])
+  const known = newProgram().commands.flatMap(group => {
+    return [group.name(), ...group.commands.map(leaf => `${group.name()} ${leaf.name()}`)]
+  })
   expect(Object.values(commandsOf).filter(each => !known.includes(each))).toEqual([])
 })

@@ -1,6 +1,8 @@
 import { PassThrough, Writable } from 'node:stream'
+import type { Command } from 'commander'
 import { expect } from 'vitest'
-import { runProgram } from '../../src/cli/program.ts'
+import { createSay } from '../../src/cli/language.ts'
+import { createProgram, runProgram } from '../../src/cli/program.ts'
 
 /** How a command ended, and all that it wrote. */
 export interface Ended {
@@ -121,4 +123,18 @@ export function failedWith(err: string | RegExp): object {
 /** What to match a command with that printed this, and ended with a code. */
 export function printed(out: string | RegExp, code = 0): object {
   return { code, out: matching(out) }
+}
+
+/** The commands of averba, each of which only calls a function: of a terminal they use nothing else. */
+export function newProgram(start: () => Promise<void> = async () => undefined, say = createSay('en')): Command {
+  return createProgram({ say, stdout: process.stdout, stderr: process.stderr } as never, start)
+}
+
+/** How many commands a command line starts, which may begin with the name of averba. */
+export async function countStarts(line: string): Promise<number> {
+  let starts = 0
+  const [first, ...others] = [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(found => found.slice(1).join(''))
+  const words = first === 'averba' ? others : [first ?? '', ...others]
+  await newProgram(async () => void starts++).parseAsync(words, { from: 'user' })
+  return starts
 }
