@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, rmSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
-import { averba, failedWith } from '../../support/command-line.ts'
+import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 
@@ -17,34 +17,23 @@ test('the commands report what an operator has to know, as text and as JSON', as
     /WARNING[\s\S]*makes them AGAIN, except unknown and parked ones[\s\S]*1 validationService\.validatePerson, unknown/,
   )
   expect(existsSync(`${elsewhere}.keys`)).toBe(true)
-  const well = await averba('doctor', elsewhere, '--deep')
-  expect(well.out).toMatch(/No problems\.\n$/)
-  expect(JSON.parse((await averba('doctor', elsewhere, '--json')).out).problems).toEqual([])
+  expect((await averba('doctor', elsewhere, '--deep')).out).toMatch(/No problems\.\n$/)
+  expect((await averbaJson('doctor', elsewhere)).problems).toEqual([])
   rmSync(`${elsewhere}.keys`)
-  expect(await averba('doctor', elsewhere)).toMatchObject({
-    code: 1,
-    out: expect.stringMatching(/WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/),
-  })
+  const missing = /WRONG:\n {2}keys: the keyring is missing.* --keys on the command line/
+  expect(await averba('doctor', elsewhere)).toMatchObject(printed(missing, 1))
   // The keyring of a backup is kept apart from it.
-  const apart = await averba('doctor', backup, '--keys', `${store}.keys`, '--deep', '--json')
-  const { keys, problems } = JSON.parse(apart.out)
+  const { keys, problems } = await averbaJson('doctor', backup, '--keys', `${store}.keys`, '--deep')
   expect([keys.path, problems]).toEqual([`${store}.keys`, []])
   const another = temporaryStore()
   await (await openAverba({ store: another })).close()
   const foreign = await averba('doctor', backup, '--keys', `${another}.keys`)
-  expect(foreign).toMatchObject({
-    code: 1,
-    out: expect.stringMatching(/WRONG:\n {2}keys: /),
-  })
-  expect(await averba('doctor', '--keys', `${store}.keys`)).toMatchObject(
-    failedWith(/^INVALID_INPUT: .*Cannot use --keys without a store/),
-  )
+  expect(foreign).toMatchObject(printed('WRONG:\n  keys: ', 1))
   expect(await averba('doctor', 'no-such-file')).toMatchObject(failedWith(/^NOT_FOUND: .*\nName the file of a log/))
   const gone = temporaryStore()
   copyFileSync(`${store}.keys`, `${gone}.keys`)
-  expect(await averba('doctor', gone)).toMatchObject(
-    failedWith(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/),
-  )
+  const left = failedWith(/^NOT_FOUND: .*\nIts keyring is there: restore a backup/)
+  expect(await averba('doctor', gone)).toMatchObject(left)
 })
 
 test('a restore prints who was erased since the backup, and the command to repeat it', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { checkErasureReceipt, diagnoseStore, openAverba, type SubjectRef } from '../../../src/index.ts'
 import { samples } from '../../../src/simulation/index.ts'
-import { averba, averbaWith } from '../../support/command-line.ts'
+import { averba, averbaJson, averbaWith, failedWith } from '../../support/command-line.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 
 const asked = ['--actor', 'agent-7', '--requester', 'pedido-4711', '--legal-basis', 'LGPD art. 18, VI']
@@ -25,9 +25,8 @@ test('averba erase reads the CPF from standard input, and prints the receipt aga
   const log = await openAverba({ store })
   const [erased] = await Array.fromAsync(log.log.read({ types: ['subject.erased'] }))
   expect(erased?.actor).toEqual({ kind: 'person', ref: 'agent-7' })
-  await expect(log.consents.list({ subject: subject as SubjectRef })).rejects.toMatchObject({
-    code: 'SUBJECT_ERASED',
-  })
+  const listing = log.consents.list({ subject: subject as SubjectRef })
+  await expect(listing).rejects.toMatchObject({ code: 'SUBJECT_ERASED' })
   await log.close()
 })
 
@@ -46,20 +45,10 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
   const keep = ['--keep', 'validation.result', '--json']
   const first = JSON.parse((await averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, ...keep)).out)
   expect(first.keeps).toEqual(['validation.result'])
-  const again = [
-    'erase',
-    store,
-    '--subject',
-    first.subject,
-    '--actor',
-    'agent-7',
-    '--requester',
-    'pedido-4712',
-    '--legal-basis',
-    'x',
-  ]
+  const others = '--actor agent-7 --requester pedido-4712 --legal-basis x'.split(' ')
+  const again = ['erase', store, '--subject', first.subject, ...others]
   expect(JSON.parse((await averba(...again, ...keep)).out)).toEqual(first)
-  const last = JSON.parse((await averba(...again, '--json')).out)
+  const last = await averbaJson(...again)
   expect(last).toMatchObject({ keeps: [], requester: 'pedido-4712', destroyed: { keys: 1 } })
   const help = (await averba('erase', '--help')).out
   expect(help).toMatch(/the same --keep, the command prints the first\s+receipt again/)
@@ -68,31 +57,16 @@ test('averba erase repeated with its --keep prints the receipt, and without it e
 
 test('the errors of averba erase hold no personal data', async () => {
   const store = await makeSampleStore(2)
-  const runs = await Promise.all([
-    averbaWith('52998224725\n', 'erase', store, ...asked),
-    averbaWith('12345678900\n', 'erase', store, ...asked),
-    averba('erase', store, ...asked),
-    averbaWith(`${samples.cpf}\n`, 'erase', `${store}.none`, ...asked),
-    averbaWith(
-      `${samples.cpf}\n`,
-      'erase',
-      store,
-      '--actor',
-      'agent-7',
-      '--requester',
-      samples.cpf,
-      '--legal-basis',
-      'x',
-    ),
-    averbaWith(`${samples.cpf}\n`, 'erase', store, ...asked, '--keep', 'everything'),
-  ])
-  expect(runs.map(run => [run.code, run.err.split(':')[0]])).toEqual([
-    [1, 'NOT_FOUND'],
-    [1, 'INVALID_CPF'],
-    [1, 'INVALID_INPUT'],
-    [1, 'NOT_FOUND'],
-    [1, 'PERSONAL_ID'],
-    [1, 'INVALID_INPUT'],
-  ])
-  for (const run of runs) expect(run.err).not.toMatch(/52998224725|12345678900|25774435016/)
+  for (const [code, cpf, path, ...more] of [
+    ['NOT_FOUND', '52998224725', store],
+    ['INVALID_CPF', '12345678900', store],
+    ['INVALID_INPUT', '', store],
+    ['NOT_FOUND', samples.cpf, `${store}.none`],
+    ['PERSONAL_ID', samples.cpf, store, '--requester', samples.cpf],
+    ['INVALID_INPUT', samples.cpf, store, '--keep', 'everything'],
+  ] as const) {
+    const ended = await averbaWith(cpf && `${cpf}\n`, 'erase', path, ...asked, ...more)
+    expect(ended).toMatchObject(failedWith(new RegExp(`^${code}:`)))
+    expect(ended.err).not.toMatch(/52998224725|12345678900|25774435016/)
+  }
 })
