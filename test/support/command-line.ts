@@ -22,8 +22,6 @@ export interface RunningCommand {
   readonly progress: Promise<void>
   /** Sends it a signal. */
   stop(signal: 'SIGINT' | 'SIGTERM'): void
-  /** Ends its standard input, as when the process ends that started it. */
-  endInput(): void
 }
 
 /** Keeps what is written. */
@@ -93,7 +91,6 @@ export function startCommand(
     },
     progress: stderr.next,
     stop: signal => stopping.abort(signal),
-    endInput: () => void stdin.end(),
   }
 }
 

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
-import { averba, failedWith } from '../../support/command-line.ts'
+import { averba, averbaJson, failedWith, printed } from '../../support/command-line.ts'
 import { exportOther, exportSample } from '../../support/exported-logs.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
@@ -10,19 +10,20 @@ beforeAll(async () => {
   ;({ store, bundle, key } = await exportSample())
 })
 
+const verify = (file: string, ...more: string[]) => averba('verify', file, '--key', key, ...more)
+
 test('the proof of one event verifies with its key only, and not when it is changed', async () => {
   const file = join(temporaryFolder(), 'event.tlog-proof')
   expect((await averba('prove', store, '100', '--out', file)).code).toBe(0)
-  const good = await averba('verify', file, '--key', key, '--json')
+  const good = await verify(file, '--json')
   expect(good.code).toBe(0)
   const { isProven, header } = JSON.parse(good.out)
   expect(isProven).toBe(true)
-  expect(JSON.parse(header).position).toBe(100)
-  const { stream, version } = JSON.parse(header)
-  const byId = await averba('prove', store, `${stream}/${version}`)
-  expect(byId.out).toBe(readFileSync(file, 'utf8'))
-
+  const { position, stream, version } = JSON.parse(header)
+  expect(position).toBe(100)
   const text = readFileSync(file, 'utf8')
+  expect((await averba('prove', store, `${stream}/${version}`)).out).toBe(text)
+
   for (const change of [
     (from: string) => from.replace('index 99', 'index 98'),
     (from: string) =>
@@ -32,25 +33,24 @@ test('the proof of one event verifies with its key only, and not when it is chan
   ]) {
     expect(change(text)).not.toBe(text)
     writeFileSync(file, change(text))
-    expect((await averba('verify', file, '--key', key)).code).not.toBe(0)
+    expect((await verify(file)).code).not.toBe(0)
   }
   writeFileSync(file, text)
-  const other = await exportOther()
-  const foreign = readFileSync(join(other, 'key'), 'utf8').trim()
+  const foreign = readFileSync(join(await exportOther(), 'key'), 'utf8').trim()
   expect((await averba('verify', file, '--key', foreign)).code).toBe(2)
   expect((await averba('prove', store, '1000000')).code).toBe(1)
 })
 
 test('one record is disclosed with its file and the key of the log, and only its parts', async () => {
   const file = join(temporaryFolder(), 'record.json')
-  const { header } = JSON.parse((await averba('verify', await proofOf('validation'), '--key', key, '--json')).out)
+  const { header } = await averbaJson('verify', await proofOf('validation'), '--key', key)
   const { stream, version } = JSON.parse(header)
   const disclose = (out: string, ...args: string[]) =>
     averba('prove', store, `${stream}/${version}`, '--disclose', '--out', out, ...args)
   for (const few of [[], ['--actor', 'auditoria-3'], ['--purpose', 'auditoria 2026-17']])
     expect(await disclose(file, ...few)).toMatchObject(failedWith('INVALID_INPUT'))
   const given = ['--actor', 'auditoria-3', '--purpose', 'auditoria 2026-17']
-  const events = async () => JSON.parse((await averba('doctor', store, '--json')).out).position
+  const events = async () => (await averbaJson('doctor', store)).position
   const before = await events()
   // What nobody can be given is not disclosed, and not recorded as such.
   expect(await disclose(temporaryFolder(), ...given)).toMatchObject(failedWith('INVALID_INPUT'))
@@ -59,32 +59,27 @@ test('one record is disclosed with its file and the key of the log, and only its
   expect(done, done.err).toMatchObject({ code: 0 })
   expect(statSync(file).mode & 0o777).toBe(0o600)
 
-  const good = await averba('verify', file, '--key', key)
-  expect(good.code).toBe(0)
-  expect(good.out).toContain('Its sealed part "claims", of subject-')
-  const { isProven, opened } = JSON.parse((await averba('verify', file, '--key', key, '--json')).out)
+  expect(await verify(file)).toMatchObject(printed('Its sealed part "claims", of subject-'))
+  const { isProven, opened } = await averbaJson('verify', file, '--key', key)
   expect(isProven).toBe(true)
   expect(opened).toMatchObject([{ name: 'claims', value: { nome: 'X' } }])
   // What would not be looked at is not taken.
-  const held = await averba('verify', file, '--key', key, '--mark', 'nosuch')
-  expect(held).toMatchObject(failedWith('Cannot verify a proof with --mark'))
+  expect(await verify(file, '--mark', 'nosuch')).toMatchObject(failedWith('Cannot verify a proof with --mark'))
   const lines = join(temporaryFolder(), 'key')
   writeFileSync(lines, `${key}\r\n`)
   expect((await averba('verify', file, '--key', lines)).code).toBe(0)
   expect((await averba('verify', file, '--key', temporaryFolder())).code).toBe(1)
   // A bundle has no keyring: one that is named is not silently left out.
-  expect((await averba('verify', temporaryFolder(), '--keys', 'nosuch')).err).toContain(
-    'Cannot verify a bundle with --keys',
-  )
+  const named = await averba('verify', temporaryFolder(), '--keys', 'nosuch')
+  expect(named.err).toContain('Cannot verify a bundle with --keys')
   // Without the key of the log nobody tells whose it is.
   expect((await averba('verify', file)).code).toBe(1)
 
   const disclosed = JSON.parse(readFileSync(file, 'utf8'))
   disclosed.keys[0].key = Buffer.alloc(32).toString('base64')
   writeFileSync(file, JSON.stringify(disclosed))
-  const bad = await averba('verify', file, '--key', key)
-  expect(bad.code).toBe(2)
-  expect(bad.out).toContain('NOT PROVEN: the key for the part "claims" is not the one that the event names')
+  const bad = 'NOT PROVEN: the key for the part "claims" is not the one that the event names'
+  expect(await verify(file)).toMatchObject(printed(bad, 2))
 })
 
 /** A proof of the first event of a kind that has parts. */

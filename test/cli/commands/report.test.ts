@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { type ConsentReport, checkPageProof } from '../../../src/index.ts'
-import { averbaWith, type Ended, failedWith } from '../../support/command-line.ts'
+import { averba, averbaWith, failedWith } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
 import { openPage } from '../../support/open-page.ts'
 import { createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
@@ -18,54 +18,51 @@ beforeAll(async () => {
   await reported.world.close()
 })
 
-/** Runs `averba report` with a text on its standard input. */
-function report(input: string, ...args: string[]): Promise<Ended> {
-  return averbaWith(input, 'report', '--config', config, ...args)
-}
+const report = (...args: string[]) => averba('report', '--config', config, ...args)
+/** The report of a CPF, which is on standard input. */
+const reportOf = (cpf: string, ...args: string[]) => averbaWith(`${cpf}\n`, 'report', '--config', config, ...args)
 
 test('averba report reads the CPF from standard input, and prints it nowhere', async () => {
   const { cpf } = reported.world.samples
-  const { code, out, err } = await report(`${cpf}\n`, '--json')
+  const { code, out, err } = await reportOf(cpf, '--json')
   expect({ code, err }).toEqual({ code: 0, err: '' })
   expect(JSON.parse(out)).toMatchObject({ subject: reported.subject, cpf: '***.744.350-**' })
   expect(out).not.toContain(cpf)
-  const wrong = await report('25774435017\n')
-  expect(wrong).toMatchObject({ code: 1, out: '', err: expect.stringContaining('INVALID_CPF') })
+  const wrong = await reportOf('25774435017')
+  expect(wrong).toMatchObject({ out: '', ...failedWith('INVALID_CPF') })
   expect(wrong.err).not.toContain('25774435017')
 })
 
 test('the data itself is added for a named person and purpose only', async () => {
   const { subject } = reported
   const who = ['--subject', subject]
-  const { out } = await report('', ...who, '--data', '--actor', 'atendente-7', '--purpose', 'pedido 4711')
+  const { out } = await report(...who, '--data', '--actor', 'atendente-7', '--purpose', 'pedido 4711')
   expect(JSON.parse(out).data).toContainEqual(expect.objectContaining({ value: reported.world.samples.cpf }))
-  const refused: [string[], string][] = [
-    [['--data', '--actor', 'a'], 'Cannot show the data: --purpose is missing'],
-    [['--data', '--purpose', 'p'], 'Cannot show the data: --actor is missing'],
-    [['--purpose', 'p'], 'Cannot use --purpose'],
-    [['--data', '--consent', 'c'], 'Cannot use --data in this report'],
-  ]
-  for (const [args, message] of refused) expect(await report('', ...who, ...args)).toMatchObject(failedWith(message))
+  for (const [args, message] of [
+    ['--data --actor a', 'Cannot show the data: --purpose is missing'],
+    ['--data --purpose p', 'Cannot show the data: --actor is missing'],
+    ['--purpose p', 'Cannot use --purpose'],
+    ['--data --consent c', 'Cannot use --data in this report'],
+  ] as const)
+    expect(await report(...who, ...args.split(' '))).toMatchObject(failedWith(message))
 })
 
 test('a page is written to a new file with mode 0600, and no file is overwritten', async () => {
   const { which, unawareAt } = reported
   const args = ['--subject', which.subject, '--consent', which.id, '--at', unawareAt]
   const file = join(folder, 'consent.html')
-  expect(await report('', ...args, '--html', '--out', file)).toMatchObject({ code: 0, out: '' })
+  expect(await report(...args, '--html', '--out', file)).toMatchObject({ code: 0, out: '' })
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const { className } = await openPage(readFileSync(file, 'utf8')).run(globalThis.crypto.subtle)
   expect(className).toBe('card yes')
-  const again = await report('', ...args, '--out', file)
-  expect(again).toMatchObject(failedWith('Cannot write'))
+  expect(await report(...args, '--out', file)).toMatchObject(failedWith('Cannot write'))
   // Nothing is revealed for a file that cannot be written.
-  const revealed = async () =>
-    (await averbaWith('', 'log', '--store', store, '--type', 'reveal.recorded', '--json')).out
+  const revealed = async () => (await averba('log', '--store', store, '--type', 'reveal.recorded', '--json')).out
   const before = await revealed()
   const data = ['--subject', which.subject, '--data', '--actor', 'agent-7', '--purpose', 'p', '--out', file]
-  expect(await report('', ...data)).toMatchObject(failedWith('Cannot write'))
+  expect(await report(...data)).toMatchObject(failedWith('Cannot write'))
   expect(await revealed()).toBe(before)
-  const { out } = await report('', ...args, '--known-at', '9')
+  const { out } = await report(...args, '--known-at', '9')
   const { proof, answer, timeline } = JSON.parse(out) as ConsentReport
   expect(answer).toMatchObject({ reason: 'active', position: 9 })
   expect(timeline).toHaveLength(1)
@@ -75,51 +72,42 @@ test('a page is written to a new file with mode 0600, and no file is overwritten
 test('the instant may be given in whole seconds, or as a day', async () => {
   const { which } = reported
   const args = ['--subject', which.subject, '--consent', which.id]
-  const asked = async (at: string) => JSON.parse((await report('', ...args, '--at', at)).out) as { at: string }
+  const asked = async (at: string) => JSON.parse((await report(...args, '--at', at)).out) as { at: string }
   expect((await asked('2026-11-21T16:47:20Z')).at).toBe('2026-11-21T16:47:20.000Z')
   expect((await asked('2026-11-21')).at).toBe('2026-11-21T03:00:00.000Z')
   expect((await asked('2026-11-21T13:47')).at).toBe('2026-11-21T16:47:00.000Z')
 })
 
 test('the operations of a period are reported, with the period given in days', async () => {
-  const { code, out } = await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-21')
+  const { code, out } = await report('--processing', '--from', '2026-11-20', '--until', '2026-11-21')
   expect(code).toBe(0)
   const { operations, from } = JSON.parse(out)
   expect(from).toBe('2026-11-20T03:00:00.000Z')
   expect(operations.length).toBeGreaterThan(10)
-  const wrong = await report('', '--processing', '--from', '2026-11-20')
-  expect(wrong).toMatchObject(failedWith(/--until is missing\n.*--until 2026/))
+  const wrong = failedWith(/--until is missing\n.*--until 2026/)
+  expect(await report('--processing', '--from', '2026-11-20')).toMatchObject(wrong)
 })
 
 test('an option that the report does not use is refused, and never ignored', async () => {
-  const period = ['--from', '2026-11-20', '--until', '2026-11-21']
+  const { subject, id } = reported.which
+  const period = '--from 2026-11-20 --until 2026-11-21'
   for (const given of [
-    ['--processing', ...period, '--subject', reported.which.subject],
-    ['--processing', ...period, '--at', '2026-11-20'],
-    ['--subject', reported.which.subject, ...period],
-    ['--subject', reported.which.subject, '--known-at', '9'],
-    [
-      '--subject',
-      reported.which.subject,
-      '--consent',
-      reported.which.id,
-      '--at',
-      '2026-11-21',
-      '--until',
-      '2026-11-22',
-    ],
+    `--processing ${period} --subject ${subject}`,
+    `--processing ${period} --at 2026-11-20`,
+    `--subject ${subject} ${period}`,
+    `--subject ${subject} --known-at 9`,
+    `--subject ${subject} --consent ${id} --at 2026-11-21 --until 2026-11-22`,
   ])
-    expect(await report('', ...given)).toMatchObject(failedWith('INVALID_INPUT: Cannot use --'))
-  expect(await report('', '--processing', '--from', '2026-11-20', '--until', '2026-11-20')).toMatchObject(
-    failedWith('Its end is not included'),
-  )
+    expect(await report(...given.split(' '))).toMatchObject(failedWith('INVALID_INPUT: Cannot use --'))
+  const empty = await report('--processing', '--from', '2026-11-20', '--until', '2026-11-20')
+  expect(empty).toMatchObject(failedWith('Its end is not included'))
 })
 
 test('a report fails without leaving files when it cannot be written or the log is missing', async () => {
   const period = ['--processing', '--from', '2026-11-20', '--until', '2026-11-21']
-  expect(await report('', ...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
+  expect(await report(...period, '--out', '/dev/full')).toMatchObject({ code: 1 })
   const none = join(folder, 'none.sqlite')
-  const away = await report('', ...period, '--config', configFile({ store: none }))
-  expect(away).toMatchObject({ code: 1, out: '', err: expect.stringMatching(/NOT_FOUND.*none\.sqlite/) })
+  const away = await report(...period, '--config', configFile({ store: none }))
+  expect(away).toMatchObject({ out: '', ...failedWith(/NOT_FOUND.*none\.sqlite/) })
   expect(existsSync(none)).toBe(false)
 })

@@ -1,10 +1,9 @@
-import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Averba, AverbaOptions } from '../../../src/index.ts'
 import { type RunningServices, ShiftedClock, startServices } from '../../../src/simulation/index.ts'
 import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
 import { configFile } from '../../support/config-file.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 
 const clock = new ShiftedClock()
 let services: RunningServices
@@ -19,6 +18,8 @@ afterEach(async () => {
   await services.close()
 })
 
+const delivered = [{ isDelivered: true }]
+
 function start(...args: string[]): RunningCommand {
   const started = startCommand(['run', ...args])
   running.push(started)
@@ -29,7 +30,7 @@ function start(...args: string[]): RunningCommand {
 function configureAll(handled: string[] = [], synced: string[] = []): string {
   return configFile({
     ...services.options,
-    store: join(temporaryFolder(), 'log.sqlite'),
+    store: temporaryStore(),
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
     subscriptions: [{ evento: 'e', chaveSecreta: 'segredo-canario' }],
     run: {
@@ -73,7 +74,7 @@ test('averba run reads consents, receives and handles notifications, and stops o
   services.connect('receptor.exemplo.br', await portOf(run, 'receiving'))
   const { cnpj, cpf } = services.samples
   const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: { n: 1 } } as const
-  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+  expect(await services.portal.notify(notice)).toMatchObject(delivered)
   await poll(() => handled).toHaveLength(1)
   await services.portal.notify(notice)
 
@@ -100,34 +101,22 @@ test('averba run reads consents, receives and handles notifications, and stops o
 })
 
 /** A log of its own, with a path, a secret and handlers of its own. */
-function configureTenant(
-  name: string,
-  handled: string[] = [],
-  more: { host?: string; path?: string; cert?: string } = {},
-) {
-  const { host = `${name}.exemplo.br`, path = `/${name}`, cert = services.receiver.cert } = more
+function configureTenant(name: string, handled: string[] = [], more: { publicUrl?: string; cert?: string } = {}) {
+  const { publicUrl = `https://${name}.exemplo.br/${name}`, cert = services.receiver.cert } = more
   const chaveSecreta = `segredo-${name}`
-  return configFile(
-    {
-      store: join(temporaryFolder(), 'log.sqlite'),
-      portal: services.options.portal,
-      receiver: { publicUrl: `https://${host}${path}`, sources: ['127.0.0.0/8'] },
-      subscriptions: [
-        { evento: `${name}-1`, chaveSecreta },
-        { evento: `${name}-2`, chaveSecreta, endpoint: `https://${host}${path}/dois` },
-      ],
-      run: {
-        port: 0,
-        receiver: { port: 0, host: '127.0.0.1', certificate: { ...services.receiver, cert } },
-        async prepare(averba: Averba) {
-          for (const evento of [`${name}-1`, `${name}-2`])
-            averba.notifications.handle(evento, 'said', async n => void handled.push(`${name} ${n.evento}`))
-          await averba.subscriptions.apply(await averba.subscriptions.plan())
-        },
-      },
-    },
-    name,
-  )
+  const subscriptions = [
+    { evento: `${name}-1`, chaveSecreta },
+    { evento: `${name}-2`, chaveSecreta, endpoint: `${publicUrl}/dois` },
+  ]
+  const prepare = async (averba: Averba) => {
+    for (const { evento } of subscriptions)
+      averba.notifications.handle(evento, 'said', async n => void handled.push(`${name} ${n.evento}`))
+    await averba.subscriptions.apply(await averba.subscriptions.plan())
+  }
+  const receiver = { port: 0, host: '127.0.0.1', certificate: { ...services.receiver, cert } }
+  const { portal } = services.options
+  const common = { store: temporaryStore(), portal, subscriptions, run: { port: 0, receiver, prepare } }
+  return configFile({ ...common, receiver: { publicUrl, sources: ['127.0.0.0/8'] } }, name)
 }
 
 test('one averba run serves the receivers of several logs, distinguished by path', async () => {
@@ -141,9 +130,7 @@ test('one averba run serves the receivers of several logs, distinguished by path
   for (const name of ['um', 'dois']) services.connect(`${name}.exemplo.br`, one)
   const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: services.samples.cnpj } as const
   for (const evento of ['um-1', 'um-2', 'dois-1', 'dois-2'])
-    expect(await services.portal.notify({ evento, ...recipient, body: { evento } })).toMatchObject([
-      { isDelivered: true },
-    ])
+    expect(await services.portal.notify({ evento, ...recipient, body: { evento } })).toMatchObject(delivered)
   const all = ['dois dois-1', 'dois dois-2', 'um um-1', 'um um-2']
   await poll(() => handled.toSorted()).toEqual(all)
   for (const port of await portsOf('listening'))
@@ -154,19 +141,16 @@ test('one averba run serves the receivers of several logs, distinguished by path
 })
 
 test('two receivers with the same path are refused', async () => {
-  const configs = ['um', 'dois'].map(name => configureTenant(name, [], { path: '/averba' }))
-  const { code, err } = await averba('run', '--config', ...configs)
-  expect(code).toBe(1)
-  expect(err).toMatch(/^MISCONFIGURED: .*um\.config\.ts and \S+dois\.config\.ts: both have the path "\/averba"/)
+  const configs = ['um', 'dois'].map(name => configureTenant(name, [], { publicUrl: `https://${name}.br/averba` }))
+  const both = /^MISCONFIGURED: .*um\.config\.ts and \S+dois\.config\.ts: both have the path "\/averba"/
+  expect(await averba('run', '--config', ...configs)).toMatchObject(failedWith(both))
 })
 
 test('two receivers with different certificates for one host name are refused', async () => {
-  const other = configureTenant('dois', [], { host: 'um.exemplo.br', cert: `${services.receiver.cert}\n` })
-  const { code, err } = await averba('run', '--config', configureTenant('um'), other)
-  expect(code).toBe(1)
-  expect(err).toMatch(
-    /^MISCONFIGURED: .*dois\.config\.ts: another receiver has another certificate for "um\.exemplo\.br"/,
-  )
+  const more = { publicUrl: 'https://um.exemplo.br/dois', cert: `${services.receiver.cert}\n` }
+  const other = configureTenant('dois', [], more)
+  const another = /^MISCONFIGURED: .*dois\.config\.ts: another receiver has another certificate for "um\.exemplo\.br"/
+  expect(await averba('run', '--config', configureTenant('um'), other)).toMatchObject(failedWith(another))
 })
 
 test('work under way at a signal is finished and recorded', async () => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
+import { parseEnv, promisify } from 'node:util'
 import { afterEach, expect, test } from 'vitest'
 import { type HttpSocket, openSocket } from '../../../src/adapters/http/transport.ts'
 import type { SimulationAddresses } from '../../../src/cli/commands/simulate.ts'
@@ -10,6 +10,7 @@ import { requiredVariables } from '../../../src/cli/load-config.ts'
 import { configTemplate, staticHeaders, valueOf } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { averba, failedWith, type RunningCommand, startCommand } from '../../support/command-line.ts'
+import { freePort } from '../../support/free-port.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
@@ -29,28 +30,40 @@ async function stop(): Promise<void> {
 async function start(...options: string[]) {
   const command = startCommand(['simulate', '--json', ...options])
   const addresses: SimulationAddresses = JSON.parse(await command.line('{'))
-  const { cert, key } = addresses.consentService
+  const { consentService, portal, control, samples } = addresses
   const read = (path: string) => readFileSync(path, 'utf8')
-  const certificate = { cert: read(cert), key: read(key) }
-  const socket = openSocket({ clock: systemClock, ca: read(addresses.ca), certificate })
+  const certificate = { cert: read(consentService.cert), key: read(consentService.key) }
+  const ca = read(addresses.ca)
+  const socket = openSocket({ clock: systemClock, ca, certificate })
   running = { command, socket }
-  const control = async (path: string, body?: unknown, method = 'POST') => {
-    const init = body === undefined ? {} : { method, body: JSON.stringify(body) }
-    const response = await fetch(`${addresses.control.baseUrl}${path}`, init)
-    return { status: response.status, body: await response.json() }
-  }
-  const get = async (url: string, headers: Record<string, string> = {}) => {
-    const response = await socket.fetch(new Request(url, { headers }))
+  const ask = async (url: string, init: RequestInit = {}) => {
+    const response = await socket.fetch(new Request(url, init))
     return { status: response.status, body: await response.json().catch(() => undefined) }
   }
-  return { command, addresses, control, get, certificate, ca: read(addresses.ca) }
+  return {
+    ...{ command, addresses, ask, certificate, ca },
+    /** The address of the sample person's consents. */
+    list: `${consentService.baseUrl}/consentimento/v1/consentimentos/${samples.cpf}`,
+    control: async (path: string, body?: unknown) => {
+      const init = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+      const response = await fetch(`${control.baseUrl}${path}`, init)
+      return { status: response.status, body: await response.json() }
+    },
+    askPortal: (path = '', method = 'GET', body?: object) => {
+      const headers = { ...portal.headers, 'content-type': 'application/json' }
+      const init = { method, headers, ...(body && { body: JSON.stringify(body) }) }
+      return ask(`${portal.baseUrl}/portal/api/ext/webhook${path}`, init)
+    },
+  }
 }
 
 test('the first line has all addresses, a host works with them, and the variables of averba init are written', async () => {
   const { addresses, certificate, ca } = await start()
+  const { consentService, tokenService, validationService, portal } = addresses
   const text = expect.any(String)
+  const baseUrl = expect.stringMatching(/^https:\/\/localhost:\d+$/)
   expect(addresses).toEqual({
-    consentService: { baseUrl: expect.stringMatching(/^https:\/\/localhost:\d+$/), ca: text, cert: text, key: text },
+    consentService: { baseUrl, ca: text, cert: text, key: text },
     tokenService: {
       url: expect.stringMatching(/^https:\/\/localhost:\d+\/token$/),
       ...{ consumerKey: text, consumerSecret: text },
@@ -59,7 +72,7 @@ test('the first line has all addresses, a host works with them, and the variable
     portal: { baseUrl: text, headers: expect.any(Object) },
     control: { baseUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) },
     receiver: { cert: text, key: text },
-    ca: addresses.consentService.ca,
+    ca: consentService.ca,
     samples: { cpf: '25774435016', cnpj: '12ABC34501DE35' },
     env: expect.stringMatching(/averba\.env$/),
   })
@@ -69,7 +82,6 @@ test('the first line has all addresses, a host works with them, and the variable
   const raw = Object.fromEntries(written.split('\n').flatMap(line => (line ? [line.split(/=(.*)/s, 2)] : [])))
   expect(raw).toEqual(env)
   expect(requiredVariables(await configTemplate()).filter(name => !env[name])).toEqual([])
-  const { consentService, tokenService, validationService, portal } = addresses
   const averba = await openEngine({
     store: ':memory:',
     consentService: { baseUrl: consentService.baseUrl, ca, certificate },
@@ -85,152 +97,119 @@ test('the first line has all addresses, a host works with them, and the variable
 })
 
 test('fixed ports and another name are used for all services, the control server and the certificates', async () => {
-  const free = createServer()
-  const port = await listenUntilEnd(free)
-  await new Promise(done => free.close(done))
-  const { addresses, control, get } = await start('--port', `${port}`, '--host', '127.0.0.2', '--name', '127.0.0.2')
+  const port = await freePort()
+  const own = ['--port', `${port}`, '--host', '127.0.0.2']
+  const { addresses, control, ask, list } = await start(...own, '--name', '127.0.0.2')
   const { consentService, tokenService, validationService, portal } = addresses
-  const used = [
-    consentService.baseUrl,
-    tokenService.url,
-    validationService.baseUrl,
-    portal.baseUrl,
-    addresses.control.baseUrl,
-  ]
-  expect(used.map(each => new URL(each).host)).toEqual([0, 1, 2, 3, 4].map(i => `127.0.0.2:${port + i}`))
-  const { cpf } = addresses.samples
-  const list = `https://127.0.0.2:${port}/consentimento/v1/consentimentos/${cpf}`
-  expect((await get(list)).status).toBe(200)
+  const services = [consentService.baseUrl, tokenService.url, validationService.baseUrl, portal.baseUrl]
+  const hosts = [...services, addresses.control.baseUrl].map(each => new URL(each).host)
+  expect(hosts).toEqual([0, 1, 2, 3, 4].map(i => `127.0.0.2:${port + i}`))
+  expect((await ask(list)).status).toBe(200)
   expect((await control('/faults', { kind: 'status', times: 1 })).status).toBe(200)
-  expect((await get(list)).status).toBe(500)
-  const again = await averba('simulate', '--port', `${port}`, '--host', '127.0.0.2')
-  expect(again).toMatchObject({
-    code: 1,
-    err: expect.stringMatching(/^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/),
-  })
+  expect((await ask(list)).status).toBe(500)
+  const taken = /^INVALID_INPUT: Cannot listen on 127\.0\.0\.2:\d+ \(EADDRINUSE\)/
+  expect(await averba('simulate', ...own)).toMatchObject(failedWith(taken))
 })
 
 test('a folder goes on where it was: ports, authority, clock, portal, and all that the services know', async () => {
   const folder = join(temporaryFolder(), 'services')
   const first = await start('--dir', folder, '--seed', '3')
   const { cpf, cnpj } = first.addresses.samples
-  const list = `${first.addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${cpf}`
-  const webhooks = `${first.addresses.portal.baseUrl}/portal/api/ext/webhook`
-  const { headers } = first.addresses.portal
-  const ask = async (url: string, method: string, more: Record<string, string>, body: string) =>
-    (await running?.socket.fetch(new Request(url, { method, body, headers: more })))?.json()
-  const basic = { authorization: `Basic ${Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')}` }
-  const form = { ...basic, 'content-type': 'application/x-www-form-urlencoded' }
-  const askToken = () => ask(first.addresses.tokenService.url, 'POST', form, 'grant_type=client_credentials')
   await first.control('/consents', { cpf, cnpj, status: 'ATIVO' })
   await first.control('/clock/advance', { ms: 86_400_000 })
-  const subscription = { evento: 'e', endpoint: 'https://receptor.exemplo.br/' }
-  await ask(webhooks, 'POST', { ...headers, 'content-type': 'application/json' }, JSON.stringify(subscription))
-  const notice = { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: {} }
-  await first.control('/notifications', notice)
-  const seen = async (get: typeof first.get) => ({
-    consents: (await get(list)).body,
-    subscriptions: (await get(webhooks, headers)).body,
-    failures: (await get(`${webhooks}/falhas`, headers)).body,
-    token: (await askToken()).access_token,
+  await first.askPortal('', 'POST', { evento: 'e', endpoint: 'https://receptor.exemplo.br/' })
+  await first.control('/notifications', { evento: 'e', destinatarioTipo: 'CNPJ', destinatarioId: cnpj, body: {} })
+  const authorization = `Basic ${Buffer.from('chave-de-exemplo:segredo-de-exemplo').toString('base64')}`
+  const headers = { authorization, 'content-type': 'application/x-www-form-urlencoded' }
+  const form = { method: 'POST', headers, body: 'grant_type=client_credentials' }
+  const seen = async ({ ask, askPortal, addresses, list }: typeof first) => ({
+    consents: (await ask(list)).body,
+    subscriptions: (await askPortal()).body,
+    failures: (await askPortal('/falhas')).body,
+    token: (await ask(addresses.tokenService.url, form)).body.access_token,
   })
-  const before = await seen(first.get)
+  const before = await seen(first)
   expect(before).toMatchObject({ consents: { length: 5 }, subscriptions: { length: 1 }, failures: { length: 1 } })
   await stop()
   const second = await start('--dir', folder, '--seed', '3')
   expect(second.addresses).toEqual(first.addresses)
-  expect(await averba('simulate', '--dir', folder, '--port', '20000')).toMatchObject(
-    failedWith('a simulation runs there already'),
-  )
+  const other = await averba('simulate', '--dir', folder, '--port', '20000')
+  expect(other).toMatchObject(failedWith('a simulation runs there already'))
   expect(second.ca).toBe(first.ca)
-  expect(await seen(second.get)).toEqual(before)
+  expect(await seen(second)).toEqual(before)
   // A program that runs on has the former client certificate.
   const former = openSocket({ clock: systemClock, ca: first.ca, certificate: first.certificate })
-  expect((await former.fetch(new Request(list))).status).toBe(200)
+  expect((await former.fetch(new Request(first.list))).status).toBe(200)
   await former.close()
   const added = [await second.control('/consents', { cpf }), await second.control('/consents', { cpf })]
   expect(new Set([...before.consents, ...added.map(({ body }) => body)].map(({ id }) => id)).size).toBe(7)
   await second.control('/reset', {})
   await stop()
-  expect((await (await start('--dir', folder)).get(list)).body).toHaveLength(4)
+  const third = await start('--dir', folder)
+  expect((await third.ask(third.list)).body).toHaveLength(4)
   await stop()
-  const run = JSON.parse(readFileSync(join(folder, 'run.json'), 'utf8'))
+  const file = join(folder, 'run.json')
+  const run = JSON.parse(readFileSync(file, 'utf8'))
   expect(run.isStopped).toBe(true)
-  writeFileSync(join(folder, 'run.json'), JSON.stringify({ ...run, isStopped: false }))
+  writeFileSync(file, JSON.stringify({ ...run, isStopped: false }))
   const { command } = await start('--dir', folder)
   await stop()
   expect((await command.ended).err).toContain('The last run here was killed')
-  const damaged: [object, RegExp][] = [
+  const authority = { cert: 'x', key: 'y' }
+  for (const [damaged, err] of [
     [{ format: 0 }, /its run\.json is of another version/],
     [{ format: 1 }, /its run\.json is of another version, or damaged/],
     [{ ...run, services: {} }, /Cannot go on with the saved services/],
-    [{ ...run, services: { ...run.services, authority: { cert: 'x', key: 'y' } } }, /Cannot read the saved authority/],
-  ]
-  for (const [text, err] of damaged) {
-    writeFileSync(join(folder, 'run.json'), JSON.stringify(text))
+    [{ ...run, services: { ...run.services, authority } }, /Cannot read the saved authority/],
+  ] as const) {
+    writeFileSync(file, JSON.stringify(damaged))
     expect(await averba('simulate', '--dir', folder)).toMatchObject(failedWith(err))
   }
 })
 
 test('the control server advances the clock, adds records and faults, and lists requests', async () => {
-  const { addresses, control, get } = await start()
+  const { addresses, control, ask, askPortal, list } = await start()
   const { cpf, cnpj } = addresses.samples
-  const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${cpf}`
   const { body } = await control('/consents', { cpf, cnpj, status: 'ATIVO', expiresInMs: 60_000 })
-  expect((await get(`${list}/${body.id}`)).body.status).toBe('ATIVO')
-  expect(await control('/clock/advance', { ms: 61_000 })).toMatchObject({ status: 200 })
-  expect((await get(`${list}/${body.id}`)).body.status).toBe('EXPIRADO')
-  expect(await control('/awareness', { cpf, cnpj })).toMatchObject({ status: 200 })
-  expect(await control('/persons', { cpf: '52998224725', nome: 'JOSE' })).toMatchObject({ status: 200 })
-  expect(await control('/faults', { kind: 'status', status: 503, retryAfterS: 5, times: 1 })).toMatchObject({
-    status: 200,
-  })
-  expect((await get(list)).status).toBe(503)
-  expect((await get(list)).status).toBe(200)
-  await get(`${addresses.portal.baseUrl}/portal/api/ext/webhook`, { ...addresses.portal.headers })
+  expect((await ask(`${list}/${body.id}`)).body.status).toBe('ATIVO')
+  expect((await control('/clock/advance', { ms: 61_000 })).status).toBe(200)
+  expect((await ask(`${list}/${body.id}`)).body.status).toBe('EXPIRADO')
+  expect((await control('/awareness', { cpf, cnpj })).status).toBe(200)
+  expect((await control('/persons', { cpf: '52998224725', nome: 'JOSE' })).status).toBe(200)
+  expect((await control('/faults', { kind: 'status', status: 503, retryAfterS: 5, times: 1 })).status).toBe(200)
+  expect((await ask(list)).status).toBe(503)
+  expect((await ask(list)).status).toBe(200)
+  await askPortal()
   const requests = (await control('/requests')).body
   expect(requests).toHaveLength(5)
-  expect(requests.at(-1)).toMatchObject({
-    service: 'portal',
-    method: 'GET',
-    headers: { authorization: '***' },
-  })
+  expect(requests.at(-1)).toMatchObject({ service: 'portal', method: 'GET', headers: { authorization: '***' } })
   expect(JSON.stringify(requests)).not.toContain(addresses.portal.headers.authorization)
   await control('/reset', {})
   expect((await control('/requests')).body).toEqual([])
-  expect((await get(list)).body).toHaveLength(4)
+  expect((await ask(list)).body).toHaveLength(4)
 })
 
 test('faults are set by option or control server, certificate faults too, and are cleared together', async () => {
-  const { addresses, control, get } = await start(
+  const { addresses, control, ask, list } = await start(
     ...['--fault', '{"kind":"status","status":503,"times":1}'],
     ...['--fault', '{"kind":"clockSkew","ms":-3600000}'],
   )
-  const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${addresses.samples.cpf}`
-  expect((await get(list)).status).toBe(503)
-  const answered = await get(list)
+  expect((await ask(list)).status).toBe(503)
+  const answered = await ask(list)
   expect(answered.status).toBe(200)
   expect(Date.parse(answered.body[0].dataHora)).toBeLessThan(systemClock.now() - 3_500_000)
   // The connection is open already: the fault ends it, and the next one meets the certificate.
-  expect(await control('/faults', { kind: 'expiredCertificate' })).toMatchObject({ status: 200 })
-  await expect(get(list)).rejects.toMatchObject({
-    name: 'UnsentError',
-    message: expect.stringContaining('expired'),
-  })
+  expect((await control('/faults', { kind: 'expiredCertificate' })).status).toBe(200)
+  const expired = { name: 'UnsentError', message: expect.stringContaining('expired') }
+  await expect(ask(list)).rejects.toMatchObject(expired)
   // As curl -X DELETE sends it: without a body, and without its length.
-  const cleared = await new Promise<string>((resolve, reject) =>
-    execFile(
-      'curl',
-      ['-sS', '-X', 'DELETE', '-w', ' %{http_code}', `${addresses.control.baseUrl}/faults`],
-      (error, out) => (error ? reject(error) : resolve(out)),
-    ),
-  )
-  expect(cleared).toMatch(/ 200$/)
-  expect((await get(list)).status).toBe(200)
+  const curl = ['-sS', '-X', 'DELETE', '-w', ' %{http_code}', `${addresses.control.baseUrl}/faults`]
+  expect((await promisify(execFile)('curl', curl)).stdout).toMatch(/ 200$/)
+  expect((await ask(list)).status).toBe(200)
 })
 
 test('a notification reaches a given receiver on any port, from the --deliver-from address', async () => {
-  const { addresses, control, get } = await start('--deliver-from', '127.9.9.9')
+  const { addresses, control, askPortal } = await start('--deliver-from', '127.9.9.9')
   const { cert, key } = addresses.receiver
   const received: string[] = []
   const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (incoming, outgoing) => {
@@ -238,46 +217,31 @@ test('a notification reaches a given receiver on any port, from the --deliver-fr
     incoming.resume().on('end', () => outgoing.writeHead(204).end())
   })
   const to = `127.0.0.1:${await listenUntilEnd(server)}`
-  expect(await control('/connect-to', { from: 'receptor.exemplo.br:443', to })).toMatchObject({ status: 200 })
-  const url = `${addresses.portal.baseUrl}/portal/api/ext/webhook`
-  const subscribe = new Request(url, {
-    method: 'POST',
-    headers: { ...addresses.portal.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ evento: 'e', endpoint: 'https://receptor.exemplo.br/' }),
-  })
-  expect((await running?.socket.fetch(subscribe))?.status).toBe(200)
-  const notice = {
-    evento: 'e',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: addresses.samples.cnpj,
-    body: { a: 1 },
-  }
-  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
+  expect((await control('/connect-to', { from: 'receptor.exemplo.br:443', to })).status).toBe(200)
+  const subscription = { evento: 'e', endpoint: 'https://receptor.exemplo.br/' }
+  expect((await askPortal('', 'POST', subscription)).status).toBe(200)
+  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: addresses.samples.cnpj }
+  const deliver = async () => (await control('/notifications', { evento: 'e', ...recipient, body: {} })).body.deliveries
+  expect(await deliver()).toMatchObject([{ isDelivered: true }])
   expect(received).toEqual(['e from 127.9.9.9'])
   // A change may name another port of the host (document 3, section 4, rule 1).
-  const [{ id }] = (await get(url, { ...addresses.portal.headers })).body
-  const change = new Request(`${url}/${id}`, {
-    method: 'PUT',
-    headers: { ...addresses.portal.headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ id, evento: 'e', endpoint: 'https://receptor.exemplo.br:8443/' }),
-  })
-  expect((await running?.socket.fetch(change))?.status).toBe(200)
-  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
+  const [{ id }] = (await askPortal()).body
+  const change = { id, evento: 'e', endpoint: 'https://receptor.exemplo.br:8443/' }
+  expect((await askPortal(`/${id}`, 'PUT', change)).status).toBe(200)
+  expect(await deliver()).toMatchObject([{ isDelivered: false }])
   await control('/connect-to', { from: 'receptor.exemplo.br:8443', to })
-  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: true }])
+  expect(await deliver()).toMatchObject([{ isDelivered: true }])
   server.closeAllConnections()
   await new Promise(done => server.close(done))
-  expect((await control('/notifications', notice)).body.deliveries).toMatchObject([{ isDelivered: false }])
-  expect((await get(`${url}/falhas`, { ...addresses.portal.headers })).body).toHaveLength(2)
+  expect(await deliver()).toMatchObject([{ isDelivered: false }])
+  expect((await askPortal('/falhas')).body).toHaveLength(2)
 })
 
 test('--policies sets policies for every service', async () => {
   const policies = { consentService: { missingRecord: 'badRequest' }, portal: { authentication: 'none' } }
-  const { addresses, get } = await start('--policies', JSON.stringify(policies))
-  const { consentService, portal, samples } = addresses
-  const list = `${consentService.baseUrl}/consentimento/v1/consentimentos/${samples.cpf}`
-  expect((await get(`${list}/${'0'.repeat(32)}`)).status).toBe(400)
-  expect((await get(`${portal.baseUrl}/portal/api/ext/webhook`)).status).toBe(200)
+  const { addresses, ask, list } = await start('--policies', JSON.stringify(policies))
+  expect((await ask(`${list}/${'0'.repeat(32)}`)).status).toBe(400)
+  expect((await ask(`${addresses.portal.baseUrl}/portal/api/ext/webhook`)).status).toBe(200)
 })
 
 test.each([
@@ -290,26 +254,22 @@ test.each([
   ['--deliver-from', '161.148.0.1', /^INVALID_INPUT: .*161\.148\.0\.1.*\nUse an address/],
   ['--dir', temporaryFolder(), /^INVALID_INPUT: /],
 ])('the invalid %s %s stops the command with an error', async (option, value, words) => {
-  const stopped = { code: 1, out: '', err: expect.stringMatching(words) }
-  expect(await averba('simulate', option, value)).toEqual(stopped)
+  expect(await averba('simulate', option, value)).toEqual({ out: '', ...failedWith(words) })
 })
 
-test.each([
-  ['a signal', (command: RunningCommand) => command.stop('SIGINT')],
-  ['the end of its standard input', (command: RunningCommand) => command.endInput()],
-])('averba simulate stops cleanly on %s, and deletes its keys', async (_, end) => {
+test('averba simulate stops cleanly on a signal, and deletes its keys', async () => {
   const { command, addresses } = await start()
   expect(existsSync(addresses.consentService.key)).toBe(true)
-  end(command)
+  command.stop('SIGINT')
   expect(await command.ended).toMatchObject({ code: 0, err: '' })
   await expect(fetch(`${addresses.control.baseUrl}/requests`)).rejects.toThrow('fetch failed')
   expect(existsSync(addresses.consentService.key)).toBe(false)
 })
 
 test('averba simulate stops on a signal while a request is under way', async () => {
-  const { command, control, get, addresses } = await start()
+  const { command, control, ask, list } = await start()
   await control('/faults', { kind: 'delay', ms: 3_600_000 })
-  const waiting = get(`${addresses.consentService.baseUrl}/x`).catch(() => 'cut')
+  const waiting = ask(list).catch(() => 'cut')
   await expect.poll(async () => (await control('/requests')).body.length).toBe(1)
   command.stop('SIGTERM')
   expect((await command.ended).code).toBe(0)
@@ -319,11 +279,10 @@ test('averba simulate stops on a signal while a request is under way', async () 
 test('a seed makes ids, tokens and random faults repeatable', async () => {
   const half = '{"kind":"status","status":429,"percent":50,"times":8}'
   const run = async (seed: string) => {
-    const { addresses, get } = await start('--seed', seed, '--fault', half)
-    const list = `${addresses.consentService.baseUrl}/consentimento/v1/consentimentos/${addresses.samples.cpf}`
+    const { ask, list } = await start('--seed', seed, '--fault', half)
     const answers: unknown[] = []
     for (let i = 0; i < 24; i++) {
-      const { status, body } = await get(list)
+      const { status, body } = await ask(list)
       answers.push(status === 200 ? body.map(({ id }: { id: string }) => id) : status)
     }
     await stop()
