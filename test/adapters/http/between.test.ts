@@ -2,24 +2,16 @@ import { createServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { connect } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { proxyFromEnvironment } from '../../../src/adapters/http/outbound-proxy.ts'
-import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { tryReach } from '../../../src/adapters/http/try-reach.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
-import { serveHttps } from '../../../src/simulation/served/serve.ts'
-import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { authority, openClient, own, serveUntilEnd, stranger } from '../../support/over-tls.ts'
 
 /** What stands between us and a service: interim answers, and a proxy that connections go through. */
 
 const clock = systemClock
-let authority: Authority
-
-beforeAll(async () => {
-  authority = await createAuthority(clock.now())
-})
 
 describe('an unasked 100 Continue', () => {
   const answer = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}'
@@ -28,7 +20,7 @@ describe('an unasked 100 Continue', () => {
 
   /** Answers each request with these pieces, each in its own TLS record. */
   async function ask(pieces: readonly string[], times = 1): Promise<string[]> {
-    const server = createTlsServer(await authority.issueServer(['localhost']), socket => {
+    const server = createTlsServer(own, socket => {
       socket.setNoDelay(true)
       socket.on('data', () => {
         const rest = [...pieces]
@@ -40,7 +32,7 @@ describe('an unasked 100 Continue', () => {
       })
     })
     const port = await listenUntilEnd(server)
-    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, budgetMs: 5_000 }))
+    const client = openClient({ budgetMs: 5_000 })
     const seen: string[] = []
     for (let n = 0; n < times; n++) {
       const response = await client.fetch(new Request(`https://localhost:${port}/`, { method: 'POST', body: 'x=1' }))
@@ -94,17 +86,11 @@ describe('a proxy', () => {
 
   async function givenService() {
     const clients: (string | undefined)[] = []
-    const own = await authority.issueServer(['localhost'])
-    const served = closeAtEnd(
-      await serveHttps(
-        async (_, peer) => {
-          clients.push(peer.clientName)
-          return Response.json({})
-        },
-        { ...own, clientCa: authority.ca },
-      ),
-    )
-    return { clients, address: `https://localhost:${served.port}/` }
+    const address = await serveUntilEnd(async (_, peer) => {
+      clients.push(peer.clientName)
+      return Response.json({})
+    })
+    return { clients, address: `${address}/` }
   }
 
   test('connections go through it, with our client certificate to the service', async () => {
@@ -112,7 +98,7 @@ describe('a proxy', () => {
     const proxy = await givenProxy()
     const certificate = await authority.issueClient('gestora')
     const proxyFor = () => `http://ana:s%40nha@127.0.0.1:${proxy.port}`
-    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, certificate, proxyFor }))
+    const client = openClient({ certificate, proxyFor })
     for (let n = 0; n < 2; n++) expect((await client.fetch(new Request(address))).status).toBe(200)
     expect(clients).toEqual(['gestora', 'gestora'])
     const credentials = `Basic ${Buffer.from('ana:s@nha').toString('base64')}`
@@ -125,16 +111,12 @@ describe('a proxy', () => {
     const { clients, address } = await givenService()
     const { port } = await givenProxy(status)
     const options = { clock, ca: authority.ca, proxyFor: () => `http://ana:senha@127.0.0.1:${port}` }
-    const client = closeAtEnd(openSocket(options))
-    await expect(client.fetch(new Request(address))).rejects.toMatchObject({
-      name: 'UnsentError',
-      message: `PROXY_REFUSED: the outbound proxy answered ${status}`,
-    })
+    const refused = { name: 'UnsentError', message: `PROXY_REFUSED: the outbound proxy answered ${status}` }
+    await expect(openClient(options).fetch(new Request(address))).rejects.toMatchObject(refused)
     expect(clients).toEqual([])
-    expect(await tryReach(address, { ...options, service: 'portal' })).toMatchObject({
-      isReached: false,
-      detail: expect.stringMatching(/^PROXY_REFUSED: .* or ask who runs it$/),
-    })
+    const detail = expect.stringMatching(/^PROXY_REFUSED: .* or ask who runs it$/)
+    const found = await tryReach(address, { ...options, service: 'portal' })
+    expect(found).toMatchObject({ isReached: false, detail })
   })
 
   test.each([
@@ -147,9 +129,9 @@ describe('a proxy', () => {
     ['has another protocol', 'socks5://127.0.0.1:1', 'the address of the proxy is not one of http or https'],
   ])('that %s sends nothing, and is named', async (_, proxy, words) => {
     const { clients, address } = await givenService()
-    const client = closeAtEnd(openSocket({ clock, ca: authority.ca, proxyFor: () => proxy }))
-    const message = expect.stringContaining(words)
-    await expect(client.fetch(new Request(address))).rejects.toMatchObject({ name: 'UnsentError', message })
+    const refused = { name: 'UnsentError', message: expect.stringContaining(words) }
+    const sending = openClient({ proxyFor: () => proxy }).fetch(new Request(address))
+    await expect(sending).rejects.toMatchObject(refused)
     expect(clients).toEqual([])
   })
 
@@ -157,22 +139,19 @@ describe('a proxy', () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0')
     onTestFinished(() => void vi.unstubAllEnvs())
     let asked = 0
-    const server = createHttpsServer(await authority.issueServer(['localhost']))
+    const server = createHttpsServer(own)
     const port = await listenUntilEnd(server.on('connect', (_, socket) => void socket.end(`${asked++}`)))
-    const client = closeAtEnd(openSocket({ clock, proxyFor: () => `https://ana:senha@localhost:${port}` }))
+    const client = openClient({ ca: stranger.ca, proxyFor: () => `https://ana:senha@localhost:${port}` })
     await expect(client.fetch(new Request('https://service.example/'))).rejects.toMatchObject({ name: 'UnsentError' })
     expect(asked).toBe(0)
   })
 
   test('that says nothing is given up in time', async () => {
-    const port = await listenUntilEnd(
-      createServer().on('connect', (_, socket) => void socket.resume().on('end', () => socket.end())),
-    )
-    const options = { clock, budgetMs: 300, proxyFor: () => `http://127.0.0.1:${port}` }
-    const client = closeAtEnd(openSocket(options))
-    await expect(client.fetch(new Request('https://localhost:1/'))).rejects.toMatchObject({
-      message: 'the outbound proxy cannot be reached (UND_ERR_CONNECT_TIMEOUT)',
-    })
+    const server = createServer().on('connect', (_, socket) => void socket.resume().on('end', () => socket.end()))
+    const port = await listenUntilEnd(server)
+    const client = openClient({ budgetMs: 300, proxyFor: () => `http://127.0.0.1:${port}` })
+    const message = 'the outbound proxy cannot be reached (UND_ERR_CONNECT_TIMEOUT)'
+    await expect(client.fetch(new Request('https://localhost:1/'))).rejects.toMatchObject({ message })
   })
 
   test('of the environment is used but for the names of NO_PROXY', () => {

@@ -3,15 +3,15 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { createServer as createHttpsServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { type Authority, createAuthority, type IssuedCertificate } from '../../../src/simulation/served/authority.ts'
-import { type Server as RunningServer, serveHttps } from '../../../src/simulation/served/serve.ts'
-import { closeAtEnd } from '../../support/close-at-end.ts'
+import type { IssuedCertificate } from '../../../src/simulation/served/authority.ts'
+import { serveHttps } from '../../../src/simulation/served/serve.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { authority, own, serveUntilEnd, stranger } from '../../support/over-tls.ts'
 import { type Kind, kinds, openThreeCalls } from '../three-calls.ts'
 
 /** What the clients conclude from everything that can happen to a call, by the phase in which it happens. */
@@ -24,35 +24,20 @@ const unknownUnlessRead: Expected = { read: 'deferred', change: 'unknown', paid:
 /** How often a request is sent: only reads are retried. */
 const sentOnce: Record<Kind, number> = { read: 3, change: 1, paid: 1 }
 
-const now = systemClock.now()
-let authority: Authority
-let stranger: Authority
-let own: IssuedCertificate
-let server: RunningServer
 /** How the server answers, and how many requests it received. */
 let answer: (request: Request) => Response | Promise<Response>
 let received = 0
-
-beforeAll(async () => {
-  authority = await createAuthority(now)
-  stranger = await createAuthority(now, 'a stranger')
-  own = await authority.issueServer(['localhost'])
-  server = await serveHttps(request => {
-    received += 1
-    return answer(request)
-  }, own)
-})
-
+const server = await serveHttps(request => {
+  received += 1
+  return answer(request)
+}, own)
 afterAll(() => server.close())
 
 /** Performs a call of a kind at an address. */
 async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'clock'> = {}) {
   received = 0
   let asked = 0
-  const newToken = () => {
-    asked += 1
-    return `token-${asked}`
-  }
+  const newToken = () => `token-${++asked}`
   const target = { consentUrl: baseUrl, validationUrl: baseUrl, service: 'demo', consent: 'a' }
   const { calls, close } = openThreeCalls({ ...target, tokens: hostToken(newToken) }, { ca: authority.ca, ...options })
   try {
@@ -66,10 +51,7 @@ const localhost = (port: number) => `https://localhost:${port}`
 const listen = async (other: Parameters<typeof listenUntilEnd>[0]) => localhost(await listenUntilEnd(other))
 
 /** A server with a given certificate that would answer. */
-async function openServer(issued: IssuedCertificate): Promise<string> {
-  const { port } = closeAtEnd(await serveHttps(request => answer(request), issued))
-  return localhost(port)
-}
+const openServer = (issued: IssuedCertificate) => serveUntilEnd(request => answer(request), issued)
 
 /** A server that refuses clients without a certificate. */
 function openDemandingServer(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
@@ -79,25 +61,16 @@ function openDemandingServer(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
 }
 
 describe('resolve, connect, TLS: nothing was sent, and the reason says why', () => {
+  const expired = async () => openServer(await authority.issueExpiredServer(['localhost']))
+  const unknown = async () => openServer(await stranger.issueServer(['localhost']))
+  const misnamed = async () => openServer(await authority.issueServer(['outro.exemplo.br']))
   test.each<[string, string, () => Promise<string>]>([
     ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
     ['connect: a port without a listener', 'the connection was refused', async () => localhost(1)],
     ['TLS: a port that does not speak it', 'ERR_SSL_', () => listen(createHttpServer((_, response) => response.end()))],
-    [
-      'TLS: an expired certificate',
-      "the service's certificate has expired",
-      async () => openServer(await authority.issueExpiredServer(['localhost'])),
-    ],
-    [
-      'TLS: a certificate of an unknown authority',
-      "the service's certificate is not trusted",
-      async () => openServer(await stranger.issueServer(['localhost'])),
-    ],
-    [
-      'TLS: a certificate for another name',
-      "the service's certificate is for another name",
-      async () => openServer(await authority.issueServer(['outro.exemplo.br'])),
-    ],
+    ['TLS: an expired certificate', "the service's certificate has expired", expired],
+    ['TLS: a certificate of an unknown authority', "the service's certificate is not trusted", unknown],
+    ['TLS: a certificate for another name', "the service's certificate is for another name", misnamed],
     ['TLS 1.2: our certificate is missing', 'HANDSHAKE_FAILURE', () => openDemandingServer('TLSv1.2')],
     ['TLS 1.3: our certificate is missing', 'CERTIFICATE_REQUIRED', () => openDemandingServer('TLSv1.3')],
   ])('%s', async (_, words, open) => {
@@ -109,31 +82,16 @@ describe('resolve, connect, TLS: nothing was sent, and the reason says why', () 
   })
 })
 
-test.each<[string, string, () => Response | Promise<Response>, Omit<SocketOptions, 'clock'>, number]>([
-  [
-    'a call whose connection breaks before an answer',
-    'the connection broke (UND_ERR_SOCKET)',
-    () => {
-      throw new Error('The connection breaks')
-    },
-    {},
-    sentOnce.read,
-  ],
-  [
-    'a call without an answer in time',
-    'no answer in time',
-    () => new Promise(() => undefined),
-    { budgetMs: 150 },
-    sentOnce.read,
-  ],
-  [
-    'a call whose answer is too large',
-    'ANSWER_TOO_LARGE: the answer is larger than 100 bytes',
-    () => new Response('x'.repeat(101)),
-    { bodyBytesMax: 100 },
-    1, // The next answer is no smaller.
-  ],
-])('%s may have been done', async (_, words, act, options, readings) => {
+const breaks = () => Promise.reject(new Error('The connection breaks'))
+const limited = { bodyBytesMax: 100 }
+const large = () => new Response('x'.repeat(101))
+
+test.each<[string, string, typeof answer, Omit<SocketOptions, 'clock'>, number]>([
+  ['whose connection breaks before an answer', 'the connection broke (UND_ERR_SOCKET)', breaks, {}, sentOnce.read],
+  ['without an answer in time', 'no answer in time', () => new Promise(() => {}), { budgetMs: 150 }, sentOnce.read],
+  // The next answer is no smaller.
+  ['whose answer is too large', 'ANSWER_TOO_LARGE: the answer is larger than 100 bytes', large, limited, 1],
+])('a call %s may have been done', async (_, words, act, options, readings) => {
   answer = act
   for (const kind of kinds) {
     const reason = expect.stringContaining(words)
@@ -160,32 +118,27 @@ function answerInClear(server: Server): void {
   server.on('request', request => request.resume().on('end', () => sockets.at(-1)?.write(text)))
 }
 
+/** Breaks the connection within the answer. */
+function breakAnswer(server: Server): void {
+  server.on('request', (_, response) => {
+    response.writeHead(200, { 'content-length': '100' })
+    response.write('[', () => response.destroy())
+  })
+}
+
+const invalidHeader = 'HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'
 const answerWith = (bytes: string) => (server: Server) => server.on('request', ({ socket }) => socket.end(bytes))
 
 test.each<[string, string | RegExp, (server: Server) => void, ServerOptions?]>([
   ['EHOSTUNREACH', 'EHOSTUNREACH', server => server.on('request', breakNewest('EHOSTUNREACH'))],
   ['ENETUNREACH', 'ENETUNREACH', server => server.on('request', breakNewest('ENETUNREACH'))],
   ['a proxy answers without TLS', 'ERR_SSL_WRONG_VERSION_NUMBER', answerInClear, { maxVersion: 'TLSv1.2' }],
-  [
-    'the connection breaks within the answer',
-    '',
-    server =>
-      server.on('request', (_, response) => {
-        response.writeHead(200, { 'content-length': '100' })
-        response.write('[', () => response.destroy())
-      }),
-  ],
+  ['the connection breaks within the answer', '', breakAnswer],
   ['another protocol', /^the answer is not HTTP \(\w+\)$/, answerWith('\x16\x03\x01 cpf=25774435016')],
-  [
-    'a header with an invalid byte',
-    /^the answer is not HTTP \(\w+\)$/,
-    answerWith('HTTP/1.1 200 OK\r\nx: a\x01b\r\ncontent-length: 2\r\n\r\n[]'),
-  ],
+  ['a header with an invalid byte', /^the answer is not HTTP \(\w+\)$/, answerWith(invalidHeader)],
 ])('sent: %s after the request arrived leaves the outcome unknown, with a reason', async (_, words, fail, options) => {
   let requests = 0
-  const other = createHttpsServer({ ...own, ...options }).on('request', () => {
-    requests += 1
-  })
+  const other = createHttpsServer({ ...own, ...options }).on('request', () => void requests++)
   fail(other)
   const baseUrl = await listen(other)
   for (const kind of kinds) {
@@ -196,57 +149,55 @@ test.each<[string, string | RegExp, (server: Server) => void, ServerOptions?]>([
   }
 })
 
-describe('answered', () => {
-  const consent = {
-    ...{ id: 'a', status: 'ATIVO', dataHora: '2026-11-20T12:00:00Z', dataExpiracao: '2027-11-20T12:00:00Z' },
-    ...{ cnpjUsuario: null, href: 'https://consentimento.exemplo.br/a' },
-  }
-  /** The answer of a service that did the operation. */
-  const good = ({ method }: Request) => {
-    if (method === 'GET') return Response.json([consent])
-    return Response.json(method === 'PUT' ? consent : { cpf_disponivel: true })
-  }
+const consent = {
+  ...{ id: 'a', status: 'ATIVO', dataHora: '2026-11-20T12:00:00Z', dataExpiracao: '2027-11-20T12:00:00Z' },
+  ...{ cnpjUsuario: null, href: 'https://consentimento.exemplo.br/a' },
+}
+/** The answer of a service that did the operation. */
+const good = ({ method }: Request) => {
+  if (method === 'GET') return Response.json([consent])
+  return Response.json(method === 'PUT' ? consent : { cpf_disponivel: true })
+}
 
-  test.each<[number, string, Expected, Record<string, string>?]>([
-    [200, '', all('settled')],
-    [200, ', unreadable', unknownUnlessRead],
-    [201, '', unknownUnlessRead],
-    [204, '', unknownUnlessRead],
-    [301, '', unknownUnlessRead, { location: '/elsewhere' }],
-    [302, '', unknownUnlessRead, { location: '/elsewhere' }],
-    [400, '', declined],
-    // The validation is sent once more with a newer token. A second 401 says that nothing was done either.
-    [401, '', { ...declined, paid: 'deferred' }],
-    [403, '', declined],
-    [404, '', declined],
-    [408, '', unknownUnlessRead],
-    [409, '', declined],
-    [415, '', declined],
-    [422, '', declined],
-    [429, '', deferred],
-    [429, ' with Retry-After', deferred, { 'retry-after': '120' }],
-    [500, '', unknownUnlessRead],
-    [502, '', unknownUnlessRead],
-    [503, '', unknownUnlessRead],
-    [503, ' with Retry-After', deferred, { 'retry-after': '120' }],
-    [503, ' with an invalid Retry-After', unknownUnlessRead, { 'retry-after': '1.5' }],
-    [503, ' with a negative Retry-After', unknownUnlessRead, { 'retry-after': '-5' }],
-    [205, '', unknownUnlessRead],
-    [504, '', unknownUnlessRead],
-  ])('an answer of %i%s ends each call as the contracts say', async (status, how, expected, headers = {}) => {
-    answer = request => {
-      if (how === ', unreadable') return new Response('<html>Manutenção</html>')
-      if (status === 200 || status === 201) return new Response(good(request).body, { status })
-      return new Response(status === 204 || status === 205 ? null : '{"title":"Não","status":0}', { status, headers })
-    }
-    for (const kind of kinds) {
-      const outcome = await call(kind, localhost(server.port))
-      expect(outcome.status, kind).toBe(expected[kind])
-      if (headers['retry-after'] === '120') expect(outcome).toMatchObject({ afterMs: 120_000 })
-      // No redirect is followed and no answer is requested again, except with a newer token.
-      expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)
-    }
-  })
+test.each<[number, string, Expected, Record<string, string>?]>([
+  [200, '', all('settled')],
+  [200, ', unreadable', unknownUnlessRead],
+  [201, '', unknownUnlessRead],
+  [204, '', unknownUnlessRead],
+  [301, '', unknownUnlessRead, { location: '/elsewhere' }],
+  [302, '', unknownUnlessRead, { location: '/elsewhere' }],
+  [400, '', declined],
+  // The validation is sent once more with a newer token. A second 401 says that nothing was done either.
+  [401, '', { ...declined, paid: 'deferred' }],
+  [403, '', declined],
+  [404, '', declined],
+  [408, '', unknownUnlessRead],
+  [409, '', declined],
+  [415, '', declined],
+  [422, '', declined],
+  [429, '', deferred],
+  [429, ' with Retry-After', deferred, { 'retry-after': '120' }],
+  [500, '', unknownUnlessRead],
+  [502, '', unknownUnlessRead],
+  [503, '', unknownUnlessRead],
+  [503, ' with Retry-After', deferred, { 'retry-after': '120' }],
+  [503, ' with an invalid Retry-After', unknownUnlessRead, { 'retry-after': '1.5' }],
+  [503, ' with a negative Retry-After', unknownUnlessRead, { 'retry-after': '-5' }],
+  [205, '', unknownUnlessRead],
+  [504, '', unknownUnlessRead],
+])('an answer of %i%s ends each call as the contracts say', async (status, how, expected, headers = {}) => {
+  answer = request => {
+    if (how === ', unreadable') return new Response('<html>Manutenção</html>')
+    if (status === 200 || status === 201) return new Response(good(request).body, { status })
+    return new Response(status === 204 || status === 205 ? null : '{"title":"Não","status":0}', { status, headers })
+  }
+  for (const kind of kinds) {
+    const outcome = await call(kind, localhost(server.port))
+    expect(outcome.status, kind).toBe(expected[kind])
+    if (headers['retry-after'] === '120') expect(outcome).toMatchObject({ afterMs: 120_000 })
+    // No redirect is followed and no answer is requested again, except with a newer token.
+    expect(received, kind).toBe(status === 401 && kind === 'paid' ? 2 : 1)
+  }
 })
 
 test.each([

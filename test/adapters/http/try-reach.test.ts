@@ -4,33 +4,27 @@ import { expect, test } from 'vitest'
 import type { DeclaredAnswer } from '../../../src/adapters/http/answer-meaning.ts'
 import { tryReach } from '../../../src/adapters/http/try-reach.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import type { ServiceName } from '../../../src/vocabulary/names.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { authority, own, stranger } from '../../support/over-tls.ts'
 
 const service = 'consentService'
 
 const listen = async (server: Server) => `https://localhost:${await listenUntilEnd(server)}`
 
 const clock = systemClock
-const authority = await createAuthority(clock.now())
 const { ca } = authority
-const own = await authority.issueServer(['localhost'])
+const reach = (address: string, more: object = {}) => tryReach(address, { service, clock, ca, ...more })
 
 test('an answer of the service to GET / counts as reached, and its Date gives the clock difference', async () => {
   const seen: string[] = []
-  const address = await listen(
-    createHttps(own, (incoming, outgoing) => {
-      seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'none'}`)
-      const date = new Date(clock.now() - 600_000).toUTCString()
-      outgoing.writeHead(500, { date, 'content-type': 'application/problem+json' }).end('{}')
-    }),
-  )
-  const found = await tryReach(`${address}/token?x=1`, { service, clock, ca })
-  expect(found).toMatchObject({
-    isReached: true,
-    detail: expect.stringMatching(/^it answered within \d+ ms$/),
+  const server = createHttps(own, (incoming, outgoing) => {
+    seen.push(`${incoming.method} ${incoming.url} ${incoming.headers.authorization ?? 'none'}`)
+    const date = new Date(clock.now() - 600_000).toUTCString()
+    outgoing.writeHead(500, { date, 'content-type': 'application/problem+json' }).end('{}')
   })
+  const found = await reach(`${await listen(server)}/token?x=1`)
+  expect(found).toMatchObject({ isReached: true, detail: expect.stringMatching(/^it answered within \d+ ms$/) })
   expect(Math.abs((found.skewMs ?? 0) + 600_000)).toBeLessThan(2_000)
   expect(seen).toEqual(['GET / none'])
 })
@@ -45,18 +39,15 @@ test.each([
   ...[200, 404, 405].map(status => [status, html, ''] as const),
   ...[400, 401, 403, 404, 503].map(status => [status, problem, ''] as const),
 ])('an answer %i counts by its form: %s', async (status, body, code) => {
-  const { isReached, detail } = await tryReach('https://servico.exemplo.br', {
-    ...{ clock, service, fetch: fetchOf(status, body) },
-  })
-  expect({ isReached, code: /^[A-Z_]+(?=: it answered \d+ ".*nginx": )/.exec(detail)?.[0] ?? '' }).toEqual({
-    ...{ isReached: code === '', code },
-  })
+  const { isReached, detail } = await reach('https://servico.exemplo.br', { fetch: fetchOf(status, body) })
+  const [found = ''] = /^[A-Z_]+(?=: it answered \d+ ".*nginx": )/.exec(detail) ?? []
+  expect([isReached, found]).toEqual([code === '', code])
   expect(detail).not.toContain('222')
 })
 
 test('an object in JSON is the form of some services, and a host declares others', async () => {
   const answered = (service: ServiceName, body: string, answers?: readonly DeclaredAnswer[]) =>
-    tryReach('https://servico.exemplo.br', { clock, service, answers, fetch: fetchOf(403, body) })
+    reach('https://servico.exemplo.br', { service, answers, fetch: fetchOf(403, body) })
   expect(await answered('consentService', '{"erro":1}')).toMatchObject({ isReached: false })
   expect(await answered('tokenService', '{"erro":1}')).toMatchObject({ isReached: true })
   const declared = [{ status: 403, contains: 'nginx', means: 'declined' }] as const
@@ -64,39 +55,35 @@ test('an object in JSON is the form of some services, and a host declares others
 })
 
 test('an answer without a Date gives no clock difference', async () => {
-  const address = await listen(
-    createHttps(own, (_, outgoing) => {
-      outgoing.sendDate = false
-      outgoing.end()
-    }),
-  )
-  expect(await tryReach(address, { service, clock, ca })).not.toHaveProperty('skewMs')
+  const server = createHttps(own, (_, outgoing) => {
+    outgoing.sendDate = false
+    outgoing.end()
+  })
+  expect(await reach(await listen(server))).not.toHaveProperty('skewMs')
 })
 
 test('each failure to connect is described with advice', async () => {
-  const untrusted = await createAuthority(clock.now(), 'another authority')
   const silent = await listen(createServer(socket => socket.resume().on('error', () => undefined)))
   const mute = await listen(createHttps(own, () => undefined))
   const elsewhere = await listen(createHttps(await authority.issueServer(['outro.exemplo.br'])))
   const expired = await listen(createHttps(await authority.issueExpiredServer(['localhost'])))
-  const needy = await listen(
-    createHttps({ ...own, ca, requestCert: true, rejectUnauthorized: true }, (_, outgoing) => outgoing.end()),
-  )
-  const stranger = await untrusted.issueClient('ninguem')
+  const asking = { ...own, ca, requestCert: true, rejectUnauthorized: true }
+  const needy = await listen(createHttps(asking, (_, outgoing) => outgoing.end()))
+  const certificate = await stranger.issueClient('ninguem')
   // The budget also stops a connection attempt, which an abort signal alone does not.
   const began = clock.now()
-  const handshake = await tryReach(silent, { service, clock, ca, budgetMs: 300 })
+  const handshake = await reach(silent, { budgetMs: 300 })
   expect(clock.now() - began).toBeLessThan(8_000)
   const tried = {
-    name: await tryReach('https://nao-existe.invalid', { service, clock }),
-    port: await tryReach('https://localhost:1', { service, clock }),
-    ca: await tryReach(mute, { service, clock, ca: untrusted.ca, budgetMs: 2_000 }),
-    elsewhere: await tryReach(elsewhere, { service, clock, ca }),
-    expired: await tryReach(expired, { service, clock, ca }),
+    name: await reach('https://nao-existe.invalid'),
+    port: await reach('https://localhost:1'),
+    ca: await reach(mute, { ca: stranger.ca, budgetMs: 2_000 }),
+    elsewhere: await reach(elsewhere),
+    expired: await reach(expired),
     handshake,
-    answer: await tryReach(mute, { service, clock, ca, budgetMs: 300 }),
-    client: await tryReach(needy, { service, clock, ca, certificate: stranger }),
-    mismatch: await tryReach(needy, { service, clock, ca, certificate: { ...own, key: stranger.key } }),
+    answer: await reach(mute, { budgetMs: 300 }),
+    client: await reach(needy, { certificate }),
+    mismatch: await reach(needy, { certificate: { ...own, key: certificate.key } }),
   }
   const words = Object.fromEntries(Object.entries(tried).map(([name, { detail }]) => [name, detail]))
   expect(Object.values(tried).filter(each => each.isReached)).toEqual([])

@@ -4,15 +4,12 @@ import { expect, test } from 'vitest'
 import { portalSession } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { serveHttps } from '../../../src/simulation/served/serve.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import { authority, serveUntilEnd } from '../../support/over-tls.ts'
 import { openEngine } from '../../support/world.ts'
 
 test('the certificate is presented over TLS, and the login sends its headers', async () => {
-  const authority = await createAuthority(systemClock.now())
-  const { ca } = authority
   let laterMs = 0
   const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
   const portal = simulatePortal({
@@ -23,23 +20,14 @@ test('the certificate is presented over TLS, and the login sends its headers', a
     deliver: async () => new Response(),
   })
   const seen: [path: string, client: string | undefined, role: string | null][] = []
-  const server = await serveHttps(
-    (request, { clientName }) => {
-      seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])
-      return portal.fetch(request)
-    },
-    { ...(await authority.issueServer(['localhost'])), clientCa: ca },
-  )
-  let certificate = await authority.issueClient('importadora')
-  const averba = await openEngine({
-    store: ':memory:',
-    clock,
-    portal: {
-      baseUrl: `https://localhost:${server.port}`,
-      ca,
-      authenticate: portalSession({ certificate: () => certificate, roleType: 'IMPEXP' }),
-    },
+  const baseUrl = await serveUntilEnd((request, { clientName }) => {
+    seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])
+    return portal.fetch(request)
   })
+  let certificate = await authority.issueClient('importadora')
+  const authenticate = portalSession({ certificate: () => certificate, roleType: 'IMPEXP' })
+  const portalOptions = { baseUrl, ca: authority.ca, authenticate }
+  const averba = await openEngine({ store: ':memory:', clock, portal: portalOptions })
   expect((await averba.subscriptions.plan()).changes).toEqual([])
   expect(seen).toEqual([
     ['/portal/api/autenticar', 'importadora', 'IMPEXP'],
@@ -53,7 +41,6 @@ test('the certificate is presented over TLS, and the login sends its headers', a
     ['/portal/api/autenticar', 'importadora-nova', 'IMPEXP'],
     ['/portal/api/ext/webhook', 'importadora-nova', null],
   ])
-  await server.close()
 })
 
 test('a PKCS#12 file that is opened late has the same identity as one opened at once', async () => {

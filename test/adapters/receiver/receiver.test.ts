@@ -1,16 +1,14 @@
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:https'
 import { createConnection } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import { expect, test } from 'vitest'
-import { openSocket } from '../../../src/adapters/http/transport.ts'
 import { sourceRanges } from '../../../src/adapters/portal/wire.ts'
 import type { ReceiverOptions } from '../../../src/adapters/receiver/receiver.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { createAuthority } from '../../../src/simulation/served/authority.ts'
-import { closeAtEnd } from '../../support/close-at-end.ts'
 import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { authority, openClient, own } from '../../support/over-tls.ts'
 import { givenReceiver } from './given-receiver.ts'
 
 const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
@@ -20,19 +18,14 @@ const post = (init: RequestInit = {}) =>
 /** A receiver behind Node's HTTPS server, and a client for it. */
 async function openReceiver() {
   const { receiver, stored } = givenReceiver()
-  const authority = await createAuthority(systemClock.now())
-  const certificate = await authority.issueServer(['localhost'])
-  const port = await listenUntilEnd(createServer({ ...certificate, minVersion: 'TLSv1.2' }, receiver.listener))
-  const connectTo = () => ({ host: '127.0.0.1', port })
-  const { fetch } = closeAtEnd(openSocket({ clock: systemClock, ca: authority.ca, connectTo }))
+  const port = await listenUntilEnd(createServer({ ...own, minVersion: 'TLSv1.2' }, receiver.listener))
+  const { fetch } = openClient({ connectTo: () => ({ host: '127.0.0.1', port }) })
   /** Sends the lines of a head as they are, and returns the answer. */
   const send = async (head: readonly string[]) => {
     const socket = connect({ host: '127.0.0.1', port, ca: authority.ca, servername: 'localhost' })
     const lines = ['POST /averba HTTP/1.1', 'host: localhost', ...head, 'content-length: 2', 'connection: close']
     socket.write(`${lines.join('\r\n')}\r\n\r\n{}`)
-    let answer = ''
-    for await (const chunk of socket) answer += chunk
-    return answer
+    return text(socket)
   }
   return { stored, fetch, send }
 }
@@ -53,12 +46,11 @@ test('behind an HTTPS server a notification is stored before it is acknowledged'
 test('if the host has already answered, a stored notification is reported as late', async () => {
   const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
-  const { receiver, reported, missed } = openToAll({
-    store() {
-      storing.resolve()
-      return stored.promise
-    },
-  })
+  const store = () => {
+    storing.resolve()
+    return stored.promise
+  }
+  const { receiver, reported, missed } = openToAll({ store })
   const server = createHttpServer((incoming, outgoing) => {
     receiver.listener(incoming, outgoing)
     void storing.promise.then(() => outgoing.writeHead(503).end('timeout'))
@@ -135,11 +127,10 @@ test('each notification has its own full budget', async () => {
     void receiver.fetch(post()).then(({ status }) => answers.push(status))
     await expect.poll(() => waiting.length).toBe(before + 1)
   }
-  await notify()
-  await clock.advance(1_000)
-  await notify()
-  await clock.advance(1_000)
-  await notify()
+  for (const afterMs of [0, 1_000, 1_000]) {
+    await clock.advance(afterMs)
+    await notify()
+  }
   waiting[0]?.()
   await expect.poll(() => answers).toEqual([200])
   await clock.advance(1_999)
@@ -154,22 +145,17 @@ test('each notification has its own full budget', async () => {
 test('a failed commit, and one that blocked the process too long, are reported as missed', async () => {
   let now = 0
   const blocked = { now: () => now, sleep: () => new Promise<void>(() => undefined) }
-  const stores = [
-    async () => {
-      throw new Error('The disk is full')
-    },
+  let ms = 0
+  const store = async () => {
+    if (ms === 0) throw new Error('The disk is full')
     // The event loop is blocked meanwhile: no timer runs before the commit is done.
-    async () => {
-      now += 3_501
-    },
-    async () => {
-      now += 3_500
-    },
-  ]
-  const { receiver, missed } = openToAll({ clock: blocked, store: () => stores.shift()?.() ?? Promise.resolve() })
-  const answers: number[] = []
-  for (let i = 0; i < 3; i++) answers.push((await receiver.fetch(post())).status)
-  expect(answers).toEqual([503, 200, 200])
+    now += ms
+  }
+  const { receiver, missed } = openToAll({ clock: blocked, store })
+  for (const [i, status] of [503, 200, 200].entries()) {
+    ms = [0, 3_501, 3_500][i] ?? 0
+    expect((await receiver.fetch(post())).status).toBe(status)
+  }
   expect(missed).toEqual(['unstored', 'late'])
 })
 
@@ -201,9 +187,8 @@ test.each(Object.keys(headers))('a header %s of 16 kB of blanks does not hold up
   const { receiver, reported } = givenReceiver({ sources: ['192.0.2.0/24'] })
   const blank = `a${' '.repeat(16_000)}b,`
   const began = performance.now()
-  const { status } = await receiver.fetch(post({ headers: { ...headers, [name]: blank } }), {
-    remoteAddress: '127.0.0.1',
-  })
+  const request = post({ headers: { ...headers, [name]: blank } })
+  const { status } = await receiver.fetch(request, { remoteAddress: '127.0.0.1' })
   expect(performance.now() - began).toBeLessThan(50)
   expect([status, reported]).toEqual([403, ['403']])
 })

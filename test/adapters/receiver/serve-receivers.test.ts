@@ -1,20 +1,14 @@
-import type { IncomingMessage } from 'node:http'
+import { once } from 'node:events'
 import { request } from 'node:https'
 import { createConnection } from 'node:net'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { ReceiverOptions } from '../../../src/adapters/receiver/receiver.ts'
 import { type ServeReceiversOptions, serveReceivers } from '../../../src/adapters/receiver/serve-receivers.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { type Authority, createAuthority } from '../../../src/simulation/served/authority.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { authority, own } from '../../support/over-tls.ts'
 import { givenReceiver } from './given-receiver.ts'
-
-let authority: Authority
-beforeAll(async () => {
-  authority = await createAuthority(systemClock.now())
-})
 
 /** A receiver of small notifications, without secrets. */
 const openToAll = (options: Partial<ReceiverOptions> = {}) =>
@@ -25,7 +19,7 @@ async function openServer(options: Partial<ServeReceiversOptions> = {}) {
   const [north, south] = [openToAll(), openToAll()]
   const server = await serveReceivers({
     receivers: { '/norte': north.receiver, '/sul': south.receiver },
-    certificate: await authority.issueServer(['localhost', '127.0.0.1']),
+    certificate: own,
     host: '127.0.0.1',
     port: 0,
     ...options,
@@ -39,22 +33,15 @@ function post(port: number, path: string, { headers = {}, body = '{}' } = {}): P
   const target = { host: 'localhost', port, path, method: 'POST', ca: authority.ca }
   return new Promise((resolve, reject) => {
     const sent = request({ ...target, headers: { 'event-type': 'e', ...headers }, agent: false })
-    sent.on('response', (answer: IncomingMessage) => {
-      answer.resume()
-      resolve(answer.statusCode)
-    })
-    sent.on('error', reject)
-    sent.end(body)
+    sent.on('response', answer => resolve(answer.resume().statusCode))
+    sent.on('error', reject).end(body)
   })
 }
 
 /** Opens a TLS connection. */
 async function open(port: number, options: ConnectionOptions & { localAddress?: string } = {}): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, ca: authority.ca, ...options })
-  await new Promise<void>((resolve, reject) => {
-    socket.once('secureConnect', resolve)
-    socket.once('error', reject)
-  })
+  await once(socket, 'secureConnect')
   return socket
 }
 
@@ -66,12 +53,14 @@ async function certificateFor(port: number, servername: string) {
   return certificate
 }
 
+/** All that arrives until the connection ends, in whatever way. */
 async function readAll(socket: TLSSocket): Promise<string> {
   let text = ''
-  socket.on('error', () => undefined) // The close event follows.
-  socket.on('data', chunk => {
-    text += chunk
-  })
+  socket
+    .on('error', () => undefined)
+    .on('data', chunk => {
+      text += chunk
+    })
   await new Promise(resolve => socket.once('close', resolve))
   return text
 }
@@ -138,42 +127,31 @@ test('clients get the certificate of the name that they ask for, else the defaul
 
 test('a renewed certificate is served without a restart, and a failed renewal keeps the old one', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
-  const issued = [await authority.issueServer(['localhost']), await authority.issueServer(['localhost'])]
-  let asked = 0
+  const renewed = await authority.issueServer(['localhost'])
+  const certificate = vi.fn(async () => renewed).mockResolvedValueOnce(own)
+  certificate.mockRejectedValueOnce(new Error('The vault is locked'))
   const troubles: unknown[] = []
-  const { port } = await openServer({
-    clock,
-    certificate: async () => {
-      asked += 1
-      if (asked === 2) throw new Error('The vault is locked')
-      return issued[asked === 1 ? 0 : 1] ?? { cert: '', key: '' }
-    },
-    onTrouble: error => void troubles.push(error),
-  })
+  const { port } = await openServer({ clock, certificate, onTrouble: error => void troubles.push(error) })
   const serialOf = async (name: string) => (await certificateFor(port, name)).serialNumber
   const first = await serialOf('localhost')
-  expect(asked).toBe(1)
+  expect(certificate).toHaveBeenCalledTimes(1)
   await clock.advance(60_000)
   expect(await serialOf('localhost')).toBe(first)
   await expect.poll(() => troubles).toMatchObject([{ code: 'MISCONFIGURED' }])
   await clock.advance(60_000)
   await expect.poll(() => serialOf('localhost')).not.toBe(first)
-  expect(asked).toBe(3)
+  expect(certificate).toHaveBeenCalledTimes(3)
   // Clients that name no server get it too.
   await expect.poll(() => serialOf('')).not.toBe(first)
 })
 
 test('a function that never returns the next certificate does not hold up clients', async () => {
   const clock = new VirtualClock(toInstant(Date.now()))
-  const issued = await authority.issueServer(['localhost'])
-  let asked = 0
-  const { port } = await openServer({
-    clock,
-    certificate: () => (++asked === 1 ? issued : new Promise<never>(() => undefined)),
-  })
+  const certificate = vi.fn(() => new Promise<typeof own>(() => undefined)).mockResolvedValueOnce(own)
+  const { port } = await openServer({ clock, certificate })
   await clock.advance(60_000)
-  for (let i = 0; i < 3; i++) (await open(port, { servername: 'localhost' })).destroy()
-  expect(asked).toBe(2)
+  for (let i = 0; i < 3; i++) (await open(port)).destroy()
+  expect(certificate).toHaveBeenCalledTimes(2)
 })
 
 test('addresses that may not notify cannot take all connections', async () => {
@@ -185,8 +163,7 @@ test('addresses that may not notify cannot take all connections', async () => {
   })
   for (const each of silent) each.on('error', () => undefined)
   await expect.poll(() => silent.filter(each => each.destroyed || each.readableEnded).length).toBe(16)
-  const socket = await open(port, { localAddress: '127.0.0.2' })
-  socket.destroy()
+  ;(await open(port, { localAddress: '127.0.0.2' })).destroy()
   // While there is room, such an address gets the reason.
   for (const each of silent) each.destroy()
   await expect.poll(() => post(port, '/norte').catch(() => undefined)).toBe(403)
@@ -202,21 +179,13 @@ test('a request target that is a full URL is served by its path', async () => {
 })
 
 test('closing refuses new connections, and each open one ends after its answer in progress', async () => {
-  const storing = Promise.withResolvers<void>()
   const stored = Promise.withResolvers<void>()
-  let taken = 0
-  const { receiver } = openToAll({
-    store() {
-      taken += 1
-      storing.resolve()
-      return stored.promise
-    },
-  })
+  const store = vi.fn(() => stored.promise)
+  const { receiver } = openToAll({ store })
   const { port, close } = await openServer({ receivers: { '/norte': receiver } })
   const socket = await open(port)
-  const one = 'POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{}'
-  socket.write(one)
-  await storing.promise
+  socket.write('POST /norte HTTP/1.1\r\nhost: localhost\r\nevent-type: e\r\ncontent-length: 2\r\n\r\n{}')
+  await expect.poll(() => store).toHaveBeenCalled()
   const closing = close()
   await expect(post(port, '/norte')).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   stored.resolve()
@@ -224,24 +193,20 @@ test('closing refuses new connections, and each open one ends after its answer i
   expect(answer).toMatch(/^HTTP\/1\.1 200 /)
   expect(answer).toMatch(/\r\nconnection: close\r\n/i)
   await closing
-  expect(taken).toBe(1)
+  expect(store).toHaveBeenCalledTimes(1)
 })
 
 test('an invalid path or certificate is refused with its reason, before listening', async () => {
-  const { cert } = await authority.issueServer(['localhost'])
   const { key } = await authority.issueServer(['localhost'])
-  const misconfigured = (message: string) => ({ code: 'MISCONFIGURED', message })
-  await expect(openServer({ receivers: {} })).rejects.toMatchObject(
-    misconfigured('Cannot serve the receivers: no receiver is given'),
-  )
-  await expect(openServer({ receivers: { norte: openToAll().receiver } })).rejects.toMatchObject(
-    misconfigured('Cannot serve the receivers: "norte" is not a path'),
-  )
-  await expect(openServer({ certificate: { cert, key } })).rejects.toMatchObject(
-    misconfigured('Cannot use the server certificate: its key belongs to another certificate'),
-  )
   const expired = await authority.issueExpiredServer(['localhost'])
-  await expect(openServer({ certificates: { 'a.br': expired } })).rejects.toThrow(
-    'Cannot use the server certificate: it expired on',
-  )
+  const serve = 'Cannot serve the receivers:'
+  for (const [wrong, message] of [
+    [{ receivers: {} }, `${serve} no receiver is given`],
+    [{ receivers: { norte: openToAll().receiver } }, `${serve} "norte" is not a path`],
+    [{ certificate: { ...own, key } }, 'Cannot use the server certificate: its key belongs to another certificate'],
+    [{ certificates: { 'a.br': expired } }, 'Cannot use the server certificate: it expired on'],
+  ] as const) {
+    const refused = { code: 'MISCONFIGURED', message: expect.stringContaining(message) }
+    await expect(openServer(wrong)).rejects.toMatchObject(refused)
+  }
 })
