@@ -7,9 +7,7 @@ import { listenUntilEnd } from '../support/listen-until-end.ts'
 import { createPerformers, performOnce } from '../support/performers.ts'
 import { requestsAt } from './fourteen-requests.ts'
 
-async function listen(listener: RequestListener): Promise<string> {
-  return `http://127.0.0.1:${await listenUntilEnd(createServer(listener))}`
-}
+const listen = async (listener: RequestListener) => `http://127.0.0.1:${await listenUntilEnd(createServer(listener))}`
 
 /** A service that redirects every request, and the requests that arrived at the target. */
 async function openRedirects(status: number) {
@@ -24,7 +22,7 @@ async function openRedirects(status: number) {
   return { base, arrived }
 }
 
-test.each([301, 302, 307, 308])(
+test.each([...[301, 302, 307, 308]])(
   "a %i is not followed, also with a host's own fetch that follows redirects",
   async status => {
     const { base, arrived } = await openRedirects(status)

@@ -11,6 +11,9 @@ interface Sent {
 const base = 'https://host.exemplo.br/base'
 const consentBase = `${base}/consentimento/v1`
 const webhook = `${base}/portal/api/ext/webhook`
+const redirect = 'https%3A%2F%2Fapp.exemplo.br%2F%3Fa%3D1%26b%3D2'
+const form = 'application/x-www-form-urlencoded'
+const basic = { authorization: 'Basic Y2hhdmU6c2VncmVkbyUrOg==', 'content-type': form }
 const json = { 'content-type': 'application/json' }
 
 const expected: [string, Sent][] = [
@@ -20,23 +23,8 @@ const expected: [string, Sent][] = [
   ['list awareness records', { line: `GET ${consentBase}/ciencias/25774435016` }],
   ['read an awareness record', { line: `GET ${consentBase}/ciencias/25774435016/id` }],
   ['read the login state', { line: `GET ${consentBase}/autenticacao/25774435016` }],
-  [
-    'read the login address',
-    {
-      line: `GET ${consentBase}/autenticacao/25774435016/url?redirectUrl=https%3A%2F%2Fapp.exemplo.br%2F%3Fa%3D1%26b%3D2`,
-    },
-  ],
-  [
-    'request a token',
-    {
-      line: `POST ${base}/token`,
-      headers: {
-        authorization: 'Basic Y2hhdmU6c2VncmVkbyUrOg==',
-        'content-type': 'application/x-www-form-urlencoded',
-      },
-      body: 'grant_type=client_credentials',
-    },
-  ],
+  ['read the login address', { line: `GET ${consentBase}/autenticacao/25774435016/url?redirectUrl=${redirect}` }],
+  ['request a token', { line: `POST ${base}/token`, headers: basic, body: 'grant_type=client_credentials' }],
   [
     'validate a person',
     {
@@ -47,14 +35,7 @@ const expected: [string, Sent][] = [
   ],
   ['subscribe', { line: `POST ${webhook}`, headers: { ...session, ...json }, body: wanted }],
   ['list subscriptions', { line: `GET ${webhook}?exibirInativos=true`, headers: session }],
-  [
-    'change a subscription',
-    {
-      line: `PUT ${webhook}/7`,
-      headers: { ...session, ...json },
-      body: { id: 7, ...wanted },
-    },
-  ],
+  ['change a subscription', { line: `PUT ${webhook}/7`, headers: { ...session, ...json }, body: { id: 7, ...wanted } }],
   ['delete a subscription', { line: `DELETE ${webhook}/7`, headers: { ...session, ...json }, body: { id: 7 } }],
   ['query failures', { line: `GET ${webhook}/falhas?data=20112026`, headers: session }],
 ]

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 import { expect, test } from 'vitest'
-import { createPortalClient } from '../../../src/adapters/portal/client.ts'
+import { createPortalClient, type PortalClientOptions } from '../../../src/adapters/portal/client.ts'
 import type { PortalLogin } from '../../../src/adapters/portal/login.ts'
 import { type SharedText, shareInMemory } from '../../../src/adapters/portal/shared-text.ts'
 import { portalAccessKeys, portalSession, staticHeaders } from '../../../src/index.ts'
@@ -14,7 +14,17 @@ import type { Performers } from '../../../src/vocabulary/performer.ts'
 import { performOnce } from '../../support/performers.ts'
 
 const data = { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 }
-const perform = (performers: Performers, type: string) => performOnce(performers, type, { data, parts: {} })
+
+/** Performs an operation at the portal. */
+function givenClient(options: Pick<PortalClientOptions, 'authenticate' | 'fetch'> & Partial<PortalClientOptions>) {
+  const performers: Performers = createPortalClient({
+    ...{ baseUrl: 'https://portal.exemplo.br', clock: systemClock, secretsOf: async () => ({}) },
+    ...options,
+  })
+  return (type = 'portal.listSubscriptions') => performOnce(performers, type, { data, parts: {} })
+}
+
+const accessKeys = portalAccessKeys({ clientId: 'x', clientSecret: 'y', roleType: 'IMPEXP' })
 
 /** The only process of a store logs in. */
 function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
@@ -32,53 +42,44 @@ test('a call that the portal did is settled even if the session cannot be stored
   })
   const kept = shareInMemory()
   let isHeld = false
-  const performers: Performers = createPortalClient({
-    baseUrl: 'https://portal.exemplo.br',
-    authenticate: alone(portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' }), {
+  const login = portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' })
+  const perform = givenClient({
+    authenticate: alone(login, {
       ...kept,
       async change(make) {
         if (isHeld) throw new AverbaError('STORE_BUSY', 'Cannot write: another process holds the file')
         return kept.change(make)
       },
     }),
-    clock: systemClock,
     async fetch(request) {
       isHeld = request.method === 'POST' && request.url.includes('/ext/webhook')
       return portal.fetch(request)
     },
     secretsOf: async () => ({ chaveSecreta: 'um' }),
   })
-  const outcome = await perform(performers, 'portal.subscribe')
+  const outcome = await perform('portal.subscribe')
   expect(outcome).toMatchObject({ status: 'settled', fact: { type: 'portal.subscribed' } })
-  expect(await perform(performers, 'portal.listSubscriptions')).toMatchObject({
-    status: 'settled',
-  })
+  expect(await perform()).toMatchObject({ status: 'settled' })
 })
 
 test('a login whose answer nobody could record counts: the next one waits for the portal’s minute', async () => {
-  const logins = shareInMemory()
   let isAway = false
   const away = () => {
     if (isAway) throw new AverbaError('STORE_UNSAFE', 'Cannot reach the server')
   }
-  const login = portalAccessKeys({ clientId: 'x', clientSecret: 'y', roleType: 'IMPEXP' })
-  const { takeLease, underLease, digestIdentity } = alone(login).logins
+  const { logins } = alone(accessKeys)
+  const change: SharedText['change'] = async make => {
+    away()
+    await logins.change(make)
+  }
   const askedAt: number[] = []
   const clock = new VirtualClock()
   const start = clock.now()
-  const performers: Performers = createPortalClient({
-    baseUrl: 'https://portal.exemplo.br',
+  const perform = givenClient({
     authenticate: {
-      login,
+      login: accessKeys,
       shareOf: () => ({ find: async () => undefined, change: async () => away() }),
-      logins: {
-        find: logins.find,
-        async change(make) {
-          away()
-          await logins.change(make)
-        },
-        ...{ takeLease, underLease, digestIdentity },
-      },
+      logins: { ...logins, change },
     },
     clock,
     async fetch() {
@@ -86,9 +87,8 @@ test('a login whose answer nobody could record counts: the next one waits for th
       isAway = true
       return new Response('', { headers: { 'set-token': 'um', 'x-csrf-token': 'dois' } })
     },
-    secretsOf: async () => ({}),
   })
-  const attempt = () => perform(performers, 'portal.listSubscriptions').catch(error => error)
+  const attempt = () => perform().catch(error => error)
   expect(await attempt()).toMatchObject({ code: 'STORE_UNSAFE' })
   isAway = false
   expect(await attempt()).toMatchObject({ status: 'deferred', reason: 'the portal allows one login a minute' })
@@ -99,16 +99,10 @@ test('a login whose answer nobody could record counts: the next one waits for th
 })
 
 test('a login that never left costs no minute', async () => {
-  const login = portalAccessKeys({ clientId: 'x', clientSecret: 'y', roleType: 'IMPEXP' })
   const refused = new AverbaError('MISCONFIGURED', 'Cannot use the certificate')
-  const performers: Performers = createPortalClient({
-    baseUrl: 'https://portal.exemplo.br',
-    authenticate: alone(login),
-    clock: new VirtualClock(),
-    fetch: () => Promise.reject(refused),
-    secretsOf: async () => ({}),
-  })
-  for (const _ of [1, 2]) await expect(perform(performers, 'portal.listSubscriptions')).rejects.toBe(refused)
+  const fetch = () => Promise.reject(refused)
+  const perform = givenClient({ authenticate: alone(accessKeys), clock: new VirtualClock(), fetch })
+  for (const _ of [1, 2]) await expect(perform()).rejects.toBe(refused)
 })
 
 const malformed = 'AAA\ncanario'
@@ -116,14 +110,7 @@ test.each([
   ['an access key', alone(portalAccessKeys({ clientId: 'x', clientSecret: malformed, roleType: 'IMPEXP' }))],
   ['a header from the host', staticHeaders({ authorization: malformed })],
 ])('%s that no request can carry is MISCONFIGURED and never quoted', async (_, authenticate) => {
-  const performers: Performers = createPortalClient({
-    baseUrl: 'https://portal.exemplo.br',
-    authenticate,
-    clock: systemClock,
-    fetch: async () => new Response('[]'),
-    secretsOf: async () => ({}),
-  })
-  const error = await perform(performers, 'portal.listSubscriptions').catch(error => error)
+  const error = await givenClient({ authenticate, fetch: async () => new Response('[]') })().catch(error => error)
   expect(error).toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED', hint: expect.any(String) })
   expect(inspect(error, { depth: null, showHidden: true })).not.toContain('canario')
 })

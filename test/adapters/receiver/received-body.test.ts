@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import { createConnection } from 'node:net'
 import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setImmediate } from 'node:timers/promises'
 import express from 'express'
 import { expect, test } from 'vitest'
@@ -27,11 +28,10 @@ async function postTo(app: express.Express, content: Uint8Array, more: Record<st
   await once(server, 'request')
   sent.end(content.subarray(cut))
   const [answer] = (await answering) as [IncomingMessage]
-  let text = ''
-  for await (const chunk of answer) text += chunk
-  return { status: answer.statusCode, text }
+  return { status: answer.statusCode, text: await text(answer) }
 }
 
+const seenBy = ({ bodies, reported, missed }: ReturnType<typeof givenReceiver>) => [bodies(), reported, missed]
 const consumed = 'Cannot read the notification: its body was consumed before'
 
 /** What a middleware does before it calls the next one: synchronously, or until its promise resolves. */
@@ -57,8 +57,7 @@ test.each<[string, Before]>([
 ])('a body in two chunks is stored byte for byte behind a middleware that %s', async (_, before) => {
   const host = givenReceiver()
   expect(await postTo(behind(before, host), body)).toEqual({ status: 200, text: '' })
-  expect(host.bodies()).toEqual([body])
-  expect([host.reported, host.missed]).toEqual([[], []])
+  expect(seenBy(host)).toEqual([[body], [], []])
 })
 
 const latin = Buffer.from('{"situacao": "não"}', 'latin1')
@@ -70,10 +69,9 @@ test.each<[string, Buffer, Before]>([
 ])('a body behind a middleware that %s is answered 500, not stored, and reported as lost', async (...row) => {
   const [, content, before] = row
   const host = givenReceiver()
-  const text = `${consumed}. Put the receiver before any body parser\n`
-  expect(await postTo(behind(before, host), content)).toEqual({ status: 500, text })
-  expect(host.bodies()).toEqual([])
-  expect([host.reported, host.missed]).toEqual([[`e BODY_CONSUMED: ${consumed}`], ['unstored']])
+  const refused = { status: 500, text: `${consumed}. Put the receiver before any body parser\n` }
+  expect(await postTo(behind(before, host), content)).toEqual(refused)
+  expect(seenBy(host)).toEqual([[], [`e BODY_CONSUMED: ${consumed}`], ['unstored']])
 })
 
 test('a body that is consumed while the secrets are read is not stored, not even in part', async () => {
@@ -88,8 +86,7 @@ test('a body that is consumed while the secrets are read is not stored, not even
     reading = incoming
   }, host)
   expect((await postTo(app, body)).status).toBe(500)
-  expect(host.bodies()).toEqual([])
-  expect([host.reported, host.missed]).toEqual([[`e BODY_CONSUMED: ${consumed}`], ['unstored']])
+  expect(seenBy(host)).toEqual([[], [`e BODY_CONSUMED: ${consumed}`], ['unstored']])
 })
 
 test('a consumed body from another address is reported, but not as lost', async () => {
@@ -115,10 +112,8 @@ test.each([
   for (const times of [1, 2]) {
     const socket = createConnection(port, '127.0.0.1')
     socket.write(`${head}${pieces}`)
-    let answer = ''
-    for await (const chunk of socket) answer += chunk
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /)
-    expect(bodies()).toEqual(Array.from({ length: times }, () => Buffer.alloc(0)))
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 /)
+    expect(bodies()).toEqual(Array(times).fill(Buffer.alloc(0)))
   }
 })
 
@@ -127,7 +122,7 @@ const rebuilt = (more: Record<string, string>, content?: BodyInit) =>
   new Request('https://localhost/averba', {
     method: 'POST',
     headers: { ...headers, ...more },
-    ...(content !== undefined && { body: content }),
+    body: content ?? null,
   })
 
 test.each<[string, Request, string]>([
@@ -138,12 +133,11 @@ test.each<[string, Request, string]>([
   ['half a body', rebuilt({ 'content-length': '18' }, '{"num'), '5 of 18'],
   ['a rewritten body', rebuilt({ 'content-length': '18' }, JSON.stringify({ numero: '26BR1 á' })), '21 of 18'],
 ])('an adapter that passes on %s is answered 500, and nothing is stored', async (_, request, bytes) => {
-  const { receiver, bodies, reported, missed } = givenReceiver()
-  const answer = await receiver.fetch(request, { remoteAddress: '127.0.0.1' })
+  const host = givenReceiver()
+  const answer = await host.receiver.fetch(request, { remoteAddress: '127.0.0.1' })
   const message = `Cannot read the notification: ${bytes} bytes of its body arrived`
   expect([answer.status, await answer.text()]).toEqual([500, expect.stringContaining(message)])
-  expect(bodies()).toEqual([])
-  expect([reported, missed]).toEqual([[`e BODY_CONSUMED: ${message}`], ['unstored']])
+  expect(seenBy(host)).toEqual([[], [`e BODY_CONSUMED: ${message}`], ['unstored']])
 })
 
 test.each<[string, Request, string]>([
@@ -164,7 +158,7 @@ test('a web request whose body is consumed while the secrets are read is not sto
     request.body?.getReader()
     return [{ chaveSecreta: 'certa' }]
   }
-  const { receiver, bodies, reported, missed } = givenReceiver({ secretsOf })
-  expect((await receiver.fetch(request, { remoteAddress: '127.0.0.1' })).status).toBe(500)
-  expect([bodies(), reported, missed]).toEqual([[], [`e BODY_CONSUMED: ${consumed}`], ['unstored']])
+  const host = givenReceiver({ secretsOf })
+  expect((await host.receiver.fetch(request, { remoteAddress: '127.0.0.1' })).status).toBe(500)
+  expect(seenBy(host)).toEqual([[], [`e BODY_CONSUMED: ${consumed}`], ['unstored']])
 })
