@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { Averba, AverbaOptions } from '../../src/index.ts'
-import { samples, type World } from '../../src/simulation/index.ts'
-import { openEngine, validationServiceWith } from './world.ts'
+import { samples, type World, type WorldOptions } from '../../src/simulation/index.ts'
+import { openEngine, openWorld, validationServiceWith } from './world.ts'
 
 /** Whether a request asks for a token. */
 export const isToken = ({ url }: Request) => url.endsWith('/token')
@@ -44,4 +44,22 @@ export function openValidatingBeside(
 ): Promise<Averba> {
   const fetch = (request: Request) => reach[isToken(request) ? 'tokenService' : 'validationService'](request)
   return openValidating({ clock, fetch, ...options }, credentials)
+}
+
+/** A world whose validation service is `left` with a request, and gives its answer only after `answer()`. */
+export async function openWaiting(
+  options: WorldOptions = {},
+): Promise<World & { readonly left: Promise<void>; answer(): void }> {
+  const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const world = await openWorld({
+    ...options,
+    async intercept(request, forward) {
+      const response = await forward(request)
+      if (!isValidation(request)) return response
+      left.resolve()
+      await answered.promise
+      return response
+    },
+  })
+  return Object.assign(world, { left: left.promise, answer: () => answered.resolve() })
 }

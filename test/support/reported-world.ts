@@ -1,4 +1,5 @@
-import { AverbaError, type SubjectRef, valueOf } from '../../src/index.ts'
+import { join } from 'node:path'
+import { type Averba, AverbaError, type SubjectRef, type SubjectReport, valueOf } from '../../src/index.ts'
 import type { World } from '../../src/simulation/index.ts'
 import { toInstant } from '../../src/vocabulary/instant.ts'
 import { minuteMs } from './pass-time.ts'
@@ -59,3 +60,15 @@ export async function createReportedWorld(store?: string): Promise<ReportedWorld
   })
   return { world, subject, which, unawareAt }
 }
+
+/** The report about a person, as an object. */
+export async function readReport(
+  { subjects }: Pick<Averba, 'subjects'>,
+  who: Parameters<Averba['subjects']['report']>[0],
+  options?: Parameters<Averba['subjects']['report']>[1],
+): Promise<SubjectReport> {
+  return JSON.parse(await subjects.report(who, options))
+}
+
+/** A file with what a report gives each time. */
+export const golden = (name: string) => join(import.meta.dirname, '../api/reports/golden', name)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type ProcessingReport, type SubjectReport, valueOf } from '../../../src/index.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
+import { readReport } from '../../support/reported-world.ts'
 import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
@@ -9,7 +10,7 @@ const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 async function createWorld() {
   const retention = { 'validation.result': { days: 1 }, 'validation.claims': 'until-settled' } as const
   const world = await openWorld({ averba: { retention, schedules: true } })
-  const { averba, samples, clock } = world
+  const { averba, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject }))
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'Fulana Canário' } }))
@@ -18,9 +19,8 @@ async function createWorld() {
   await averba.subjects.reveal(row ?? {}, { actor, purpose: 'atendimento ao titular' })
   const other = await averba.consents.enrol({ cpf: '52998224725' })
   valueOf(await averba.validations.validate({ id: 'p2', cpf: '52998224725', claims: { nome: 'Outra' } }))
-  await passTime({ averba, clock }, dayMs, 3)
-  const report = async (language: 'en' | 'pt-BR', who = subject) =>
-    JSON.parse(await averba.subjects.report({ subject: who }, { language })) as SubjectReport
+  await passTime(world, dayMs, 3)
+  const report = (language: 'en' | 'pt-BR', who = subject) => readReport(averba, { subject: who }, { language })
   return { ...world, subject, other, report }
 }
 
@@ -30,11 +30,10 @@ const wordsOf = ({ timeline }: SubjectReport, type: string) =>
 test('the timeline describes reveals and destruction by retention', async () => {
   const { report, other } = await createWorld()
   const [portuguese, english] = [await report('pt-BR'), await report('en')]
-  expect(wordsOf(portuguese, 'reveal.recorded')).toEqual([
-    'Dados lacrados abertos para esta organização: atendimento ao titular',
-  ])
-  expect(wordsOf(english, 'reveal.recorded')).toEqual([
-    'Sealed data opened for this organisation: atendimento ao titular',
+  const revealed = [wordsOf(portuguese, 'reveal.recorded'), wordsOf(english, 'reveal.recorded')]
+  expect(revealed).toEqual([
+    ['Dados lacrados abertos para esta organização: atendimento ao titular'],
+    ['Sealed data opened for this organisation: atendimento ao titular'],
   ])
   expect(wordsOf(portuguese, 'retention.applied').sort()).toEqual([
     'Prazo de conservação encerrado, dados eliminados: dados declarados para a validação',
@@ -46,10 +45,8 @@ test('the timeline describes reveals and destruction by retention', async () => 
   ])
   // No data of the other person was revealed.
   expect(wordsOf(await report('en', other), 'reveal.recorded')).toEqual([])
-  expect(english.timeline.find(({ type }) => type === 'reveal.recorded')?.actor).toEqual({
-    kind: 'person',
-    ref: 'atendente-7',
-  })
+  const actor = { kind: 'person', ref: 'atendente-7' }
+  expect(english.timeline.find(({ type }) => type === 'reveal.recorded')?.actor).toEqual(actor)
 })
 
 test('the records of processing state the retention rules of the organisation', async () => {
@@ -83,13 +80,11 @@ test('the report of an erased person shows the receipt and no personal data', as
   })
   expect(erased.held.reduce((sum, { held }) => sum + held, 0)).toBe(0)
   expect(erased.timeline.map(({ type }) => type)).toContain('subject.erased')
-  const pages = [
-    await averba.subjects.report({ subject }, { format: 'html' }),
-    await averba.subjects.report({ subject }, { format: 'html', language: 'en' }),
-  ]
-  expect(pages[0]).toContain('Os dados pessoais deste titular foram eliminados')
-  expect(pages[1]).toContain('The personal data of this person was erased')
-  const text = [...pages, JSON.stringify(erased)].join()
+  const page = await averba.subjects.report({ subject }, { format: 'html' })
+  expect(page).toContain('Os dados pessoais deste titular foram eliminados')
+  const english = await averba.subjects.report({ subject }, { format: 'html', language: 'en' })
+  expect(english).toContain('The personal data of this person was erased')
+  const text = page + english + JSON.stringify(erased)
   expect([samples.cpf, '257.744', 'Canário'].filter(canary => text.includes(canary))).toEqual([])
   // The CPF does not show whether this person ever existed. The error says so, and how to ask.
   const byCpf = await averba.subjects.report({ cpf: samples.cpf }).catch(error => error)
@@ -105,14 +100,11 @@ test('the report describes an erasure that kept parts', async () => {
   const { averba, samples, subject, other, report } = await createWorld()
   await averba.validations.validate({ id: 'kept', cpf: samples.cpf, claims: { nome: 'X' } })
   await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.claims'] })
-  expect(wordsOf(await report('en'), 'subject.erased')).toEqual([
-    "The person's data was erased, except what the law requires to keep",
-  ])
-  expect(wordsOf(await report('pt-BR'), 'subject.erased')).toEqual([
-    'Dados do titular eliminados, exceto os que a lei manda conservar',
-  ])
+  const words = async (...of: Parameters<typeof report>) => wordsOf(await report(...of), 'subject.erased')
+  expect(await words('en')).toEqual(["The person's data was erased, except what the law requires to keep"])
+  expect(await words('pt-BR')).toEqual(['Dados do titular eliminados, exceto os que a lei manda conservar'])
   // This person has no parts of the kind to keep.
   await averba.subjects.erase({ subject: other }, { ...asked, keep: ['consent.detail'] })
-  expect(wordsOf(await report('en', other), 'subject.erased')).toEqual(["The person's data was erased"])
-  expect(wordsOf(await report('pt-BR', other), 'subject.erased')).toEqual(['Dados do titular eliminados'])
+  expect(await words('en', other)).toEqual(["The person's data was erased"])
+  expect(await words('pt-BR', other)).toEqual(['Dados do titular eliminados'])
 })

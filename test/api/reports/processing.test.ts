@@ -1,22 +1,17 @@
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { limitOperations } from '../../../src/api/reports/processing.ts'
 import { AverbaError, type ProcessingOperation, type ProcessingReport } from '../../../src/index.ts'
 import { VirtualClock, type World } from '../../../src/simulation/index.ts'
-import { isValidation, openValidating } from '../../support/open-validating.ts'
+import { openValidating, openWaiting } from '../../support/open-validating.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
-import { basis, createReportedWorld, type ReportedWorld } from '../../support/reported-world.ts'
+import { basis, createReportedWorld, golden } from '../../support/reported-world.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
-const golden = (name: string) => join(import.meta.dirname, 'golden', name)
 const period = { from: '2026-11-20T00:00:00.000Z', until: '2026-11-21T00:00:00.000Z' }
 
-function operationsOf({ world }: Pick<ReportedWorld, 'world'>, of = period): Promise<ProcessingOperation[]> {
-  return gather(world.averba.audit.processing(of))
-}
-
 const gather = (from: AsyncIterable<ProcessingOperation>): Promise<ProcessingOperation[]> => Array.fromAsync(from)
+const operationsOf = ({ averba }: World, of = period) => gather(averba.audit.processing(of))
 
 test('the same log gives the same records of processing, as JSON and as a page', async () => {
   const { world } = await createReportedWorld()
@@ -29,32 +24,22 @@ test('the same log gives the same records of processing, as JSON and as a page',
 })
 
 test('an operation has purpose, legal basis, data, data subjects and recipients', async () => {
-  const reported = await createReportedWorld()
-  const operations = await operationsOf(reported)
-  const { operations: same } = JSON.parse(
-    await reported.world.averba.audit.processingReport(period),
-  ) as ProcessingReport
-  expect(same).toEqual(operations)
-  const common = { basis, owners: [`subject-${reported.subject}`], subjects: ['titulares de dados'] }
-  expect(operations.find(({ type }) => type === 'validation.requested')).toMatchObject({
-    ...common,
-    kinds: ['collected'],
-    data: ['Dados enviados para validação'],
-    recipients: [],
+  const { world, subject } = await createReportedWorld()
+  const operations = await operationsOf(world)
+  const report: ProcessingReport = JSON.parse(await world.averba.audit.processingReport(period))
+  expect(report.operations).toEqual(operations)
+  const find = (type: string) => operations.find(each => each.type === type)
+  const common = { basis, owners: [`subject-${subject}`], subjects: ['titulares de dados'] }
+  const sent = 'Dados enviados para validação'
+  expect(find('validation.requested')).toMatchObject({ ...common, kinds: ['collected'], data: [sent], recipients: [] })
+  expect(find('validation.answered')).toMatchObject({
+    ...{ ...common, kinds: ['collected', 'shared'], data: ['Resultado da validação, campo a campo', sent, 'CPF'] },
+    ...{ sources: ['serviço de validação'], recipients: ['Serviço de validação'] },
   })
-  expect(operations.find(({ type }) => type === 'validation.answered')).toMatchObject({
-    ...common,
-    kinds: ['collected', 'shared'],
-    data: ['Resultado da validação, campo a campo', 'Dados enviados para validação', 'CPF'],
-    sources: ['serviço de validação'],
-    recipients: ['Serviço de validação'],
-  })
-  expect(operations.find(({ type }) => type === 'consent.used')).toMatchObject({ kinds: ['used'], basis })
-  expect(operations.find(({ type }) => type === 'consent.useRefused')).toMatchObject({ kinds: ['refused'] })
-  expect(operations.find(({ type }) => type === 'notification.received')).toMatchObject({
-    kinds: ['collected'],
-    sources: ['portal de comércio exterior'],
-  })
+  expect(find('consent.used')).toMatchObject({ kinds: ['used'], basis })
+  expect(find('consent.useRefused')).toMatchObject({ kinds: ['refused'] })
+  const received = { kinds: ['collected'], sources: ['portal de comércio exterior'] }
+  expect(find('notification.received')).toMatchObject(received)
 })
 
 test('what is disclosed is shared with a third party, and what is revealed within the organisation is not', async () => {
@@ -67,7 +52,7 @@ test('what is disclosed is shared with a third party, and what is revealed withi
   const row = await averba.views.selectFrom('subjects').selectAll().executeTakeFirstOrThrow()
   await averba.subjects.reveal(row, { actor, purpose: 'call back' })
   await clock.advance(1_000)
-  const shared = (await operationsOf({ world } as ReportedWorld)).filter(({ type }) => type === 'reveal.recorded')
+  const shared = (await operationsOf(world)).filter(({ type }) => type === 'reveal.recorded')
   expect(shared).toMatchObject([
     { kinds: ['shared'], recipients: ['Terceiro'], data: ['Dados enviados para validação'], actor },
   ])
@@ -76,7 +61,7 @@ test('what is disclosed is shared with a third party, and what is revealed withi
 
 test('a report with too many operations is refused, and the hint says where to end the period', async () => {
   const { world } = await createReportedWorld()
-  const operations = await operationsOf({ world })
+  const operations = await operationsOf(world)
   const read = (most: number) => gather(limitOperations(most, world.averba.audit.processing(period)))
   expect(await read(operations.length)).toEqual(operations)
   await expect(read(operations.length - 1)).rejects.toMatchObject({
@@ -87,31 +72,29 @@ test('a report with too many operations is refused, and the hint says where to e
 })
 
 test('every event that collects or shares personal data is an operation', async () => {
-  const reported = await createReportedWorld()
+  const { world } = await createReportedWorld()
   const expected: number[] = []
   const opening = new Set<string>()
-  for await (const { id, position, type, parts, settles, effects = [] } of reported.world.averba.log.read()) {
+  for await (const { id, position, type, parts, settles, effects = [] } of world.averba.log.read()) {
     for (const [n, { opens = {} }] of effects.entries()) if (Object.keys(opens).length > 0) opening.add(`${id}/${n}`)
     const hasLeft = settles !== undefined && opening.has(settles.effect)
     if (parts || hasLeft || /\.use(d|Refused)$/.test(type)) expected.push(position)
   }
-  expect((await operationsOf(reported)).map(({ position }) => position)).toEqual(expected)
+  expect((await operationsOf(world)).map(({ position }) => position)).toEqual(expected)
 })
 
 test('a period includes its beginning and excludes its end', async () => {
-  const reported = await createReportedWorld()
-  const all = await operationsOf(reported)
+  const { world } = await createReportedWorld()
+  const all = await operationsOf(world)
   const middle = '2026-11-20T12:10:00.000Z'
-  const before = await operationsOf(reported, { from: period.from, until: middle })
-  const after = await operationsOf(reported, { from: middle, until: period.until })
+  const before = await operationsOf(world, { from: period.from, until: middle })
+  const after = await operationsOf(world, { from: middle, until: period.until })
   expect([...before, ...after]).toEqual(all)
   expect(after[0]?.at).toBe(middle)
   expect(before.at(-1)?.at).toBe('2026-11-20T12:00:00.000Z')
-  expect(await operationsOf(reported, { from: '2026-11-21T00:00:00.000Z', until: '2026-11-22T00:00:00.000Z' })).toEqual(
-    [],
-  )
-  await expect(operationsOf(reported, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
-  await expect(operationsOf(reported, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
+  expect(await operationsOf(world, { from: period.until, until: '2026-11-22T00:00:00.000Z' })).toEqual([])
+  await expect(operationsOf(world, { from: period.until, until: period.from })).rejects.toThrow(AverbaError)
+  await expect(operationsOf(world, { from: 'today', until: period.until })).rejects.toThrow(AverbaError)
 })
 
 const isCall = ({ recipients }: ProcessingOperation) => recipients.includes('Serviço de validação')
@@ -123,7 +106,7 @@ function validated({ averba, samples }: World) {
 const until = '2026-12-31T00:00:00.000Z'
 
 async function callsOf(world: World, from = period.from): Promise<ProcessingOperation[]> {
-  return (await operationsOf({ world }, { from, until })).filter(isCall)
+  return (await operationsOf(world, { from, until })).filter(isCall)
 }
 
 test('data of a failed call is shared only when and if the call is answered later', async () => {
@@ -143,29 +126,19 @@ test('data of a failed call is shared only when and if the call is answered late
 
 test('data of a call lost in one period and answered in the next is shared only in the first', async () => {
   const store = temporaryStore()
-  const [sent, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await openWorld({
-    averba: { store },
-    async intercept(request, forward) {
-      const answer = await forward(request)
-      if (!isValidation(request)) return answer
-      sent.resolve()
-      await answered.promise
-      return answer
-    },
-  })
+  const world = await openWaiting({ averba: { store } })
   const validating = validated(world)
-  await sent.promise
+  await world.left
   // Another process finds that the lease has expired, and the call is in doubt.
   const clock = new VirtualClock()
   const other = await openValidating({ store, clock, fetch: world.reach.validationService })
   await passTime({ averba: other, clock }, 61_000)
   world.clock.jump(dayMs)
-  answered.resolve()
+  world.answer()
   await validating
-  const day = '2026-11-21T00:00:00.000Z'
+  const day = period.until
   const types = async (from: string, until: string) =>
-    (await operationsOf({ world }, { from, until })).filter(isCall).map(({ type }) => type)
+    (await operationsOf(world, { from, until })).filter(isCall).map(({ type }) => type)
   expect(await types(period.from, until)).toEqual(['validation.inconclusive'])
   expect(await types(period.from, day)).toEqual(['validation.inconclusive'])
   expect(await types(day, until)).toEqual([])
@@ -186,24 +159,15 @@ test.each([
   await world.clock.advance(dayMs)
   await world.averba.subjects.erase({ cpf: world.samples.cpf }, erasure)
   expect(await callsOf(world)).toMatchObject(shared)
-  expect(await callsOf(world, '2026-11-21T00:00:00.000Z')).toMatchObject(type === 'subject.erased' ? shared : [])
+  expect(await callsOf(world, period.until)).toMatchObject(type === 'subject.erased' ? shared : [])
 })
 
 test('data of a call under way counts as shared when an erasure ends it', async () => {
-  const [left, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await openWorld({
-    async intercept(request, forward) {
-      const response = await forward(request)
-      if (!isValidation(request)) return response
-      left.resolve()
-      await answer.promise
-      return response
-    },
-  })
+  const world = await openWaiting()
   const validating = validated(world)
-  await left.promise
+  await world.left
   await world.averba.subjects.erase({ cpf: world.samples.cpf }, erasure)
-  answer.resolve()
+  world.answer()
   await validating
   expect(await callsOf(world)).toMatchObject([{ type: 'subject.erased', kinds: ['shared'] }])
 })

@@ -1,38 +1,27 @@
 import { expect, test } from 'vitest'
-import { type SubjectReport, valueOf } from '../../../src/index.ts'
+import { valueOf } from '../../../src/index.ts'
 import { findDataSource } from '../../../src/pages/describe.ts'
 import { isList } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
+import { openWaiting } from '../../support/open-validating.ts'
+import { readReport } from '../../support/reported-world.ts'
 import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
 test('a call under way during an erasure may have been made, and key work has no recipient', async () => {
-  const [left, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  const world = await openWorld({
-    async intercept(request, forward) {
-      const answer = await forward(request)
-      if (!request.url.includes('/validate/')) return answer
-      left.resolve()
-      await answered.promise
-      return answer
-    },
-  })
-  const { averba, samples } = world
+  const { averba, left, answer, samples } = await openWaiting()
   const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 86_400_000 })
   const validating = averba.validations.validate({ id: 'a', cpf: samples.cpf, claims: { nome: 'X' } })
-  await left.promise
+  await left
   await averba.subjects.erase({ subject }, asked)
   const calls = async () => {
-    const { told } = JSON.parse(await averba.subjects.report({ subject }, { language: 'en' })) as SubjectReport
-    return told.map(({ service, state }) => [service, state])
+    const { told } = await readReport(averba, { subject }, { language: 'en' })
+    return told.map(({ service, state }) => `${service}: ${state}`)
   }
-  const shown = [
-    ['Consent service', 'cancelled'],
-    ['Validation service', 'unknown'],
-  ]
+  const shown = ['Consent service: cancelled', 'Validation service: unknown']
   expect(await calls()).toEqual(shown)
-  answered.resolve()
+  answer()
   await validating.catch(() => undefined)
   expect(await calls()).toEqual(shown)
 })
