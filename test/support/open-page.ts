@@ -67,3 +67,9 @@ function createElement(): Made {
 function wordsOf({ textContent, children }: Made): string {
   return [textContent, ...children.map(wordsOf)].join('\n')
 }
+
+/** The cryptography of an older browser, which does not know Ed25519. */
+export const olderSubtle = {
+  digest: (...data: Parameters<SubtleCrypto['digest']>) => globalThis.crypto.subtle.digest(...data),
+  importKey: () => Promise.reject(new DOMException('', 'NotSupportedError')),
+} as unknown as SubtleCrypto

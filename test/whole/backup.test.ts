@@ -8,11 +8,8 @@ import { runAverba } from './run-averba.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 
-async function bodiesOf(engine: Averba): Promise<number[]> {
-  const bodies: number[] = []
-  for await (const { body } of engine.notifications.list()) bodies.push((body as { i: number }).i)
-  return bodies.sort((a, b) => a - b)
-}
+const bodiesOf = (engine: Averba) =>
+  Array.fromAsync(engine.notifications.list(), ({ body }) => (body as { i: number }).i)
 
 /** Appends from a number on until told to stop, and says which were acknowledged. */
 function putUnderLoad(engine: Averba, from: number) {
@@ -61,8 +58,7 @@ test('a backup made under load and restored elsewhere has everything acknowledge
     const bodies = new Set(await bodiesOf(again))
     expect(before.filter(i => !bodies.has(i))).toEqual([])
     expect((await again.rebuild()).every(view => view.differences === 0)).toBe(true)
-    const positions: number[] = []
-    for await (const event of again.log.read()) positions.push(event.position)
+    const positions = await Array.fromAsync(again.log.read(), ({ position }) => position)
     expect(positions).toEqual(Array.from({ length: made.position }, (_, i) => i + 1))
     expect((await notify(again, { i: 1_000_000 })).status).toBe(200)
     expect(await bodiesOf(again)).toContain(1_000_000)

@@ -15,8 +15,7 @@ const validation = valueOf(await averba.validations.validate({ id: 'p1', cpf, cl
 await averba.close()
 
 const again = await openAverba({ store })
-const types: string[] = []
-for await (const event of again.log.read()) types.push(event.type)
+const types = await Array.fromAsync(again.log.read(), ({ type }) => type)
 const rebuilt = await again.rebuild()
 await again.close()
 await services.close()

@@ -26,7 +26,7 @@ async function shell(script: string, ...args: string[]): Promise<{ code: number;
   const command = ['-c', script, 'sh', process.execPath, ...main, ...args]
   return promisify(execFile)('bash', command).then(
     ended => ({ code: 0, ...ended }),
-    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+    error => error,
   )
 }
 
@@ -51,23 +51,23 @@ test('averba simulate stops when the npx that started it is stopped', async () =
   expect(existsSync(consentService.key)).toBe(false)
 })
 
-/** Writes a configuration for `averba run` with this text before it, which declares `prepare`. */
-function write(text: string): string {
+/** Starts a command with a configuration of this text. */
+function startWith(command: string, text: string): CommandProcess {
   const file = join(temporaryFolder(), 'averba.config.ts')
-  writeFileSync(file, `${text}\nexport default { store: ':memory:', run: { port: 0, prepare } }`)
-  return file
+  writeFileSync(file, text)
+  return start([command, '--config', file])
 }
 
-describe('averba run', () => {
-  /** A follower that never ends keeps the process alive. */
-  const stuck = `
-    const prepare = async averba => {
-      averba.log.follow('stuck', ['subject.enrolled'], () => new Promise(() => console.log('stuck')))
-      await averba.consents.enrol({ cpf: '25774435016' })
-    }`
+/** Starts `averba run` with this code in its `prepare`. */
+const startRun = (prepare: string) =>
+  startWith('run', `export default { store: ':memory:', run: { port: 0, async prepare(averba) { ${prepare} } } }`)
 
+describe('averba run', () => {
   test('ends at once on a second signal', async () => {
-    const run = start(['run', '--config', write(stuck)])
+    // A follower that never ends keeps the process alive.
+    const run = startRun(`
+      averba.log.follow('stuck', ['subject.enrolled'], () => new Promise(() => console.log('stuck')))
+      await averba.consents.enrol({ cpf: '25774435016' })`)
     await run.line('stuck')
     run.child.kill('SIGINT')
     await run.line('"signal":"SIGINT"')
@@ -78,12 +78,9 @@ describe('averba run', () => {
   })
 
   test('continues when its output pipe is closed, and ends on a signal although a timer would go on', async () => {
-    const prepare = `
-      const prepare = () => {
-        setInterval(() => undefined, 1_000)
-        process.on('SIGUSR2', () => console.log('a line'))
-      }`
-    const run = start(['run', '--config', write(prepare)])
+    const run = startRun(`
+      setInterval(() => undefined, 1_000)
+      process.on('SIGUSR2', () => console.log('a line'))`)
     const { port } = JSON.parse(await run.line('"message":"listening"'))
     run.child.stdout?.destroy()
     run.child.kill('SIGUSR2')
@@ -101,7 +98,7 @@ test('a closed output pipe is no error', async () => {
 
 test('a full disk under the output is an error', async () => {
   const error = 'Cannot write the output (ENOSPC)\n'
-  expect(await shell('"$@" > /dev/full', '--help')).toEqual({ code: 1, stdout: '', stderr: error })
+  expect(await shell('"$@" > /dev/full', '--help')).toMatchObject({ code: 1, stdout: '', stderr: error })
 })
 
 test.each([
@@ -127,9 +124,7 @@ test.each([
     /a package or file that it imports is missing\nInstall what .*: npm install no-such-package/,
   ],
 ])('a configuration that %s is reported, with exit code 1', async (_, text, error) => {
-  const file = join(temporaryFolder(), 'averba.config.ts')
-  writeFileSync(file, text)
-  const { code, err } = await start(['plan', '--config', file]).ended
+  const { code, err } = await startWith('plan', text).ended
   expect([code, err]).toEqual([1, expect.stringMatching(/^MISCONFIGURED: Cannot load /)])
   expect(err).toMatch(error)
 })

@@ -22,31 +22,26 @@ test('processes that open a new file at the same time open the same log', async 
   expect(readdirSync(dirname(store)).sort()).toEqual(['log.sqlite', 'log.sqlite.keys', 'log.sqlite.mark'])
 })
 
-test('the command line starts, and the package is imported, without what only an open log needs', async () => {
-  for (const [module, needed] of [
-    ['./src/cli/program.ts', ['commander']],
-    ['./src/index.ts', []],
-    ['./src/averba/averba.ts', ['kysely', 'xstate', 'zod']],
-  ] as const) {
-    const loaded: string[] = await runCode(`
-      import { registerHooks } from 'node:module'
-      const names = new Set()
-      registerHooks({
-        load(url, context, next) {
-          const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? []
-          if (name !== undefined) names.add(name)
-          return next(url, context)
-        },
-      })
-      await import('${module}')
-      console.log(JSON.stringify([...names]))
-    `)
-    // The test notices what is loaded.
-    for (const name of needed) expect([module, loaded]).toEqual([module, expect.arrayContaining([name])])
-    const slow = ['undici', 'prom-client', 'kysely', 'xstate', 'zod', 'hono', 'node-forge']
-    expect([module, loaded.filter(name => slow.includes(name) && !needed.some(each => each === name))]).toEqual([
-      module,
-      [],
-    ])
-  }
+test.each([
+  ['./src/cli/program.ts', ['commander']],
+  ['./src/index.ts', []],
+  ['./src/averba/averba.ts', ['kysely', 'xstate', 'zod']],
+])('%s is loaded without what only an open log or another command needs', async (module, needed) => {
+  const loaded: string[] = await runCode(`
+    import { registerHooks } from 'node:module'
+    const names = new Set()
+    registerHooks({
+      load(url, context, next) {
+        const [, name] = /node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(url) ?? []
+        if (name !== undefined) names.add(name)
+        return next(url, context)
+      },
+    })
+    await import('${module}')
+    console.log(JSON.stringify([...names]))
+  `)
+  // The test notices what is loaded.
+  expect(loaded).toEqual(expect.arrayContaining(needed))
+  const slow = ['undici', 'prom-client', 'kysely', 'xstate', 'zod', 'hono', 'node-forge']
+  expect(loaded.filter(name => slow.includes(name) && !needed.includes(name))).toEqual([])
 })

@@ -17,10 +17,8 @@ test('a subscription is created, changed and deleted over real TLS, which averba
   }
   const active = [{ evento, state: 'active' }]
   expect(await applyDeclared([{ evento, chaveSecreta: 'um' }])).toMatchObject({ actions: ['create'], applied: active })
-  expect(await applyDeclared([{ evento, chaveSecreta: 'dois' }])).toMatchObject({
-    actions: ['change'],
-    applied: active,
-  })
+  const changed = await applyDeclared([{ evento, chaveSecreta: 'dois' }])
+  expect(changed).toMatchObject({ actions: ['change'], applied: active })
   const deleted = [{ evento, state: 'deleted', deletedBy: 'us' }]
   expect(await applyDeclared([])).toMatchObject({ actions: ['delete'], applied: deleted })
 })

@@ -30,12 +30,9 @@ beforeAll(() => Promise.all(files.map(serve)))
 afterAll(() => ending.abort())
 
 async function serve(file: string): Promise<void> {
-  const options = ['mock', '--errors', '--port', '0', join(root, 'docs/openapi', file)]
+  const args = [toolPath('prism'), 'mock', '--errors', '--port', '0', join(root, 'docs/openapi', file)]
   const { signal } = ending
-  const prism = spawn(process.execPath, [toolPath('prism'), ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    signal,
-  })
+  const prism = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], signal })
   prism.on('error', () => undefined) // The abort is one.
   for await (const line of createInterface(prism.stdout)) {
     const [, address] = /listening on (http:\S+)/.exec(line) ?? []

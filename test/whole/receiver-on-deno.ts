@@ -28,18 +28,16 @@ async function post(port: number, secret = 'certa', body = '{"numero":"26BR1"}')
   return answer.status
 }
 
-/** What a host makes of a request: some forget the body. */
-const hosts: Record<string, (request: Request) => Request> = {
-  right: request => request,
-  forgetful: ({ url, method, headers }) => new Request(url, { method, headers }),
-}
-let host = 'right'
-const server = deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => undefined }, (request, info) =>
-  averba.receiver.fetch(hosts[host]?.(request) ?? request, { remoteAddress: info.remoteAddr.hostname }),
-)
+/** Some hosts forget the body of a request. */
+let isForgetful = false
+const server = deno.serve({ hostname: '127.0.0.1', port: 0, onListen: () => undefined }, (request, info) => {
+  const { url, method, headers } = request
+  const passed = isForgetful ? new Request(url, { method, headers }) : request
+  return averba.receiver.fetch(passed, { remoteAddress: info.remoteAddr.hostname })
+})
 const statuses: number[] = []
 for (const secret of ['certa', 'errada', 'certa']) statuses.push(await post(server.addr.port, secret))
-host = 'forgetful'
+isForgetful = true
 const forgotten = await post(server.addr.port, 'certa', '{"numero":"26BR2"}')
 await server.shutdown()
 
@@ -64,7 +62,6 @@ for (const [name, before] of Object.entries(middlewares)) {
 }
 await averba.settle()
 
-const states: unknown[] = []
-for await (const { state, copies } of averba.notifications.list()) states.push({ state, copies })
+const states = await Array.fromAsync(averba.notifications.list(), ({ state, copies }) => ({ state, copies }))
 await averba.close()
 console.log(JSON.stringify({ statuses, forgotten, listened, handled, states }))

@@ -2,10 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openSocket } from '../../src/adapters/http/transport.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
-import { createAuthority } from '../../src/simulation/served/authority.ts'
 import { createNotification, subscriptions } from '../crash/notification-of.ts'
+import { openClient, own } from '../support/over-tls.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type CommandProcess, startAverba } from './run-averba.ts'
@@ -30,9 +28,8 @@ interface Replica extends CommandProcess {
 const perStep = 30
 
 /** A configuration as docs/deploy/kubernetes.yaml runs it, with a handler that prints what it gets. */
-async function writeConfig(authority: Awaited<ReturnType<typeof createAuthority>>): Promise<string> {
+function writeConfig(): string {
   const folder = temporaryFolder()
-  const { cert, key } = await authority.issueServer(['localhost'])
   const options = {
     ...{ store: withSchema(server.url, 'replicas'), keyring: join(folder, 'averba.keys') },
     receiver: { publicUrl: 'https://receptor.exemplo.br/averba', sources: ['127.0.0.0/8'] },
@@ -41,7 +38,7 @@ async function writeConfig(authority: Awaited<ReturnType<typeof createAuthority>
   const file = join(folder, 'averba.config.ts')
   writeFileSync(
     file,
-    `const receiver = { port: 0, host: '127.0.0.1', certificate: ${JSON.stringify({ cert, key })} }
+    `const receiver = { port: 0, host: '127.0.0.1', certificate: ${JSON.stringify(own)} }
     const prepare = async averba =>
       averba.notifications.handle('dimp-situacao-import', 'inbox', async ({ body }) =>
         console.log(JSON.stringify({ handled: body.numero })))
@@ -63,11 +60,10 @@ async function isReady({ status }: Replica): Promise<boolean> {
 }
 
 test('replicas that start at once and are replaced one by one lose no notification, and handle each once', async () => {
-  const authority = await createAuthority(systemClock.now())
-  const config = await writeConfig(authority)
+  const config = writeConfig()
   // On an empty schema: one of them creates the tables.
   let replicas = await Promise.all([startReplica(config), startReplica(config)])
-  const socket = openSocket({ clock: systemClock, ca: authority.ca })
+  const { fetch } = openClient()
   const acknowledged: string[] = []
   let isOver = false
   /** What a service of Kubernetes does: each request goes to a replica that is ready. */
@@ -77,7 +73,7 @@ test('replicas that start at once and are replaced one by one lose no notificati
       if (!replica || !(await isReady(replica))) continue
       const number = `26BR-${acknowledged.length}-${n}`
       const request = new Request(`https://localhost:${replica.receiver}/averba`, createNotification(number))
-      const answer = await socket.fetch(request).catch(() => undefined)
+      const answer = await fetch(request).catch(() => undefined)
       if (answer?.status === 200) acknowledged.push(number)
     }
   }
@@ -95,12 +91,9 @@ test('replicas that start at once and are replaced one by one lose no notificati
   await hasSent(3 * perStep)
   isOver = true
   await sending
-  const handled = () => {
-    return started.flatMap(({ out }) => [...out().matchAll(/\{"handled":"([^"]+)"\}/g)].map(([, number]) => number))
-  }
+  const handled = () => started.flatMap(({ out }) => out().match(/(?<=^\{"handled":")[^"]+/gm) ?? [])
   await expect.poll(() => handled().length, { timeout: 30_000 }).toBeGreaterThanOrEqual(acknowledged.length)
   expect(handled().sort()).toEqual([...acknowledged].sort())
-  await socket.close()
   for (const { child, ended } of replicas) {
     child.kill('SIGTERM')
     expect((await ended).code).toBe(0)

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Ended } from '../support/command-line.ts'
@@ -38,18 +39,13 @@ export function startAverba(args: readonly string[]): CommandProcess {
     err += chunk
   })
   const out = () => lines.map(line => `${line}\n`).join('')
-  const ended = new Promise<Ended>(done =>
-    child.once('close', code => {
-      isOver = true
-      wake()
-      done({ code: code ?? -1, out: out(), err })
-    }),
-  )
+  const ended = once(child, 'close').then(([code]) => {
+    isOver = true
+    wake()
+    return { code: code ?? -1, out: out(), err }
+  })
   return {
-    child,
-    out,
-    err: () => err,
-    ended,
+    ...{ child, out, ended, err: () => err },
     async line(text) {
       for (;;) {
         const found = lines.find(line => line.includes(text))
