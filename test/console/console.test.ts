@@ -16,44 +16,37 @@ const cookie = `averba-console-4000=${token}`
 function consoleOf({ averba }: World, { actor, language = 'en' }: { actor?: string; language?: Language } = {}) {
   const bugs: unknown[] = []
   const app = createApp({ averba, language, actor, port: 0, onBug: error => void bugs.push(error) }, token)
-  return {
-    bugs,
-    request: async (path: string, init: RequestInit = {}, base = origin) =>
-      app.fetch(new Request(`${base}${path}`, init)),
-    get: async (path: string) => {
-      const answer = await app.fetch(new Request(`${origin}${path}`, { headers: { cookie } }))
-      return { status: answer.status, text: await answer.text() }
-    },
-    post: async (path: string, fields: Record<string, string>, from = origin) => {
-      const headers = { cookie, origin: from, 'content-type': 'application/x-www-form-urlencoded' }
-      const body = new URLSearchParams(fields).toString()
-      const answer = await app.fetch(new Request(`${origin}/act/${path}`, { method: 'POST', headers, body }))
-      return { status: answer.status, text: await answer.text() }
-    },
+  const request = async (path: string, init: RequestInit = { headers: { cookie } }, base = origin) => {
+    const answer = await app.fetch(new Request(`${base}${path}`, init))
+    return { status: answer.status, headers: answer.headers, text: await answer.text() }
   }
+  const post = (path: string, fields: Record<string, string>, from = origin) => {
+    const headers = { cookie, origin: from, 'content-type': 'application/x-www-form-urlencoded' }
+    return request(`/act/${path}`, { method: 'POST', headers, body: new URLSearchParams(fields).toString() })
+  }
+  return { bugs, request, get: (path: string) => request(path), post }
 }
 
 test('nothing is reachable without the token, from another name or page, and no page may load or send elsewhere', async () => {
   const { request, get, post } = consoleOf(await openWorld(), { actor: 'agent-7' })
   for (const path of ['/', '/log', '/console.css', '/?token=guess', '/nothing']) {
-    const answer = await request(path)
-    expect([path, answer.status]).toEqual([path, 403])
-    expect(await answer.text()).not.toContain('<')
+    const { status, text } = await request(path, {})
+    expect([path, status]).toEqual([path, 403])
+    expect(text).not.toContain('<')
   }
   // A name of somebody else that leads to this machine.
   expect((await request('/', { headers: { cookie } }, 'http://rebound.exemplo.br:4000')).status).toBe(403)
-  const entered = await request(`/?token=${token}`)
+  const entered = await request(`/?token=${token}`, {})
   expect(entered.status).toBe(302)
   expect(entered.headers.get('location')).toBe('/')
   expect(entered.headers.get('set-cookie')).toMatch(/HttpOnly; SameSite=Strict/)
-  const shown = await request('/', { headers: { cookie } })
+  const shown = await get('/')
   expect(shown.headers.get('content-security-policy')).toBe(
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
   )
   expect(shown.headers.get('referrer-policy')).toBe('same-origin')
   expect(shown.headers.get('cache-control')).toBe('no-store')
-  const { text } = await get('/')
-  expect(text).not.toMatch(/(src|href)="(https?:)?\/\//)
+  expect(shown.text).not.toMatch(/(src|href)="(https?:)?\/\//)
   expect((await post('effects/park', { id: 'x' }, 'https://outro.exemplo.br')).status).toBe(403)
   expect((await post('effects/explode', {})).status).toBe(404)
 })
@@ -64,14 +57,8 @@ test('every page shows the log in both languages, without personal data, and for
   const pages = [
     ...['/', '/effects?state=settled', '/consents', '/consents?ends=1', '/validations', '/notifications'],
     ...['/subscriptions', '/followers', '/log', '/log?kind=consent&type=consent.appeared', '/verify?now=1'],
-    ...[
-      '/machines',
-      '/machines/subject',
-      '/compare?view=consents&a=5&b=40',
-      '/compare?view=&a=5&b=40',
-      `/stream/${stream}`,
-    ],
-    ...[`/stream/${stream}?known=20`, '/consents?known=20', '/log/rows?after=3'],
+    ...['/machines', '/machines/subject', '/compare?view=consents&a=5&b=40', '/compare?view=&a=5&b=40'],
+    ...[`/stream/${stream}`, `/stream/${stream}?known=20`, '/consents?known=20', '/log/rows?after=3'],
   ]
   for (const language of ['en', 'pt-BR'] as const) {
     const { get } = consoleOf(world, { language })
@@ -85,10 +72,8 @@ test('every page shows the log in both languages, without personal data, and for
   }
   const { get } = consoleOf(world)
   expect((await get(`/stream/${encodeURIComponent('<b>x')}`)).text).not.toContain('<b>x')
-  expect(await get('/log?type=consent.nope')).toMatchObject({
-    status: 400,
-    text: expect.stringContaining('INVALID_INPUT'),
-  })
+  const invalid = { status: 400, text: expect.stringContaining('INVALID_INPUT') }
+  expect(await get('/log?type=consent.nope')).toMatchObject(invalid)
   expect(await get('/consents?known=2030-01-01T00:00:00Z')).toMatchObject({ status: 400 })
   const inPortuguese = await get('/?lang=pt-BR')
   expect(inPortuguese.text).toContain('Visão geral')
@@ -106,11 +91,8 @@ test('a stream leads to what it is about, shows its times in words, and ended ca
   expect(text).toContain(`<dt>subject</dt><dd><a href="/stream/subject-${consent?.subject}">`)
   expect(text).toMatch(/<dt>changed_at<\/dt><dd><time datetime="/)
   const { text: calls } = await get('/effects?state=settled')
-  const positions = await Promise.all(
-    [...calls.matchAll(/<code>([a-z]+-[^/<]+\/\d+\/\d+)<\/code>/g)].map(async ([, id = '']) => {
-      return (await world.averba.effects.get(id))?.position ?? 0
-    }),
-  )
+  const ids = calls.match(/(?<=<code>)[a-z]+-[^/<]+\/\d+\/\d+(?=<\/code>)/g) ?? []
+  const positions = await Promise.all(ids.map(async id => (await world.averba.effects.get(id))?.position ?? 0))
   expect(positions.length).toBeGreaterThan(5)
   expect(positions).toEqual(positions.toSorted((one, other) => other - one))
 })
@@ -153,28 +135,22 @@ test('an operator acts in a name that the log keeps, and sees personal data only
 
   const active = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
   expect(active.length).toBeGreaterThan(0)
-  const decided = await post('consents/revoke', { stream: active[0]?.consent ?? '', reason: 'asked by phone' })
-  expect(decided.text).toContain(`<code>consents/revoke ${active[0]?.consent}</code>`)
+  const fields = { stream: active[0]?.consent ?? '', reason: 'asked by phone' }
+  const decided = await post('consents/revoke', fields)
+  expect(decided.text).toContain(`<code>consents/revoke ${fields.stream}</code>`)
   expect(decided.text).toContain('Done.')
-  expect((await eventsOf(world, 'consent.changeRequested')).at(-1)).toMatchObject({
-    actor,
-    data: { status: 'REVOGADO' },
-  })
-  const again = await post('consents/revoke', { stream: active[0]?.consent ?? '', reason: 'asked by phone' })
-  expect(again.text).toContain('REFUSED')
-  for (const [path, fields] of [
-    ['effects/retry', { id: 'consent-x/1/0' }],
-    ['effects/park', { id: 'consent-x/1/0' }],
-    ['effects/withdraw', { id: 'consent-x/1/0' }],
-    ['followers/retry', { name: 'nobody' }],
-    ['followers/skip', { name: 'nobody' }],
-    ['notifications/replay', { id: 'notification-none' }],
-    ['notifications/skip', { id: 'notification-none' }],
-    ['validations/charged', { id: 'none' }],
-    ['validations/not-charged', { id: 'none' }],
-    ['subscriptions/rotate', { evento: 'none' }],
+  const requested = (await eventsOf(world, 'consent.changeRequested')).at(-1)
+  expect(requested).toMatchObject({ actor, data: { status: 'REVOGADO' } })
+  expect((await post('consents/revoke', fields)).text).toContain('REFUSED')
+  for (const [key, value, acts] of [
+    ['id', 'consent-x/1/0', ['effects/retry', 'effects/park', 'effects/withdraw']],
+    ['name', 'nobody', ['followers/retry', 'followers/skip']],
+    ['id', 'notification-none', ['notifications/replay', 'notifications/skip']],
+    ['id', 'none', ['validations/charged', 'validations/not-charged']],
+    ['evento', 'none', ['subscriptions/rotate']],
   ] as const)
-    expect((await post(path, fields)).text, path).toMatch(/Not done\.<\/strong> (NOT_FOUND|REFUSED)/)
+    for (const act of acts)
+      expect((await post(act, { [key]: value })).text, act).toMatch(/Not done\.<\/strong> (NOT_FOUND|REFUSED)/)
 })
 
 test('an act that is not known yet is not called done, and a form that is sent twice is one act', async () => {
@@ -194,8 +170,7 @@ test('an act that is not known yet is not called done, and a form that is sent t
   for (let times = 0; times < 2; times++)
     expect((await post('consents/revoke', fields)).text).toContain('Recorded, and not known yet')
   expect(await eventsOf(world, 'consent.changeRequested')).toHaveLength(1)
-  const large = await post('consents/revoke', { ...fields, reason: 'x'.repeat(70_000) })
-  expect(large.status).toBe(413)
+  expect((await post('consents/revoke', { ...fields, reason: 'x'.repeat(70_000) })).status).toBe(413)
   // The cookie of another console, at another port, is not this one's.
   const other = await request('/', { headers: { cookie: `averba-console-4001=${token}` } })
   expect(other.status).toBe(403)
@@ -235,10 +210,8 @@ test('a validation in doubt is resolved with how it was found out, and an error 
 
 test('what only a bug throws is told to who started the console, and no page shows it', async () => {
   const world = await openWorld()
-  const { get, bugs } = consoleOf({
-    ...world,
-    averba: { ...world.averba, figures: () => Promise.reject(new TypeError('x y z')) },
-  })
+  const averba = { ...world.averba, figures: () => Promise.reject(new TypeError('x y z')) }
+  const { get, bugs } = consoleOf({ ...world, averba })
   const { status, text } = await get('/')
   expect(status).toBe(500)
   expect(text).not.toContain('x y z')

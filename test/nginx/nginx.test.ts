@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openSocket } from '../../src/adapters/http/transport.ts'
+import { afterEach, beforeEach, expect, test } from 'vitest'
 import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { hostToken } from '../../src/api/validations/tokens.ts'
 import { type Clock, systemClock } from '../../src/runtime/clock.ts'
-import { type Authority, createAuthority, type IssuedCertificate } from '../../src/simulation/served/authority.ts'
+import type { IssuedCertificate } from '../../src/simulation/served/authority.ts'
 import { hourMs } from '../../src/vocabulary/instant.ts'
 import { type Kind, kinds, openThreeCalls } from '../adapters/three-calls.ts'
 import { freePort } from '../support/free-port.ts'
+import { authority, openClient, own, stranger } from '../support/over-tls.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const service = 'consentService' as const
@@ -19,18 +19,9 @@ const service = 'consentService' as const
 /** The clients behind a real nginx that ends the TLS, as `npm run test:nginx` finds it in the path. */
 
 const clock = systemClock
-let authority: Authority
-let stranger: Authority
-let own: IssuedCertificate
 let port: number
 let upstream: number
 let running: ChildProcess
-
-beforeAll(async () => {
-  authority = await createAuthority(clock.now())
-  stranger = await createAuthority(clock.now(), 'a stranger')
-  own = await authority.issueServer(['localhost'])
-})
 
 beforeEach(async () => {
   const folder = temporaryFolder()
@@ -39,9 +30,8 @@ beforeEach(async () => {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   port = await freePort()
   upstream = await freePort()
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    name => `${name}_temp_path ${join(folder, name)};`,
-  )
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  const paths = kinds.map(kind => `${kind}_temp_path ${join(folder, kind)};`)
   writeFileSync(
     join(folder, 'nginx.conf'),
     `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log ${join(folder, 'logs/error.log')} notice;
@@ -115,11 +105,8 @@ test('the right certificate is let through', async () => {
   expect(served.count).toBeGreaterThan(0)
 })
 
-const refused = {
-  read: 'deferred CERTIFICATE_REFUSED',
-  change: 'deferred CERTIFICATE_REFUSED',
-  paid: 'unknown CERTIFICATE_REFUSED',
-}
+const deferred = 'deferred CERTIFICATE_REFUSED'
+const refused = { read: deferred, change: deferred, paid: 'unknown CERTIFICATE_REFUSED' }
 
 test.each([
   ['none', async () => undefined],
@@ -133,10 +120,8 @@ test.each([
   expect(await outcomes(certificate, behind)).toEqual(refused)
   expect(served.count).toBe(0)
   const options = { service, clock: behind, ca: authority.ca, ...(certificate && { certificate }) }
-  expect(await tryReach(`https://localhost:${port}/`, options)).toMatchObject({
-    isReached: false,
-    detail: expect.stringMatching(/^CERTIFICATE_REFUSED: it answered 400 .*SSL certificate/),
-  })
+  const detail = expect.stringMatching(/^CERTIFICATE_REFUSED: it answered 400 .*SSL certificate/)
+  expect(await tryReach(`https://localhost:${port}/`, options)).toMatchObject({ isReached: false, detail })
 })
 
 test('a body that is too large for nginx is not a refusal of the service', async () => {
@@ -153,16 +138,12 @@ test('an upstream that is down leaves a change and a paid call in doubt, and doc
     change: 'unknown the consent service answered 502',
     paid: expect.stringMatching(/^unknown /),
   })
-  expect(await tryReach(`https://localhost:${port}/`, { service, clock, ca: authority.ca, certificate })).toMatchObject(
-    {
-      isReached: false,
-      detail: expect.stringMatching(/^SERVICE_MISDIRECTED: it answered 502 "502 Bad Gateway/),
-    },
-  )
+  const found = await tryReach(`https://localhost:${port}/`, { service, clock, ca: authority.ca, certificate })
+  const detail = expect.stringMatching(/^SERVICE_MISDIRECTED: it answered 502 "502 Bad Gateway/)
+  expect(found).toMatchObject({ isReached: false, detail })
 })
 
 test('the certificate of nginx is checked', async () => {
-  const client = openSocket({ clock, ca: stranger.ca })
-  closing.push(() => void client.close())
-  await expect(client.fetch(new Request(`https://localhost:${port}/`))).rejects.toMatchObject({ name: 'UnsentError' })
+  const sending = openClient({ ca: stranger.ca }).fetch(new Request(`https://localhost:${port}/`))
+  await expect(sending).rejects.toMatchObject({ name: 'UnsentError' })
 })

@@ -3,11 +3,10 @@ import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { openSocket } from '../../src/adapters/http/transport.ts'
 import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createAuthority } from '../../src/simulation/served/authority.ts'
 import { freePort } from '../support/free-port.ts'
+import { authority, openClient, own } from '../support/over-tls.ts'
 import { root } from '../support/run-script.ts'
 import { startExample } from '../support/start-example.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -18,10 +17,8 @@ const service = 'consentService'
 async function startNginx(hostPort: number) {
   const folder = temporaryFolder()
   mkdirSync(join(folder, 'logs'))
-  const authority = await createAuthority(systemClock.now())
-  const { cert, key } = await authority.issueServer(['localhost'])
-  writeFileSync(join(folder, 'server.pem'), cert)
-  writeFileSync(join(folder, 'server.key'), key)
+  writeFileSync(join(folder, 'server.pem'), own.cert)
+  writeFileSync(join(folder, 'server.key'), own.key)
   const port = await freePort()
   const others = {
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
@@ -39,8 +36,8 @@ async function startNginx(hostPort: number) {
   const errors = join(folder, 'logs/error.log')
   const main = `daemon off; master_process off; pid ${join(folder, 'pid')}; error_log ${errors} warn; events {}`
   writeFileSync(join(folder, 'nginx.conf'), `${main}\nhttp {\naccess_log off; ${folders}\n${server}}\n`)
-  const stdio = ['ignore', 'ignore', 'inherit'] as const
-  const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: [...stdio] })
+  const args = ['-p', folder, '-c', join(folder, 'nginx.conf')]
+  const nginx = spawn('nginx', args, { stdio: ['ignore', 'ignore', 'inherit'] })
   onTestFinished(() => void nginx.kill('SIGKILL'))
   const ended = once(nginx, 'exit').then(() => false)
   const listens = async (): Promise<boolean> => {
@@ -48,22 +45,21 @@ async function startNginx(hostPort: number) {
     return detail.includes('ECONNREFUSED') ? listens() : true
   }
   expect(await Promise.race([ended, listens()])).toBe(true)
-  return { url: `https://localhost:${port}/averba`, ca: authority.ca, errors: () => readFileSync(errors, 'utf8') }
+  return { url: `https://localhost:${port}/averba`, errors: () => readFileSync(errors, 'utf8') }
 }
 
 test('an inbox behind nginx, as the documentation configures it, sees the sender and whole bodies', async () => {
   const inbox = startExample('customs-inbox.ts', [], { HOOK_SECRET: 'do-teste' })
   const { address } = JSON.parse(await inbox.next())
-  const { url, ca, errors } = await startNginx(address.port)
+  const { url, errors } = await startNginx(address.port)
   const post = async (given: { body: string; from?: string; path?: string; forged?: string }) => {
     const { body, from = '127.0.0.1', path = '', forged } = given
-    const socket = openSocket({ clock: systemClock, ca, localAddress: from })
-    onTestFinished(socket.close)
     const headers = {
       ...{ 'content-type': 'application/json', 'event-type': 'dimp-situacao-import', secret: 'do-teste' },
       ...(forged !== undefined && { 'x-forwarded-for': forged }),
     }
-    const answer = await socket.fetch(new Request(`${url}${path}`, { method: 'POST', headers, body }))
+    const { fetch } = openClient({ localAddress: from })
+    const answer = await fetch(new Request(`${url}${path}`, { method: 'POST', headers, body }))
     return { status: answer.status, text: await answer.text() }
   }
   const told = (numero: string, bytes = 0) =>

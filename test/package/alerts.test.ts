@@ -29,10 +29,8 @@ test('a real Prometheus scrapes averba run, and evaluates every rule and every q
   cpSync(join(files, 'averba.rules.yml'), join(folder, 'averba.rules.yml'))
   const scrape = `[{ job_name: averba, static_configs: [{ targets: ['127.0.0.1:${port}'] }] }]`
   const timing = 'global: { scrape_interval: 1s, evaluation_interval: 1s }'
-  writeFileSync(
-    join(folder, 'prometheus.yml'),
-    `${timing}\nrule_files: [averba.rules.yml]\nscrape_configs: ${scrape}\n`,
-  )
+  const text = `${timing}\nrule_files: [averba.rules.yml]\nscrape_configs: ${scrape}\n`
+  writeFileSync(join(folder, 'prometheus.yml'), text)
   const own = await freePort()
   const flags = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', `--web.listen-address=127.0.0.1:${own}`]
   const prometheus = spawn('prometheus', flags, { cwd: folder, stdio: 'ignore' })
@@ -43,17 +41,15 @@ test('a real Prometheus scrapes averba run, and evaluates every rule and every q
   }
   type Rules = { groups: { rules: { name: string; query: string; health: string }[] }[] } | undefined
   const rulesOf = async () => ((await ask('rules'))?.data as Rules)?.groups.flatMap(({ rules }) => rules) ?? []
-  await expect
-    .poll(async () => (await rulesOf()).map(({ health }) => health), { timeout: 30_000 })
-    .toEqual(Array(10).fill('ok'))
+  const health = async () => (await rulesOf()).map(({ health }) => health)
+  await expect.poll(health, { timeout: 30_000 }).toEqual(Array(10).fill('ok'))
   type Values = { result: { value: [number, string] }[] } | undefined
   const ready = async () => ((await ask('query?query=averba_ready'))?.data as Values)?.result[0]?.value[1]
   await expect.poll(ready, { timeout: 30_000 }).toBe('1')
 
-  const dashboard: { panels: { targets: { expr: string }[] }[] } = JSON.parse(
-    readFileSync(join(files, 'averba.dashboard.json'), 'utf8'),
-  )
-  const queries = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  const dashboard = readFileSync(join(files, 'averba.dashboard.json'), 'utf8')
+  const { panels }: { panels: { targets: { expr: string }[] }[] } = JSON.parse(dashboard)
+  const queries = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
   expect(queries.length).toBeGreaterThan(10)
   for (const query of queries)
     expect(await ask(`query?query=${encodeURIComponent(query)}`), query).toMatchObject({ status: 'success' })

@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { startCommand } from '../support/command-line.ts'
 import { root } from '../support/run-script.ts'
@@ -21,21 +22,15 @@ test.each(['Node', 'Deno'])('an identity is checked once for each id, from a scr
 test('a consent manager behind Fastify gives receipts, and uses nothing after a revocation', async () => {
   const { next, end } = startExample('consent-manager.ts')
   const address = await next()
-  const call = async (
-    path: string,
-    init: { body?: object; headers?: Record<string, string>; method?: string } = {},
-  ) => {
-    const { body, headers = {}, method = 'POST' } = init
-    const sent = { method, headers: { ...(body && { 'content-type': 'application/json' }), ...headers } }
-    const answer = await fetch(`${address}${path}`, { ...sent, ...(body && { body: JSON.stringify(body) }) })
+  const call = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${address}${path}`, { method: 'POST', ...init })
     const text = await answer.text()
     return { status: answer.status, text, json: text.startsWith('{') ? JSON.parse(text) : undefined }
   }
-  expect(await call('/subjects', { body: { cpf: '123' } })).toMatchObject({
-    status: 400,
-    json: { code: 'INVALID_CPF' },
-  })
-  const { json } = await call('/subjects', { body: { cpf: '25774435016' } })
+  const enrol = (cpf: string) =>
+    call('/subjects', { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ cpf }) })
+  expect(await enrol('123')).toMatchObject({ status: 400, json: { code: 'INVALID_CPF' } })
+  const { json } = await enrol('25774435016')
   const { id } = json.consents.find((each: { status: string }) => each.status === 'ATIVO')
   const consent = `/subjects/${json.subject}/consents/${id}`
   expect((await call(`${consent}/use`)).json).toMatchObject({ effective: true })
@@ -65,29 +60,24 @@ test('an inbox behind Express has each notification once in the database of its 
   const { next, end, folder } = startExample('customs-inbox.ts', [], { HOOK_SECRET: 'do-teste' })
   const { subscribed, address } = JSON.parse(await next())
   expect(subscribed).toBe('settled')
-  const deliver = async (secret: string) => {
-    // As the one proxy in front does.
-    const forwarded = { 'x-forwarded-for': '127.0.0.1' }
-    return postNotification(`http://127.0.0.1:${address.port}/averba`, secret, forwarded)
-  }
+  // As the one proxy in front does.
+  const forwarded = { 'x-forwarded-for': '127.0.0.1' }
+  const deliver = (secret: string) => postNotification(`http://127.0.0.1:${address.port}/averba`, secret, forwarded)
   expect(await deliver('outro')).toBe(401)
   expect([await deliver('do-teste'), await deliver('do-teste')]).toEqual([200, 200])
   expect(await next()).toBe('26BR1 is REGISTRADA')
   await end()
   const own = new Sqlite(join(folder, 'broker.sqlite'), { readOnly: true })
-  expect(own.prepare('select number, status from declaration').all()).toEqual([
-    { number: '26BR1', status: 'REGISTRADA' },
-  ])
+  const rows = own.prepare('select number, status from declaration').all()
+  expect(rows).toEqual([{ number: '26BR1', status: 'REGISTRADA' }])
   own.close()
 })
 
 test('a NestJS application injects averba, mounts its receiver before the parsers, and closes it at the end', async () => {
   const { next, end, folder } = startExample('nestjs.ts', [], { HOOK_SECRET: 'do-teste' })
   const { url, subject } = JSON.parse(await next())
-  const consents = await (await fetch(`${url}/subjects/${subject}/consents`)).json()
-  expect(consents.map(({ status }: { status: string }) => status).sort()).toEqual([
-    ...['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'],
-  ])
+  const consents: { status: string }[] = await (await fetch(`${url}/subjects/${subject}/consents`)).json()
+  expect(consents.map(({ status }) => status).sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
   expect(await postNotification(`${url}/averba`, 'outro')).toBe(401)
   expect(await postNotification(`${url}/averba`, 'do-teste')).toBe(200)
   expect(await next()).toBe('26BR1 is REGISTRADA')
@@ -101,17 +91,9 @@ test('Python, strict about certificates, reads consents from the simulated servi
   const simulator = startCommand(['simulate', '--json'])
   const folder = temporaryFolder()
   writeFileSync(join(folder, 'services.json'), `${await simulator.line('consentService')}\n`)
-  const script = join(root, 'examples/simulator.py')
-  const out = await new Promise<string>((resolve, reject) => {
-    const python = spawn('python3', [script, 'services.json'], { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
-    let text = ''
-    python.stdout.on('data', chunk => {
-      text += chunk
-    })
-    python.on('error', reject)
-    python.on('close', code => (code === 0 ? resolve(text) : reject(new Error(`Python ended with ${code}`))))
-  })
-  expect(out.trim().split('\n').sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
+  const args = [join(root, 'examples/simulator.py'), 'services.json']
+  const { stdout } = await promisify(execFile)('python3', args, { cwd: folder })
+  expect(stdout.trim().split('\n').sort()).toEqual(['ATIVO', 'ATIVO', 'PENDENTE', 'PENDENTE'])
   simulator.stop('SIGTERM')
   await simulator.ended
 })

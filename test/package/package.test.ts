@@ -27,17 +27,21 @@ beforeAll(async () => {
   tarball = readdirSync(folder)[0] ?? ''
 })
 
-test('everything that the pages of the package link to is in the package', async () => {
+/** The files of the package. */
+async function listPacked(): Promise<string[]> {
   const { stdout } = await run('tar', ['-tzf', join(folder, tarball)])
-  const packed = stdout.split('\n').map(line => line.replace(/^package\//, ''))
+  return stdout.split('\n').map(line => line.replace(/^package\//, ''))
+}
+
+test('everything that the pages of the package link to is in the package', async () => {
+  const packed = await listPacked()
   const isPacked = (path: string) => packed.some(each => each === path || each.startsWith(`${path}/`))
   const pages = packed.filter(path => path.endsWith('.md'))
   expect(pages.length).toBeGreaterThan(20)
   const led = pages.flatMap(page => {
     const text = readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
-    const links = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)].map(([, target = '']) => {
-      return posix.join(posix.dirname(page), target)
-    })
+    const targets = [...text.matchAll(/\]\((?!\w+:)([^)#\s]+)[^)]*\)/g)]
+    const links = targets.map(([, target = '']) => posix.join(posix.dirname(page), target))
     // For `src/*.ts` the folder has to exist.
     const names = [...text.matchAll(/`((?:src|docs|examples)\/[^`\s<]+)`/g)].map(([, name = '']) => name)
     return [...links, ...names.map(name => name.replace(/\/\*.*$/, ''))].map(to => ({ page, to }))
@@ -51,15 +55,14 @@ test('the package passes publint and attw, and its maps lead to sources that it 
   expect(stdout).toContain('All good!')
   // Without CommonJS: `require` works on every supported Node.
   await run(toolPath('attw'), [join(folder, tarball), '--profile', 'esm-only', '--format', 'json'])
-  const listed = await run('tar', ['-tzf', join(folder, tarball)])
-  const packed = new Set(listed.stdout.split('\n').map(line => line.replace(/^package\//, '')))
-  const maps = [...packed].filter(path => path.endsWith('.map'))
+  const files = new Set(await listPacked())
+  const maps = [...files].filter(path => path.endsWith('.map'))
   expect(maps.length).toBeGreaterThan(500)
   const sources = maps.flatMap(path => {
     const { sources: named }: { sources: string[] } = JSON.parse(readFileSync(join(root, path), 'utf8'))
     return named.map(source => posix.join(posix.dirname(path), source))
   })
-  expect(sources.filter(source => !packed.has(source))).toEqual([])
+  expect(sources.filter(source => !files.has(source))).toEqual([])
 })
 
 test('the installed package runs its commands and the code of the README, in Jest too, and its types compile', async () => {
@@ -100,12 +103,8 @@ test('the installed package runs its commands and the code of the README, in Jes
   const oldest = join(folder, 'node_modules/typescript/bin/tsc')
   expect(await compile(['first-steps.ts'], {}, [process.execPath, oldest])).toBe('')
   const variants = writeConfigurations(readFileSync(join(folder, 'averba.config.ts'), 'utf8'))
-  const stricter = {
-    skipLibCheck: true,
-    noPropertyAccessFromIndexSignature: true,
-    noUnusedLocals: true,
-    noImplicitReturns: true,
-  }
+  const unused = { noUnusedLocals: true, noImplicitReturns: true }
+  const stricter = { skipLibCheck: true, noPropertyAccessFromIndexSignature: true, ...unused }
   expect(await compile(['averba.config.ts', ...variants], stricter)).toBe('')
 })
 
