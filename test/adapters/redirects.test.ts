@@ -4,7 +4,6 @@ import { tryReach } from '../../src/adapters/http/try-reach.ts'
 import { portalAccessKeys } from '../../src/adapters/portal/login.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { listenUntilEnd } from '../support/listen-until-end.ts'
-import { createPerformers, performOnce } from '../support/performers.ts'
 import { requestsAt } from './fourteen-requests.ts'
 
 const listen = async (listener: RequestListener) => `http://127.0.0.1:${await listenUntilEnd(createServer(listener))}`
@@ -34,11 +33,3 @@ test.each([...[301, 302, 307, 308]])(
     expect(arrived).toEqual([])
   },
 )
-
-test('a redirected validation is unknown, and the redirect is not followed', async () => {
-  const { base, arrived } = await openRedirects(307)
-  const performers = createPerformers(request => fetch(request), { validation: { baseUrl: base } })
-  const outcome = await performOnce(performers, 'validationService.validatePerson')
-  expect(outcome).toMatchObject({ status: 'unknown', reason: 'the validation service answered 307' })
-  expect(arrived).toEqual([])
-})

@@ -166,6 +166,7 @@ test.each<[number, string, Expected, Record<string, string>?]>([
   [204, '', unknownUnlessRead],
   [301, '', unknownUnlessRead, { location: '/elsewhere' }],
   [302, '', unknownUnlessRead, { location: '/elsewhere' }],
+  [307, '', unknownUnlessRead, { location: '/elsewhere' }],
   [400, '', declined],
   // The validation is sent once more with a newer token. A second 401 says that nothing was done either.
   [401, '', { ...declined, paid: 'deferred' }],
