@@ -21,15 +21,13 @@ async function openRedirects(status: number) {
   return { base, arrived }
 }
 
-test.each([...[301, 302, 307, 308]])(
-  "a %i is not followed, also with a host's own fetch that follows redirects",
-  async status => {
-    const { base, arrived } = await openRedirects(status)
-    const keys = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
-    const requests = [...Object.values(requestsAt(base)), await portalAccessKeys(keys).write(base)]
-    for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
-    const how = { fetch: (request: Request) => fetch(request), clock: systemClock, service: 'portal' } as const
-    expect(await tryReach(base, how)).toMatchObject({ isReached: false, detail: expect.stringContaining(`${status}`) })
-    expect(arrived).toEqual([])
-  },
-)
+const name = "a %i is not followed, also with a host's own fetch that follows redirects"
+test.each([301, 302, 307, 308])(name, async status => {
+  const { base, arrived } = await openRedirects(status)
+  const keys = { roleType: 'IMPEXP', clientId: 'id', clientSecret: 'segredo' } as const
+  const requests = [...Object.values(requestsAt(base)), await portalAccessKeys(keys).write(base)]
+  for (const request of requests) expect((await fetch(request)).status, request.url).toBe(status)
+  const how = { fetch: (request: Request) => fetch(request), clock: systemClock, service: 'portal' } as const
+  expect(await tryReach(base, how)).toMatchObject({ isReached: false, detail: expect.stringContaining(`${status}`) })
+  expect(arrived).toEqual([])
+})

@@ -8,7 +8,6 @@ import { createReportedWorld } from '../support/reported-world.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 
 const images = resolve(import.meta.dirname, '../../docs/images')
-
 const browser = openBrowser()
 
 /** Opens the console of a world on a file in a browser. Every request of the browser is kept. */

@@ -9,12 +9,10 @@ import { textsIn } from '../support/source-texts.ts'
 const folder = resolve(import.meta.dirname, '../../src')
 /** The library: every sentence in it is translated, or listed in `not-shown.txt` because no operator reads it. */
 const isLibrary = /^(adapters|api|averba|engine|machines|operations|proof|runtime|store|vault|vocabulary)\//
-const notShown = new Set(
-  readFileSync(join(import.meta.dirname, 'not-shown.txt'), 'utf8')
-    .split('\n')
-    .filter(line => line !== '')
-    .map(line => JSON.parse(line) as string),
-)
+const lines = readFileSync(join(import.meta.dirname, 'not-shown.txt'), 'utf8')
+  .trimEnd()
+  .split('\n')
+const notShown = new Set<string>(lines.map(line => JSON.parse(line)))
 /** SQL and code. */
 const isCode =
   /^(select|insert|update|delete|create|with|pragma|drop|alter|from|where|order by|and|or|left join|join|set|returning|on conflict|values|not exists|exists|begin|commit|rollback|listen|vacuum|union|group by|limit) |^[\w.]+ as \w+$|\n|=>|select |\bwhere \b|\{ [a-z]/i
@@ -27,12 +25,12 @@ const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 const all = new Set(files.flatMap(({ texts }) => texts.flatMap(({ text }) => [text, withoutJoint(text)])))
 const entries = Object.entries(portugueseMessages)
 
+const inPortuguese = (text: string) => translateMessage(text, 'pt-BR')
+
 /** A text with fewer letters beside its values would be found within others. */
 const lettersMin = 8
 
-function lettersOf(text: string): number {
-  return text.replace(/[^a-z]/gi, '').length
-}
+const lettersOf = (text: string) => text.replace(/[^a-z]/gi, '').length
 
 /** Without what joins a text to the one before or after it. */
 function withoutJoint(text: string): string {
@@ -72,7 +70,7 @@ test('each text with values is found again, and has them in its translation', ()
     expect(english, 'a word alone may be a name').toContain(' ')
     if (count > 0) expect(lettersOf(english), english).toBeGreaterThanOrEqual(lettersMin)
     const values = Array.from({ length: count }, (_, i) => `<${i + 1}>`)
-    expect(translateMessage(fillPlaces(english, values), 'pt-BR')).toBe(fillPlaces(translation, values))
+    expect(inPortuguese(fillPlaces(english, values))).toBe(fillPlaces(translation, values))
     for (const value of values) expect(fillPlaces(translation, values), english).toContain(value)
   }
 })
@@ -80,25 +78,23 @@ test('each text with values is found again, and has them in its translation', ()
 test('what stands between quotes is a name that somebody gave, and stays as it is', () => {
   for (const [english] of entries)
     for (const name of [english.replaceAll('{}', 'x').replaceAll('"', "'"), 'keys', 'subscriptions'])
-      expect(translateMessage(`Cannot open "${name}": it is missing`, 'pt-BR')).toBe(
-        `Não é possível abrir "${name}": falta`,
-      )
+      expect(inPortuguese(`Cannot open "${name}": it is missing`)).toBe(`Não é possível abrir "${name}": falta`)
   const names = 'store, pool, keyring, keys, receiver, subscriptions, certificate, and'
-  expect(translateMessage(`Known options: ${names}`, 'pt-BR')).toBe(`Opções conhecidas: ${names}`)
+  expect(inPortuguese(`Known options: ${names}`)).toBe(`Opções conhecidas: ${names}`)
 })
 
 test('joined texts are translated one by one, however many there are', () => {
   const fault = 'the leaf at 12 is not the hash of its header'
-  const translated = translateMessage(fault, 'pt-BR')
+  const translated = inPortuguese(fault)
   expect(translated).not.toBe(fault)
   const many = Array.from({ length: 90 }, () => fault)
-  expect(translateMessage(many.join('; '), 'pt-BR')).toBe(many.map(() => translated).join('; '))
-  expect(translateMessage(`Cannot read "a: b; c": ${fault}: Set both by NTP`, 'pt-BR')).toContain(translated)
+  expect(inPortuguese(many.join('; '))).toBe(many.map(() => translated).join('; '))
+  expect(inPortuguese(`Cannot read "a: b; c": ${fault}: Set both by NTP`)).toContain(translated)
   const refused = 'Cannot do this now: it may have been done and is not repeated automatically: a person has to decide'
-  expect(translateMessage(refused, 'pt-BR')).toMatch(/^Não é possível .* uma pessoa tem de decidir$/)
+  expect(inPortuguese(refused)).toMatch(/^Não é possível .* uma pessoa tem de decidir$/)
 })
 
 test('no text of five thousand characters holds up a page', async () => {
   for (const piece of ['a, ', 'a: ', '; ', 'Cannot use ', 'Cannot use the "x": ', 'the leaf at 3 is, ', '"', 'it '])
-    expect(await cpuMs(() => translateMessage(piece.repeat(5_000 / piece.length), 'pt-BR')), piece).toBeLessThan(250)
+    expect(await cpuMs(() => inPortuguese(piece.repeat(5_000 / piece.length))), piece).toBeLessThan(250)
 })

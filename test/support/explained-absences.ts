@@ -8,10 +8,8 @@ const request = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 /** Erases one of three persons, and another one except for what the law requires to keep. */
 export async function eraseSamplePersons({ averba, consentService, validationService }: World): Promise<void> {
   let last = 0
-  const validate = async (cpf: string) => {
-    last += 1
-    valueOf(await averba.validations.validate({ id: `absent-${last}`, cpf, claims: { nome: 'X' } }))
-  }
+  const validate = async (cpf: string) =>
+    valueOf(await averba.validations.validate({ id: `absent-${++last}`, cpf, claims: { nome: 'X' } }))
   for (const cpf of [erased, stays, kept]) {
     consentService.addConsent({ cpf })
     validationService.addPerson(cpf, { nome: 'X' })

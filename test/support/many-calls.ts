@@ -10,15 +10,11 @@ const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 
 export async function walkThroughManyCalls(seed: number, days: number): Promise<{ world: World; crashes: number }> {
   let crashes = 0
   let canCrash = false
+  const subscriptions = eventos.map(evento => ({ evento }))
   const world = await simulate({
     seed,
     policies: { portal: { tries: 2 } },
-    averba: {
-      receiver,
-      schedules: true,
-      subscriptions: eventos.map(evento => ({ evento })),
-      actor: { kind: 'system', ref: 'teste' },
-    },
+    averba: { receiver, schedules: true, subscriptions, actor: { kind: 'system', ref: 'teste' } },
     crashAt: ({ number }) => canCrash && number % 997 === 0,
   })
   for (const cpf of cpfs) {
@@ -31,9 +27,8 @@ export async function walkThroughManyCalls(seed: number, days: number): Promise<
   void world.faults.add({ kind: 'status', status: 503, retryAfterS: 20, percent: 6 })
   void world.faults.add({ kind: 'delay', ms: 1_500, percent: 30 })
   void world.faults.add({ kind: 'rejectToken', percent: 15 })
-  for (const kind of ['duplicate', 'wrongSecret', 'reorder', 'lose'] as const) {
+  for (const kind of ['duplicate', 'wrongSecret', 'reorder', 'lose'] as const)
     void world.faults.add({ kind, service: 'receiver', percent: 15 })
-  }
   canCrash = true
   for (let day = 0; day < days; day++) {
     await runDay(world, day)
@@ -95,20 +90,15 @@ async function handleConsents({ averba }: World, cpf: string, day: number): Prom
 }
 
 async function notify({ portal }: World, number: number, day: number): Promise<void> {
-  await portal.notify({
-    evento: eventos[number % 2] ?? '',
-    destinatarioTipo: 'CNPJ',
-    destinatarioId: samples.cnpj,
-    body: { numero: number % 4, dia: day },
-  })
+  const recipient = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
+  await portal.notify({ evento: eventos[number % 2] ?? '', ...recipient, body: { numero: number % 4, dia: day } })
 }
 
 /** Registers a handler that fails every third time, and a follower. */
 function registerHandlers({ averba }: World): void {
   let calls = 0
   averba.notifications.handle(eventos[0] ?? '', 'despacho', async () => {
-    calls += 1
-    if (calls % 3 === 0) throw new RangeError('The host was not ready')
+    if (++calls % 3 === 0) throw new RangeError('The host was not ready')
   })
   averba.log.follow('contas', ['validation.answered', 'consent.approved'], async () => undefined)
 }
@@ -123,6 +113,5 @@ async function run({ averba, clock }: World, ms: number): Promise<void> {
 
 /** Ignores refusals and unsuccessful outcomes of averba. */
 function ignoreRefusal(error: unknown): void {
-  if (error instanceof AverbaError || error instanceof OutcomeError) return
-  throw error
+  if (!(error instanceof AverbaError || error instanceof OutcomeError)) throw error
 }

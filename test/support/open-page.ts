@@ -13,13 +13,7 @@ export interface Said {
   readonly text: string
 }
 
-const entities: Readonly<Record<string, string>> = {
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': '"',
-  '&#39;': "'",
-  '&amp;': '&',
-}
+const entities: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', '#39': "'", amp: '&' }
 
 /** The script of a page, if any. */
 export function scriptOf(page: string): string | undefined {
@@ -33,7 +27,7 @@ export function openPage(page: string) {
   const shown = [...page.matchAll(/<pre(?: data-(position|shown)="(\w+)")?>([\s\S]*?)<\/pre>/g)].map(
     ([, name, value = '', text = '']) => ({
       dataset: name === undefined ? {} : { [name]: value },
-      textContent: text.replace(/&(?:lt|gt|quot|#39|amp);/g, entity => entities[entity] ?? ''),
+      textContent: text.replace(/&(lt|gt|quot|#39|amp);/g, (_, name) => entities[name] ?? ''),
     }),
   )
   const document = {

@@ -53,15 +53,6 @@ export async function performOnce(
 ): Promise<AttemptOutcome> {
   const performer = performers[type]
   if (!performer) throw new TypeError(`There is no performer of ${type}`)
-  const pending = {
-    type,
-    id: 's/1/1',
-    stream: 's',
-    position: 1,
-    state: 'pending',
-    attempts: 0,
-    reason: '',
-    data,
-  } as const
-  return performer.perform({ ...pending, dueAt: '2026-11-20T12:00:00.000Z' }, parts)
+  const place = { id: 's/1/1', stream: 's', position: 1, dueAt: '2026-11-20T12:00:00.000Z' } as const
+  return performer.perform({ ...place, type, data, state: 'pending', attempts: 0, reason: '' }, parts)
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { openAverba, type Recorded } from '../../src/index.ts'
+import { openAverba } from '../../src/index.ts'
 import { views } from '../../src/views/views.ts'
 
 /**
@@ -8,24 +8,20 @@ import { views } from '../../src/views/views.ts'
  */
 export async function readLogContent(store: string): Promise<string> {
   const averba = await openAverba({ store })
-  const types: string[] = []
-  const byType: Record<string, Recorded[]> = {}
-  for await (const event of averba.log.read()) {
-    if (event.type === 'log.machinesAdded') continue
-    types.push(`${event.position} ${event.type}`)
-    byType[event.type] = [...(byType[event.type] ?? []), event]
-  }
+  const all = await Array.fromAsync(averba.log.read())
+  const events = all.filter(({ type }) => type !== 'log.machinesAdded')
+  const digests: Record<string, string> = {}
+  for (const [type, some] of Map.groupBy(events, event => event.type))
+    digests[type] = hash('sha256', JSON.stringify(some))
   const rows: Record<string, unknown[]> = {}
   for (const { name } of views) {
     const all = await averba.views
       .selectFrom(name as 'consents')
       .selectAll()
-      .execute() // Any of them.
+      .execute()
     if (all.length > 0) rows[name] = all.map(row => JSON.stringify(row)).sort()
   }
   await averba.close()
-  const digests = Object.fromEntries(
-    Object.entries(byType).map(([type, events]) => [type, hash('sha256', JSON.stringify(events))]),
-  )
+  const types = events.map(({ position, type }) => `${position} ${type}`)
   return `${JSON.stringify({ events: types, digests, rows }, null, 2)}\n`
 }

@@ -109,23 +109,21 @@ test('a locked file is STORE_BUSY, and a notification is answered 503 and stored
 
 const makeTable = (database: Sqlite) => database.exec('create table t (a)')
 
-describe('what is no log is said, and left as it is', () => {
-  test.each([
-    ['a folder', (path: string) => mkdirSync(path), 'NOT_OURS'],
-    ['a text', (path: string) => writeFileSync(path, 'a text that is no database\n'.repeat(99)), 'NOT_OURS'],
-    ['zeros', (path: string) => writeFileSync(path, Buffer.alloc(8192)), 'NOT_OURS'],
-    ['a database of another program', (path: string) => useDatabase(path, makeTable), 'NOT_OURS'],
-    ['a device', (path: string) => symlinkSync('/dev/full', path), expect.stringMatching(/STORE_UNSAFE|NOT_OURS/)],
-  ])('%s', async (_, make, code) => {
-    const path = temporaryStore()
-    make(path)
-    const bytes = statSync(path).isFile() ? readFileSync(path) : undefined
-    const hint = expect.any(String)
-    await expect(openAverba({ store: path })).rejects.toMatchObject({ name: 'AverbaError', code, hint })
-    expect(existsSync(`${path}.keys`)).toBe(false)
-    if (bytes) expect(readFileSync(path)).toEqual(bytes)
-    await expect(diagnoseStore({ store: path })).rejects.toMatchObject({ name: 'AverbaError', hint })
-  })
+test.each([
+  ['a folder', (path: string) => mkdirSync(path), 'NOT_OURS'],
+  ['a text', (path: string) => writeFileSync(path, 'a text that is no database\n'.repeat(99)), 'NOT_OURS'],
+  ['zeros', (path: string) => writeFileSync(path, Buffer.alloc(8192)), 'NOT_OURS'],
+  ['a database of another program', (path: string) => useDatabase(path, makeTable), 'NOT_OURS'],
+  ['a device', (path: string) => symlinkSync('/dev/full', path), expect.stringMatching(/STORE_UNSAFE|NOT_OURS/)],
+])('what is no log is said, and left as it is: %s', async (_, make, code) => {
+  const path = temporaryStore()
+  make(path)
+  const bytes = statSync(path).isFile() ? readFileSync(path) : undefined
+  const hint = expect.any(String)
+  await expect(openAverba({ store: path })).rejects.toMatchObject({ name: 'AverbaError', code, hint })
+  expect(existsSync(`${path}.keys`)).toBe(false)
+  if (bytes) expect(readFileSync(path)).toEqual(bytes)
+  await expect(diagnoseStore({ store: path })).rejects.toMatchObject({ name: 'AverbaError', hint })
 })
 
 /** Opens a damaged log: it fails with a code, or it is consistent. */

@@ -3,7 +3,7 @@ import { createServer as createHttpServer, type IncomingMessage } from 'node:htt
 import { createServer as createHttpsServer, type Server, type ServerOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { sendRequest } from '../../../src/adapters/http/exchange.ts'
 import type { SocketOptions } from '../../../src/adapters/http/transport.ts'
 import { hostToken } from '../../../src/api/validations/tokens.ts'
@@ -60,26 +60,24 @@ function openDemandingServer(version: 'TLSv1.2' | 'TLSv1.3'): Promise<string> {
   return listen(createHttpsServer({ ...own, ...asking, ...limits }, (_, response) => response.end()))
 }
 
-describe('resolve, connect, TLS: nothing was sent, and the reason says why', () => {
-  const expired = async () => openServer(await authority.issueExpiredServer(['localhost']))
-  const unknown = async () => openServer(await stranger.issueServer(['localhost']))
-  const misnamed = async () => openServer(await authority.issueServer(['outro.exemplo.br']))
-  test.each<[string, string, () => Promise<string>]>([
-    ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
-    ['connect: a port without a listener', 'the connection was refused', async () => localhost(1)],
-    ['TLS: a port that does not speak it', 'ERR_SSL_', () => listen(createHttpServer((_, response) => response.end()))],
-    ['TLS: an expired certificate', "the service's certificate has expired", expired],
-    ['TLS: a certificate of an unknown authority', "the service's certificate is not trusted", unknown],
-    ['TLS: a certificate for another name', "the service's certificate is for another name", misnamed],
-    ['TLS 1.2: our certificate is missing', 'HANDSHAKE_FAILURE', () => openDemandingServer('TLSv1.2')],
-    ['TLS 1.3: our certificate is missing', 'CERTIFICATE_REQUIRED', () => openDemandingServer('TLSv1.3')],
-  ])('%s', async (_, words, open) => {
-    const baseUrl = await open()
-    for (const kind of kinds) {
-      const outcome = await call(kind, baseUrl)
-      expect(outcome, kind).toMatchObject({ status: 'deferred', reason: expect.stringContaining(words) })
-    }
-  })
+const expired = async () => openServer(await authority.issueExpiredServer(['localhost']))
+const unknown = async () => openServer(await stranger.issueServer(['localhost']))
+const misnamed = async () => openServer(await authority.issueServer(['outro.exemplo.br']))
+test.each<[string, string, () => Promise<string>]>([
+  ['resolve', "the service's host name was not found", async () => 'https://nao-existe.invalid'],
+  ['connect: a port without a listener', 'the connection was refused', async () => localhost(1)],
+  ['TLS: a port that does not speak it', 'ERR_SSL_', () => listen(createHttpServer((_, response) => response.end()))],
+  ['TLS: an expired certificate', "the service's certificate has expired", expired],
+  ['TLS: a certificate of an unknown authority', "the service's certificate is not trusted", unknown],
+  ['TLS: a certificate for another name', "the service's certificate is for another name", misnamed],
+  ['TLS 1.2: our certificate is missing', 'HANDSHAKE_FAILURE', () => openDemandingServer('TLSv1.2')],
+  ['TLS 1.3: our certificate is missing', 'CERTIFICATE_REQUIRED', () => openDemandingServer('TLSv1.3')],
+])('%s: nothing was sent, and the reason says why', async (_, words, open) => {
+  const baseUrl = await open()
+  for (const kind of kinds) {
+    const outcome = await call(kind, baseUrl)
+    expect(outcome, kind).toMatchObject({ status: 'deferred', reason: expect.stringContaining(words) })
+  }
 })
 
 const breaks = () => Promise.reject(new Error('The connection breaks'))

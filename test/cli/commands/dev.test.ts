@@ -23,10 +23,7 @@ async function stop(): Promise<void> {
 }
 
 /** Starts `averba dev`, in an empty folder unless one is given, and waits until it says how to go on. */
-async function start({
-  args = [] as string[],
-  cwd = temporaryFolder(),
-} = {}): Promise<RunningCommand & { cwd: string }> {
+async function start(args: readonly string[] = [], cwd = temporaryFolder()) {
   process.chdir(cwd)
   running = startCommand(['dev', ...args])
   await running.line('averba trigger')
@@ -42,34 +39,30 @@ test('averba dev and averba trigger deliver a first notification', async () => {
   expect(await trigger('')).toMatchObject(failedWith('INVALID_INPUT'))
   expect(await line('received')).toBe('received dimp-situacao-import: 27 bytes, stored')
   expect(await trigger('outro')).toMatchObject(failedWith('NOT_FOUND'))
-  expect(await trigger('dimp-situacao-import', '--body', '{')).toMatchObject(
-    failedWith(/the body is not JSON\nQuote it/),
-  )
-  const second = await averba('dev')
-  expect(second).toMatchObject(failedWith(/^REFUSED: .*already\n/))
+  const quoted = failedWith(/the body is not JSON\nQuote it/)
+  expect(await trigger('dimp-situacao-import', '--body', '{')).toMatchObject(quoted)
+  expect(await averba('dev')).toMatchObject(failedWith(/^REFUSED: .*already\n/))
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(true)
   await stop()
   expect(existsSync(join(cwd, '.averba/dev.json'))).toBe(false)
   expect(await trigger('dimp-situacao-import')).toMatchObject(failedWith('averba dev does not run in this folder'))
 })
 
-test.each(['', 'null', '{"control":"http://127.0.0.1:1"}'])(
-  'the state file of a killed averba dev (%s) is no obstacle',
-  async left => {
-    const cwd = temporaryFolder()
-    mkdirSync(join(cwd, '.averba'))
-    writeFileSync(join(cwd, '.averba', 'dev.json'), left)
-    await start({ cwd })
-    expect(await trigger('dimp-situacao-import')).toEqual(delivered)
-  },
-)
+const left = ['', 'null', '{"control":"http://127.0.0.1:1"}']
+test.each(left)('the state file of a killed averba dev (%s) is no obstacle', async text => {
+  const cwd = temporaryFolder()
+  mkdirSync(join(cwd, '.averba'))
+  writeFileSync(join(cwd, '.averba', 'dev.json'), text)
+  await start([], cwd)
+  expect(await trigger('dimp-situacao-import')).toEqual(delivered)
+})
 
 /** A receiver on this machine. Returns a function that lets `averba dev` notify it. */
 async function openReceiver(listener: RequestListener): Promise<(...args: string[]) => Promise<void>> {
   const server = createServer(listener)
   const to = `127.0.0.1:${await listenUntilEnd(server)}`
   return async (...args) => {
-    const { cwd } = await start({ args: ['--to', to, '--evento', 'duex-historico', ...args] })
+    const { cwd } = await start(['--to', to, '--evento', 'duex-historico', ...args])
     const read = (name: string) => readFileSync(join(cwd, '.averba', name))
     server.setSecureContext({ cert: read('receiver.pem'), key: read('receiver.key') })
   }
@@ -89,12 +82,9 @@ test('a given receiver is notified, on any port', async () => {
 
 test('a receiver of averba gets its secret, and a refused delivery is printed with advice', async () => {
   const subscriptions = [{ evento: 'duex-historico', chaveSecreta: 'segredo' }]
-  const open = (given: object) => {
-    const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', ...given }
-    return openEngine({ store: ':memory:', receiver, subscriptions })
-  }
-  const [near, away] = [await open({ sources: ['127.0.0.0/8'] }), await open({})]
-  let { receiver } = near
+  const publicUrl = 'https://receptor.exemplo.br/averba'
+  const open = (given: object) => openEngine({ store: ':memory:', receiver: { publicUrl, ...given }, subscriptions })
+  let { receiver } = await open({ sources: ['127.0.0.0/8'] })
   const notifyIt = await openReceiver((incoming, outgoing) => receiver.listener(incoming, outgoing))
   const triggered = async (...args: string[]) => {
     await notifyIt(...args)
@@ -104,9 +94,9 @@ test('a receiver of averba gets its secret, and a refused delivery is printed wi
   }
   expect(await triggered('--secret', 'segredo')).toBe('delivered\n')
   expect(await triggered()).toMatch(/^not delivered: HTTP 401\n.*--secret\n$/)
-  receiver = away.receiver
+  receiver = (await open({})).receiver
   expect(await triggered('--secret', 'segredo')).toMatch(/^not delivered: HTTP 403\n.*sources.*\n$/)
-  await start({ args: ['--to', 'localhost:1', '--evento', 'duex-historico'] })
+  await start(['--to', 'localhost:1', '--evento', 'duex-historico'])
   expect((await trigger('duex-historico')).out).toMatch(/^not delivered: .*\n.*start your receiver.*\n$/)
 })
 
