@@ -47,10 +47,9 @@ test('the unknown event of a probed operation makes the effect that reads its re
     const requested = facts.flatMap(made => effects.get(typeof made === 'string' ? made : made.event) ?? [])
     return [[type, requested]]
   })
-  expect(Object.fromEntries(probes)).toEqual({
-    'consentService.changeStatus': ['consentService.readConsent'],
-    'portal.subscribe': ['portal.listSubscriptions'],
-    'portal.changeSubscription': ['portal.listSubscriptions'],
-    'portal.deleteSubscription': ['portal.listSubscriptions'],
-  })
+  const subscriptions = ['subscribe', 'changeSubscription', 'deleteSubscription'].map(name => `portal.${name}`)
+  expect(probes).toEqual([
+    ['consentService.changeStatus', ['consentService.readConsent']],
+    ...subscriptions.map(type => [type, ['portal.listSubscriptions']]),
+  ])
 })

@@ -61,6 +61,9 @@ test.each([
   await expect(opening).rejects.toMatchObject({ name: 'AverbaError', code: 'MISCONFIGURED' })
 })
 
+const misspelt = { status: 404, contain: 'x', means: 'declined' }
+const ofAnswers = /^Known options: status, means, contains$/
+const means = 'Cannot use portal.answers[0].means: it is not declined, deferred or unknown'
 const ofParts = new RegExp(`: ${Object.keys(partKinds).join(', ')}$`)
 
 test.each([
@@ -68,16 +71,8 @@ test.each([
   [{ portal: { authenticated: 1 } }, 'Unknown option "authenticated" of portal', /: baseUrl, authenticate, ca, /],
   [{ subscriptions: [{ 'segredo 1': 1 }] }, 'Unknown option of subscriptions', /^Known options: evento, /],
   [{ retention: { all: 1 } }, 'Unknown option "all" of retention', ofParts],
-  [
-    { consentService: { answers: [{ status: 404, contain: 'x', means: 'declined' }] } },
-    'Unknown option "contain" of consentService.answers',
-    /^Known options: status, means, contains$/,
-  ],
-  [
-    { portal: { answers: [{ status: 404, means: 'refused' }] } },
-    'Cannot use portal.answers[0].means: it is not declined, deferred or unknown',
-    undefined,
-  ],
+  [{ consentService: { answers: [misspelt] } }, 'Unknown option "contain" of consentService.answers', ofAnswers],
+  [{ portal: { answers: [{ status: 404, means: 'refused' }] } }, means, undefined],
   [{ portal: { proxy: 'a.br:1' } }, 'Cannot use portal.proxy: it is no address of http or https', /such as http:/],
   [{ retention: { 'consent.detail': {} } }, 'Cannot use retention["consent.detail"]: it is not', undefined],
   [{ tokenService: { url: 'https://a.exemplo.br' } }, 'Cannot use tokenService.consumerKey: it is missing', /variable/],

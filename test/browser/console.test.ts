@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { faultsOf, openBrowser, overflowOf } from '../support/browser.ts'
 import { startCommand } from '../support/command-line.ts'
 import { eventsOf } from '../support/events-of.ts'
@@ -23,12 +23,12 @@ async function openConsole(options: readonly string[] = ['--operate', '--actor',
   page.on('pageerror', error => void errors.push(String(error)))
   page.on('console', message => void (message.type() === 'error' && errors.push(message.text())))
   await page.goto(address)
-  const close = async () => {
+  onTestFinished(async () => {
     await context.close()
     running.stop('SIGINT')
     expect(await running.ended).toMatchObject({ code: 0 })
-  }
-  return { ...reported, page, requests, errors, close, origin: new URL(address).origin }
+  })
+  return { ...reported, page, requests, errors, origin: new URL(address).origin }
 }
 
 const paths = [
@@ -41,7 +41,7 @@ test.each([
   ['dark', { colorScheme: 'dark' }, ", { runOnly: ['color-contrast'] }"],
   ['on a phone', { viewport: { width: 360, height: 740 }, hasTouch: true }, ", { runOnly: ['target-size', 'list'] }"],
 ] as const)('every page is accessible, fits, and loads nothing from elsewhere: %s', async (_, look, rules) => {
-  const { page, world, requests, errors, origin, close } = await openConsole(undefined, look)
+  const { page, world, requests, errors, origin } = await openConsole(undefined, look)
   const [appeared] = await eventsOf(world, 'consent.appeared')
   for (const path of [...paths, `/stream/${appeared?.stream}`]) {
     await page.goto(origin + path)
@@ -53,11 +53,10 @@ test.each([
   }
   expect(requests.filter(url => !url.startsWith(origin))).toEqual([])
   expect(errors).toEqual([])
-  await close()
 })
 
 test('a keyboard alone reaches the content, the menu and a stuck call, and releases it', async () => {
-  const { page, world, subject, origin, close } = await openConsole()
+  const { page, world, subject, origin } = await openConsole()
   await world.faults.add({ kind: 'status', status: 503, service: 'consentService', times: 1 })
   const { effect } = await world.averba.consents.sync({ subject })
   await page.goto(`${origin}/`)
@@ -77,22 +76,20 @@ test('a keyboard alone reaches the content, the menu and a stuck call, and relea
   await page.keyboard.press('Enter')
   expect(await page.locator('.card').textContent()).toContain('Done.')
   expect(await world.averba.effects.get(effect)).toMatchObject({ state: 'pending' })
-  await close()
 })
 
 test('the log shows new events while it is open, and filters them', async () => {
-  const { page, world, subject, origin, close } = await openConsole()
+  const { page, world, subject, origin } = await openConsole()
   await page.goto(`${origin}/log?kind=subject`)
   const before = await page.locator('#log tr').count()
   await world.averba.consents.sync({ subject })
   await page.locator('#log tr.new').first().waitFor()
   expect(await page.locator('#log tr').count()).toBeGreaterThan(before)
   expect(await page.locator('#log tr').first().textContent()).toContain('subject.')
-  await close()
 })
 
 test('the slider leads to a past moment, and the path of a consent is lit there', async () => {
-  const { page, world, origin, close } = await openConsole(['--lang', 'pt-BR'])
+  const { page, world, origin } = await openConsole(['--lang', 'pt-BR'])
   const [revoked] = await eventsOf(world, 'consent.revoked')
   await page.goto(`${origin}/stream/${revoked?.stream}`)
   expect(await page.getByRole('heading', { name: 'Linha do tempo' }).count()).toBe(1)
@@ -105,11 +102,10 @@ test('the slider leads to a past moment, and the path of a consent is lit there'
   const lit = await page.locator('li.active > div > strong').allTextContents()
   expect(lit).toContain('ATIVO')
   expect(lit).not.toContain('REVOGADO')
-  await close()
 })
 
 test('personal data appears only after a purpose was given, and a form that cannot act says why', async () => {
-  const { page, world, origin, close } = await openConsole()
+  const { page, world, origin } = await openConsole()
   const [row] = await world.averba.views.selectFrom('consents').selectAll().where('status', '=', 'ATIVO').execute()
   await page.goto(`${origin}/stream/${row?.consent}`)
   expect(await page.content()).not.toContain('cnpjUsuario')
@@ -126,11 +122,10 @@ test('personal data appears only after a purpose was given, and a form that cann
   expect(await page.locator('.card').textContent()).toContain('SERVICE_NOT_CONFIGURED')
   await page.getByRole('link', { name: 'Back' }).click()
   await page.waitForURL(`**/stream/${row?.consent}`)
-  await close()
 })
 
 test('the screenshots of the documentation are of this console', async () => {
-  const { page, world, origin, close } = await openConsole(undefined, { viewport: { width: 1000, height: 700 } })
+  const { page, world, origin } = await openConsole(undefined, { viewport: { width: 1000, height: 700 } })
   const [revoked] = await eventsOf(world, 'consent.revoked')
   for (const [name, path] of [
     ['overview', '/'],
@@ -143,5 +138,4 @@ test('the screenshots of the documentation are of this console', async () => {
     if (process.env.AVERBA_SCREENSHOTS) writeFileSync(resolve(images, `console-${name}.png`), shot)
     expect(readFileSync(resolve(images, `console-${name}.png`)).length).toBeGreaterThan(10_000)
   }
-  await close()
 })

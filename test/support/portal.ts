@@ -1,5 +1,9 @@
 import { type Averba, type AverbaOptions, type Notification, staticHeaders, valueOf } from '../../src/index.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
+import { Memory } from '../../src/simulation/services/memory.ts'
+import { simulatePortal } from '../../src/simulation/services/portal/portal.ts'
 import { openEngine } from './world.ts'
 
 const baseUrl = 'https://portal.exemplo.br'
@@ -64,3 +68,10 @@ export function openBeside(world: World, options: Partial<AverbaOptions>): Promi
 export async function applyPlan({ subscriptions }: Averba): Promise<void> {
   for (const outcome of await subscriptions.apply(await subscriptions.plan())) valueOf(outcome)
 }
+
+/** A portal alone, which a certificate or access keys log in to. */
+export const simulateSessions = (clock: Clock) =>
+  simulatePortal({
+    ...{ memory: new Memory(), clock, entropy: systemEntropy, policies: { authentication: 'session' } },
+    deliver: async () => new Response(),
+  })

@@ -27,9 +27,8 @@ test.each([
 test('the ambiguous records of a list are found, and hide no others', async () => {
   const text = '[{"id":1},{"id":2,"x":[1,{"y":",","y":0}]}, 3 ,{"id":4,"id":5}]'
   expect([...parseRecords(text)].map(({ isAmbiguous }) => isAmbiguous)).toEqual([false, true, false, true])
-  const failures = await readFailures(
-    '[{"id":1,"evento":"a","data":null},{"id":2,"id":3,"evento":"b","data":null},{"id":4,"evento":"c","data":null}]',
-  )
+  const more = '{"id":2,"id":3,"evento":"b","data":null},{"id":4,"evento":"c","data":null}'
+  const failures = await readFailures(`[{"id":1,"evento":"a","data":null},${more}]`)
   expect(failures?.items.map(({ remoteId }) => remoteId)).toEqual([1, 4])
   expect(failures?.unreadable).toEqual([{ id: 3, evento: 'b', data: null }])
 })

@@ -83,10 +83,8 @@ test('a line says how grave it is', async () => {
   })
   await averba.consents.enrol({ cpf: '25774435016' })
   expect(lines.map(({ level }) => level)).toEqual(['info', 'error'])
-  const declared = await openEngine({
-    ...{ store: ':memory:', logger: (line: LogLine) => void lines.push(line) },
-    subscriptions: [{ evento: 'e', endpoint: 'https://a.exemplo.br/' }],
-  })
+  const subscriptions = [{ evento: 'e', endpoint: 'https://a.exemplo.br/' }]
+  const declared = await openEngine({ store: ':memory:', logger: line => void lines.push(line), subscriptions })
   declared.notifications.handle('undeclared', 'crm', async () => undefined)
   expect(lines.at(-1)).toMatchObject({ level: 'warn', evento: 'undeclared' })
 })

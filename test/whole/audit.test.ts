@@ -75,15 +75,16 @@ test('an erased owner has its original key exactly when parts were kept', async 
     return (await diagnoseStore({ store: copy, isDeep: true })).problems.join()
   }
   const kept = 'is_erased = 1 and epoch > 0'
-  const none = "update owner_key set epoch = 0, wrapped = x'', commitment = x''"
-  expect(await looked(`${none} where ${kept}`)).toMatch(
-    /^keys: parts of "subject-\w+" were kept, but the key is destroyed/,
-  )
-  // The part that it was made with was deleted.
-  expect(await looked(`update owner_key set commitment = zeroblob(32) where ${kept}`)).toMatch(
-    /^keys: the key of "subject-\w+" is not the one that was made at \d+/,
-  )
-  expect(await looked(`update owner_key set wrapped = x'00' where is_erased = 1 and epoch = 0`)).toMatch(
-    /^keys: "subject-\w+" was erased, but the key still exists/,
-  )
+  const set = 'update owner_key set'
+  const none = `${set} epoch = 0, wrapped = x'', commitment = x''`
+  for (const [change, problem] of [
+    [`${none} where ${kept}`, /^keys: parts of "subject-\w+" were kept, but the key is destroyed/],
+    // The part that it was made with was deleted.
+    [
+      `${set} commitment = zeroblob(32) where ${kept}`,
+      /^keys: the key of "subject-\w+" is not the one that was made at/,
+    ],
+    [`${set} wrapped = x'00' where is_erased = 1 and epoch = 0`, /^keys: "subject-\w+" was erased, but the key still/],
+  ] as const)
+    expect(await looked(change)).toMatch(problem)
 })

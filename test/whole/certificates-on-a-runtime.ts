@@ -50,10 +50,8 @@ async function presentedPfx(name: string): Promise<string | undefined> {
 }
 
 async function wordsFor(certificate: Certificate): Promise<string> {
-  return loadCertificate(certificate, now).then(
-    () => 'usable',
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  )
+  const error: unknown = await loadCertificate(certificate, now).catch(error => error)
+  return error instanceof Error ? error.message : 'usable'
 }
 
 async function daysTold(certificate: Certificate): Promise<number[]> {

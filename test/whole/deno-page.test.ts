@@ -53,24 +53,21 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
     ...{ cwd: root, env: { ...env, AVERBA_STORE: store }, stdio: ['ignore', 'pipe', 'pipe'] },
   })
   const ended = once(started, 'exit')
-  const said: string[] = []
+  const lines: string[] = []
   const seen = (what: RegExp) =>
     new Promise<string>((resolve, reject) => {
       for (const output of [started.stdout, started.stderr])
         createInterface({ input: output }).on('line', line => {
-          said.push(line)
+          lines.push(line)
           const [, found] = what.exec(line) ?? []
           if (found !== undefined) resolve(found)
         })
-      started.on('exit', () => reject(new Error(said.join('\n'))))
+      started.on('exit', () => reject(new Error(lines.join('\n'))))
     })
   const handled = seen(/^handled (.*)$/)
   const address = await seen(/Listening on (http:\S+)/)
-  const headers = {
-    'event-type': 'dimp-situacao-import',
-    'destinatario-tipo': 'CNPJ',
-    'destinatario-id': '12ABC34501DE35',
-  }
+  const recipient = { 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
+  const headers = { 'event-type': 'dimp-situacao-import', ...recipient }
   const { status } = await fetch(`${address}averba`, { method: 'POST', headers, body: '{"numero":"26BR1"}' })
   expect(status).toBe(200)
   expect(await handled).toBe('{"numero":"26BR1"}')
@@ -80,8 +77,6 @@ test('the receiver of the page stores, handles and stops, and a missing permissi
   const main = join(root, 'src/cli/main.ts')
   const without = ['run', ...always, '--allow-write', '--allow-env', main, 'status', '--store', store]
   const denied = promisify(execFile)(deno, without, { cwd: root, env: { ...env, LANG: 'C' } })
-  await expect(denied).rejects.toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(/^MISCONFIGURED: Cannot go on: Deno does not permit it\nRequires .* access/),
-  })
+  const said = expect.stringMatching(/^MISCONFIGURED: Cannot go on: Deno does not permit it\nRequires .* access/)
+  await expect(denied).rejects.toMatchObject({ code: 1, stderr: said })
 })

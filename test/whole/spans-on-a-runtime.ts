@@ -15,10 +15,7 @@ await close()
 
 const spans = exporter.getFinishedSpans()
 const nameOf = (id: string | undefined) => spans.find(span => span.spanContext().spanId === id)?.name ?? 'nothing'
-console.log(
-  JSON.stringify(
-    spans.map(({ name, attributes, parentSpanContext }) => {
-      return `${name} ${attributes['averba.outcome']} in ${nameOf(parentSpanContext?.spanId)}`
-    }),
-  ),
-)
+const described = spans.map(({ name, attributes, parentSpanContext }) => {
+  return `${name} ${attributes['averba.outcome']} in ${nameOf(parentSpanContext?.spanId)}`
+})
+console.log(JSON.stringify(described))

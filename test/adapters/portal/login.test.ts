@@ -3,22 +3,14 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { portalSession } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { Memory } from '../../../src/simulation/services/memory.ts'
-import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { authority, serveUntilEnd } from '../../support/over-tls.ts'
+import { simulateSessions } from '../../support/portal.ts'
 import { openEngine } from '../../support/world.ts'
 
 test('the certificate is presented over TLS, and the login sends its headers', async () => {
   let laterMs = 0
   const clock = { ...systemClock, now: () => systemClock.now() + laterMs }
-  const portal = simulatePortal({
-    memory: new Memory(),
-    clock,
-    entropy: systemEntropy,
-    policies: { authentication: 'session' },
-    deliver: async () => new Response(),
-  })
+  const portal = simulateSessions(clock)
   const seen: [path: string, client: string | undefined, role: string | null][] = []
   const baseUrl = await serveUntilEnd((request, { clientName }) => {
     seen.push([new URL(request.url).pathname, clientName, request.headers.get('role-type')])

@@ -5,13 +5,11 @@ import type { PortalLogin } from '../../../src/adapters/portal/login.ts'
 import { type SharedText, shareInMemory } from '../../../src/adapters/portal/shared-text.ts'
 import { portalAccessKeys, portalSession, staticHeaders } from '../../../src/index.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
-import { systemEntropy } from '../../../src/runtime/entropy.ts'
-import { Memory } from '../../../src/simulation/services/memory.ts'
-import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
 import { VirtualClock } from '../../../src/simulation/world/virtual-clock.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import type { Performers } from '../../../src/vocabulary/performer.ts'
 import { performOnce } from '../../support/performers.ts'
+import { simulateSessions } from '../../support/portal.ts'
 
 const data = { evento: 'dimp-situacao-import', endpoint: 'https://receptor.exemplo.br/averba', generation: 1 }
 
@@ -33,13 +31,7 @@ function alone(login: PortalLogin, share: SharedText = shareInMemory()) {
 }
 
 test('a call that the portal did is settled even if the session cannot be stored', async () => {
-  const portal = simulatePortal({
-    memory: new Memory(),
-    clock: systemClock,
-    entropy: systemEntropy,
-    policies: { authentication: 'session' },
-    deliver: async () => new Response(),
-  })
+  const portal = simulateSessions(systemClock)
   const kept = shareInMemory()
   let isHeld = false
   const login = portalSession({ certificate: { cert: '', key: '' }, roleType: 'IMPEXP' })

@@ -118,12 +118,8 @@ test.each([
 })
 
 /** A request as host adapters rebuild it: some lose the body, some pass on another. */
-const rebuilt = (more: Record<string, string>, content?: BodyInit) =>
-  new Request('https://localhost/averba', {
-    method: 'POST',
-    headers: { ...headers, ...more },
-    body: content ?? null,
-  })
+const rebuilt = (more: Record<string, string>, content: BodyInit | null = null) =>
+  new Request('https://localhost/averba', { method: 'POST', headers: { ...headers, ...more }, body: content })
 
 test.each<[string, Request, string]>([
   ['no body', rebuilt({ 'content-length': '18' }), '0 of 18'],

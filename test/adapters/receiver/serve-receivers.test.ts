@@ -17,13 +17,8 @@ const openToAll = (options: Partial<ReceiverOptions> = {}) =>
 /** Two tenants behind one server. */
 async function openServer(options: Partial<ServeReceiversOptions> = {}) {
   const [north, south] = [openToAll(), openToAll()]
-  const server = await serveReceivers({
-    receivers: { '/norte': north.receiver, '/sul': south.receiver },
-    certificate: own,
-    host: '127.0.0.1',
-    port: 0,
-    ...options,
-  })
+  const receivers = { '/norte': north.receiver, '/sul': south.receiver }
+  const server = await serveReceivers({ receivers, certificate: own, host: '127.0.0.1', port: 0, ...options })
   onTestFinished(server.close)
   return { north: north.stored, south: south.stored, port: server.port, close: server.close }
 }
@@ -112,12 +107,9 @@ test('a connection without a handshake is closed after a timeout', async () => {
 })
 
 test('clients get the certificate of the name that they ask for, else the default', async () => {
-  const { port } = await openServer({
-    certificates: {
-      'aduana.exemplo.br': await authority.issueServer(['aduana.exemplo.br']),
-      '*.exemplo.br': await authority.issueServer(['*.exemplo.br']),
-    },
-  })
+  const [exact, wild] = ['aduana.exemplo.br', '*.exemplo.br'] as const
+  const certificates = { [exact]: await authority.issueServer([exact]), [wild]: await authority.issueServer([wild]) }
+  const { port } = await openServer({ certificates })
   const nameOf = async (name: string) => (await certificateFor(port, name)).subjectaltname?.split(', ')[0]
   expect(await nameOf('aduana.exemplo.br')).toBe('DNS:aduana.exemplo.br')
   expect(await nameOf('outra.exemplo.br')).toBe('DNS:*.exemplo.br')
