@@ -9,9 +9,8 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const run = promisify(execFile)
 
-/** The oldest compiler that the types are promised to. */
+/** The oldest compiler that the types are promised to, and the Jest that tests are. */
 const oldestTypescript = '5.7.3'
-/** The version of Jest that its tests are promised to. */
 const jest = '30.5.2'
 
 const folder = temporaryFolder()

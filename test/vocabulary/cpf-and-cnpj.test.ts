@@ -11,9 +11,7 @@ describe('CPF', () => {
     expect(parseCpf(text)).toBe(text)
   })
 
-  test('the usual punctuation is understood', () => {
-    expect(parseCpf('257.744.350-16')).toBe('25774435016')
-  })
+  test('the usual punctuation is understood', () => expect(parseCpf('257.744.350-16')).toBe('25774435016'))
 
   test.each([
     ['25774435017', 'a wrong check digit'],
@@ -29,12 +27,7 @@ describe('CPF', () => {
   })
 
   test('the error does not contain the value', () => {
-    try {
-      parseCpf('25774435017')
-    } catch (error) {
-      expect(String(error)).not.toContain('25774435017')
-    }
-    expect.hasAssertions()
+    expect(() => parseCpf('25774435017')).toThrow(/^(?!.*25774435017)/s)
   })
 })
 
@@ -71,13 +64,10 @@ describe('an id given by the host', () => {
 })
 
 describe('CNPJ', () => {
-  test.each(['12ABC34501DE35', '00000000000191', '00000000000191'])('%s is one', text => {
-    expect(isCnpj(text)).toBe(true)
-  })
+  test.each(['12ABC34501DE35', '00000000000191'])('%s is one', text => expect(isCnpj(text)).toBe(true))
 
-  test('the usual punctuation is understood, also with letters', () => {
-    expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35')
-  })
+  test('the usual punctuation is understood, also with letters', () =>
+    expect(parseCnpj('12.ABC.345/01DE-35')).toBe('12ABC34501DE35'))
 
   test.each([
     ['12ABC34501DE36', 'a wrong check digit'],

@@ -13,9 +13,8 @@ export interface CommandProcess {
   readonly child: ChildProcess
   /** The first line that contains a text, now or later. Rejects when the command ends without one. */
   line(text: string): Promise<string>
-  /** All that it wrote to its standard output, in lines. */
+  /** All that it wrote so far. */
   readonly out: () => string
-  /** All that it wrote to its standard error. */
   readonly err: () => string
   /** How it ended. The code is -1 after a signal. */
   readonly ended: Promise<Ended>

@@ -11,10 +11,7 @@ const nginx = (title: string) =>
 const problem = '{"type":"about:blank","title":"Requisição inválida","status":400}'
 const xmlFault = '<ams:fault xmlns:ams="x"><ams:code>900901</ams:code></ams:fault>'
 
-const seen = (status: number, text: string, headers: Record<string, string> = {}) => ({
-  ...{ status, text },
-  headers: new Headers(headers),
-})
+const seen = (status: number, text: string, headers = {}) => ({ status, text, headers: new Headers(headers) })
 
 test.each([
   ['problem', problem],
@@ -33,9 +30,7 @@ test.each([
   ['other', '"text"'],
   ['other', '[1]'],
   ['other', '<note/>'],
-])('the form of a body is told: %s', (form, text) => {
-  expect(formOf(seen(400, text))).toBe(form)
-})
+])('the form of a body is told: %s', (form, text) => expect(formOf(seen(400, text))).toBe(form))
 
 test('a problem is told by its content type too', () => {
   const headers = { 'content-type': 'application/Problem+JSON;charset=utf-8' }
@@ -90,12 +85,7 @@ test('a call that is sent only once is never sent again for what somebody else s
   expect(meanings(seen(503, '{}', { 'retry-after': '5' }))).toEqual(['deferred', 'deferred'])
 })
 
-const documents: Record<ServiceName, string> = {
-  consentService: 'document 1, section 7',
-  tokenService: 'our policy',
-  validationService: 'our policy',
-  portal: 'our policy',
-}
+const documentOf = (name: ServiceName) => (name === 'consentService' ? 'document 1, section 7' : 'our policy')
 
 test('the page about answers shows the tables', async () => {
   const statuses = ([from, to]: readonly [number, number]) => (from === to ? `${from}` : `${from} to ${to}`)
@@ -108,7 +98,7 @@ test('the page about answers shows the tables', async () => {
     ].filter(Boolean)
     return `| ${statuses(range)} | ${conditions.join(', ') || 'any'} | \`${means}\` |`
   })
-  const own = serviceNames.map(name => `| \`${name}\` | ${ownForms[name].join(', ')} | ${documents[name]} |`)
+  const own = serviceNames.map(name => `| \`${name}\` | ${ownForms[name].join(', ')} | ${documentOf(name)} |`)
   const codes = foreignCodes.map(code => `| \`${code}\` | ${foreignAdvice[code]} |`)
   const file = join(root, 'docs/answers.md')
   let page = readFileSync(file, 'utf8')

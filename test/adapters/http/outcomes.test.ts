@@ -33,18 +33,13 @@ const server = await serveHttps(request => {
 }, own)
 afterAll(() => server.close())
 
-/** Performs a call of a kind at an address. */
 async function call(kind: Kind, baseUrl: string, options: Omit<SocketOptions, 'clock'> = {}) {
   received = 0
   let asked = 0
   const newToken = () => `token-${++asked}`
   const target = { consentUrl: baseUrl, validationUrl: baseUrl, service: 'demo', consent: 'a' }
   const { calls, close } = openThreeCalls({ ...target, tokens: hostToken(newToken) }, { ca: authority.ca, ...options })
-  try {
-    return await calls[kind]()
-  } finally {
-    await close()
-  }
+  return calls[kind]().finally(close)
 }
 
 const localhost = (port: number) => `https://localhost:${port}`
@@ -212,4 +207,20 @@ test.each([
   const ended = await sendRequest({ fetch, clock: systemClock, ...(limits && { limits }) }, 'read', write)
   expect(ended).toMatchObject({ status: 'lost', reason: 'no answer in time' })
   expect(sent).toBe(times)
+})
+
+test.each([
+  ['application/problem+json; charset=ISO-8859-1', 'latin1'],
+  ['text/html;charset="windows-1252"', 'latin1'],
+  ['application/json; charset=utf-8', 'utf8'],
+  ['application/json', 'utf8'],
+  ['application/json; charset=nenhum', 'utf8'],
+  // Labelled wrongly.
+  ['application/json; charset=ISO-8859-1', 'utf8'],
+  ['application/json; charset=utf-16', 'utf8'],
+] as const)('an answer of the type %s is decoded correctly (%s)', async (type, encoding) => {
+  const body = Buffer.from('Situação inválida', encoding)
+  const fetch = async () => new Response(body, { status: 422, headers: { 'content-type': type } })
+  const answered = await sendRequest({ fetch, clock: systemClock }, 'read', () => new Request('https://localhost/'))
+  expect(answered).toMatchObject({ answer: { text: 'Situação inválida' } })
 })

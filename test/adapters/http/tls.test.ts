@@ -24,16 +24,13 @@ const answer = async (request: Request, peer: Peer) => {
   const { pathname } = new URL(request.url)
   if (pathname === '/large') return new Response('x'.repeat(100_000))
   if (pathname === '/never') return new Promise<never>(() => undefined)
-  if (pathname === '/endless') return new Response(endless())
+  // A body of one byte that never ends.
+  if (pathname === '/endless')
+    return new Response(new ReadableStream({ start: body => body.enqueue(Buffer.from('x')) }))
   return new Response(`${request.method} ${await request.text()}`)
 }
 const issued = await authority.issueServer(['localhost', '127.0.0.1', '*.exemplo.br'])
 const server = await serveHttps(answer, { ...issued, clientCa: authority.ca })
-
-/** A body of one byte that never ends. */
-function endless(): ReadableStream<Uint8Array> {
-  return new ReadableStream({ start: controller => controller.enqueue(Buffer.from('x')) })
-}
 
 afterAll(() => server.close())
 

@@ -33,7 +33,6 @@ function post(port: number, path: string, { headers = {}, body = '{}' } = {}): P
   })
 }
 
-/** Opens a TLS connection. */
 async function open(port: number, options: ConnectionOptions & { localAddress?: string } = {}): Promise<TLSSocket> {
   const socket = connect({ host: '127.0.0.1', servername: 'localhost', port, ca: authority.ca, ...options })
   await once(socket, 'secureConnect')

@@ -58,9 +58,7 @@ test.each([
   ['portal.failuresListed/answered', 'portal'],
   ['subscription.failing/content', 'portal'],
   ['notification.received/body', 'portal'],
-])('the source of %s is %s', (kind, source) => {
-  expect(findDataSource(kind)).toBe(source)
-})
+])('the source of %s is %s', (kind, source) => expect(findDataSource(kind)).toBe(source))
 
 test('a list does not show a controller that the service no longer returns', async () => {
   let controller: unknown

@@ -9,15 +9,8 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
   const { code, out, err } = await averba('demo', '--json')
   const result = JSON.parse(out.trim().split('\n').at(-1) ?? '')
   expect(result).toEqual({
-    events: expect.any(Number),
-    views: 'equal',
-    tokenRequests: 2,
-    validations: 2,
-    deliveries: 4,
-    failures: 1,
-    notifications: 3,
-    deletedByPortal: 1,
-    pending: 0,
+    ...{ events: expect.any(Number), views: 'equal', tokenRequests: 2, validations: 2, pending: 0 },
+    ...{ deliveries: 4, failures: 1, notifications: 3, deletedByPortal: 1 },
     store: expect.stringMatching(/averba\.sqlite$/),
     pages: [expect.stringMatching(/titular\.html$/), expect.stringMatching(/consentimento\.html$/)],
   })
@@ -33,9 +26,9 @@ test('the demonstration shows every lifecycle, and ends with one JSON object', a
 })
 
 test('a demonstration that cannot write reports it, and exits with 1', async () => {
-  const { code, err } = await averba('demo', '--dir', '/proc/averba')
-  expect([code, err]).toEqual([1, expect.stringContaining('STORE_UNSAFE')])
-  expect(err).not.toMatch(/^\s+at /m)
+  const ended = await averba('demo', '--dir', '/proc/averba')
+  expect(ended).toMatchObject(failedWith('STORE_UNSAFE'))
+  expect(ended.err).not.toMatch(/^\s+at /m)
 })
 
 test('a folder that holds a log is not used again', async () => {

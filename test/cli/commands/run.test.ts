@@ -49,8 +49,6 @@ function configureAll(handled: string[] = [], synced: string[] = []): string {
 /** Waits for something that happens in this process, however busy the machine is. */
 const poll = <T>(read: () => T) => expect.poll(read, { timeout: 20_000, interval: 10 })
 
-const messages = ({ lines }: RunningCommand): string[] => lines().map(line => JSON.parse(line).message)
-
 async function portOf(command: RunningCommand, message: string): Promise<number> {
   return JSON.parse(await command.line(`"message":"${message}"`)).port
 }
@@ -97,7 +95,8 @@ test('averba run reads consents, receives and handles notifications, and stops o
 
   run.stop('SIGTERM')
   expect(await run.ended).toMatchObject({ code: 0, err: '' })
-  expect(messages(run).slice(-2)).toEqual(['stopping', 'stopped'])
+  const last = run.lines().slice(-2)
+  expect(last.map(line => JSON.parse(line).message)).toEqual(['stopping', 'stopped'])
 })
 
 /** A log of its own, with a path, a secret and handlers of its own. */
