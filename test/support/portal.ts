@@ -1,9 +1,18 @@
-import { type Averba, type AverbaOptions, type Notification, staticHeaders, valueOf } from '../../src/index.ts'
+import {
+  type ApplyOptions,
+  type Averba,
+  type AverbaOptions,
+  type Notification,
+  type Subscription,
+  staticHeaders,
+  valueOf,
+} from '../../src/index.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
 import { samples, type World } from '../../src/simulation/index.ts'
 import { Memory } from '../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../src/simulation/services/portal/portal.ts'
+import { notify } from './notify.ts'
 import { openEngine } from './world.ts'
 
 const baseUrl = 'https://portal.exemplo.br'
@@ -33,10 +42,8 @@ export async function secretsAt(world: Pick<World, 'portal'>): Promise<Record<st
 let count = 0
 /** Delivers a new notification with a secret, and returns the status of the answer. */
 export async function statusOf(averba: Averba, secret: string, evento = 'dimp-situacao-import'): Promise<number> {
-  const headers = { 'event-type': evento, 'destinatario-tipo': 'CNPJ', 'destinatario-id': '1', secret }
   count += 1
-  const request = new Request('https://receptor.exemplo.br/averba', { method: 'POST', headers, body: String(count) })
-  return (await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status
+  return (await notify(averba, count, { 'event-type': evento, secret })).status
 }
 
 /** Lets the portal notify the sample company, and returns how each delivery ended. */
@@ -64,9 +71,19 @@ export function openBeside(world: World, options: Partial<AverbaOptions>): Promi
   })
 }
 
-/** Makes the portal's subscriptions as they are declared. */
-export async function applyPlan({ subscriptions }: Averba): Promise<void> {
-  for (const outcome of await subscriptions.apply(await subscriptions.plan())) valueOf(outcome)
+/** Makes the portal's subscriptions as they are declared, and returns those that it made, changed or deleted. */
+export async function applyPlan({ subscriptions }: Averba, options?: ApplyOptions): Promise<Subscription[]> {
+  return (await subscriptions.apply(await subscriptions.plan(), options)).map(valueOf)
+}
+
+/** What the next plan would do with each event. */
+export async function actionsOf({ subscriptions }: Averba): Promise<string[]> {
+  return (await subscriptions.plan()).changes.map(({ action }) => action)
+}
+
+/** The contents of the notifications, in their order. */
+export async function bodiesOf(averba: Averba): Promise<unknown[]> {
+  return (await inboxOf(averba)).map(({ body }) => body)
 }
 
 /** A portal alone, which a certificate or access keys log in to. */

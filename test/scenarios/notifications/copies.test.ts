@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import type { Averba, AverbaOptions } from '../../../src/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { notify } from '../../support/notify.ts'
+import { minuteMs } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine } from '../../support/world.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', sources: 'any' } as const
 const cpf = '25774435016'
-const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
-const minuteMs = 60_000
 
 /** Engines on one store, with a clock that is set by hand. */
 async function given(options: Partial<AverbaOptions> = {}, engines = 1) {
@@ -23,13 +24,9 @@ async function given(options: Partial<AverbaOptions> = {}, engines = 1) {
   return { averba, other, time }
 }
 
-async function deliver({ receiver: { fetch } }: Averba, headers: Record<string, string> = {}): Promise<void> {
-  const request = new Request(receiver.publicUrl, {
-    method: 'POST',
-    headers: { 'event-type': 'e', 'destinatario-tipo': 'CPF', 'destinatario-id': cpf, ...headers },
-    body: '{}',
-  })
-  expect((await fetch(request)).status).toBe(200)
+async function deliver(averba: Averba, evento = 'e'): Promise<void> {
+  const headers = { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
+  expect((await notify(averba, {}, headers)).status).toBe(200)
 }
 
 const copiesOf = (averba: Averba): Promise<number[]> =>
@@ -59,7 +56,7 @@ test('copies are found after the clock was set back by a minute', async () => {
 
 test('events whose names are redacted because of a CPF are not copies of each other', async () => {
   const { averba } = await given()
-  for (const name of ['52998224725', 'e-25774435016', '52998224725']) await deliver(averba, { 'event-type': name })
+  for (const name of ['52998224725', 'e-25774435016', '52998224725']) await deliver(averba, name)
   expect(await copiesOf(averba)).toEqual([2, 1])
 })
 
@@ -70,7 +67,7 @@ test.each([
   const { averba, other } = await given({}, 2)
   await deliver(averba)
   await deliver(other)
-  await other.subjects.erase({ cpf }, { ...asked, keep: [...keep] })
+  await other.subjects.erase({ cpf }, { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI', keep: [...keep] })
   await deliver(averba)
   await deliver(other)
   expect(await copiesOf(averba)).toEqual([2, 2])
@@ -91,6 +88,6 @@ test('copies of a notification that was handled meanwhile are still found', asyn
   expect(await copiesOf(averba)).toEqual([2])
   time.ms += 1_440 * minuteMs
   await averba.settle()
-  const destroyed = await Array.fromAsync(averba.log.read({ types: ['retention.applied'] }), ({ data }) => data)
-  expect(destroyed).toMatchObject([{ kind: 'notification.body', rule: 'until-settled' }])
+  const destroyed = await eventsOf({ averba }, 'retention.applied')
+  expect(destroyed).toMatchObject([{ data: { kind: 'notification.body', rule: 'until-settled' } }])
 })
