@@ -3,7 +3,8 @@ import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { playStory, type StoryStep } from '../../support/play-story.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, callPortal, inboxOf } from '../../support/portal.ts'
+import { startRun } from '../../support/start-run.ts'
 import { openWorld } from '../../support/world.ts'
 
 export const evento = 'dimp-situacao-import'
@@ -35,28 +36,45 @@ export async function threatsOf({ log }: Averba): Promise<string[]> {
   })
 }
 
+/** Deletes the subscription at the portal by hand. */
+export async function deleteAtPortal(world: World): Promise<void> {
+  const id = (await world.averba.subscriptions.list())[0]?.id
+  await callPortal(world, 'DELETE', { id }, `/${id}`)
+}
+
 /**
- * A world with one subscription, and a story about its notifications: a list of steps, in their order.
+ * Plays a story about the notifications of one subscription: a list of steps, in their order.
  *
  * | step | meaning |
  * | --- | --- |
  * | `deliver a`, `lose a`, `late a` | the content is delivered; is not; is, but its answer is lost |
+ * | `deliver`, `lose` | the same with a new content |
  * | `2 min`, `30 × 1 d` | time passes; as often, and each time all that is due is done |
+ * | `30 × (lose; 1 d)` | the same steps as often |
+ * | `run 1 min` | a process runs so long |
  * | `clock +2 d`, `midnight -10 s` | sets the clock; moves it to the midnight in Brasília, and a bit |
  * | `recover`, `recover 1+2` | reads the failures: so many recovered and stored on the last day |
- * | `read`, `read all`, `soon late`, `soon unstored` | reads the day, without and with recovery; asks for it |
- * | `plan`, `settle` | reads the portal's list; does what is due |
- * | `portal 503`, `portal up` | how the portal answers questions about failures |
- * | `inbox a b` | the content of all notifications, `+` after those that were recovered |
- * | `healthy`, `failing 2026-11-20 14` | the health: failing since a day, and the days left |
+ * | `read`, `read all` | reads the day, without and with recovery |
+ * | `soon late`, `soon downtime 2026-11-20` | asks for a reading; for one of all days since then |
+ * | `plan`, `apply`, `rotate`, `settle` | reads the portal's list; makes what is declared; does what is due |
+ * | `portal 503`, `portal clock -2 d`, `portal up` | how the portal answers questions about failures; its clock; no fault |
+ * | `delete at portal` | somebody deletes the subscription there |
+ * | `waiting 2`, `park` | so many readings of failures wait, and no other call; parks them |
+ * | `readings 2` | so many readings of failures were asked for |
+ * | `inbox a b`, `recovered 2` | the content of all notifications, `+` after those that were recovered; how many were |
+ * | `healthy`, `failing 2026-11-20 14`, `deleted 2026-12-20` | the health: failing since, and the days left |
+ * | `failures 2` | the known failed deliveries |
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
-async function givenStory(options: WorldOptions = {}) {
+async function play(story: string, options: WorldOptions = {}): Promise<void> {
   const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
-  const { averba, clock, faults } = world
+  const { averba, clock, faults, requests } = world
   await applyPlan(averba)
   const passed = (n: unknown, unit: unknown) => Number(n) * units[unit as keyof typeof units] // By the forms below.
-  const body = (text = '') => ({ numero: text })
+  const body = (text = '') => ({ numero: text || `${clock.now()}` })
+  const waiting = () => averba.effects.list({ state: 'deferred' })
+  const subscription = async () =>
+    (await averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
 
   async function recover(expected: string | undefined): Promise<void> {
     const outcomes = await averba.subscriptions.recover()
@@ -65,60 +83,103 @@ async function givenStory(options: WorldOptions = {}) {
     expect(`${recovered}+${stored}`).toBe(expected)
   }
 
+  async function run(ms: number): Promise<void> {
+    const stop = startRun(world)
+    await clock.advance(ms)
+    await stop()
+  }
+
   const steps: readonly StoryStep[] = [
-    [/^deliver (\w+)$/, async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }])],
-    [/^lose (\w+)$/, text => lose(world, body(text))],
+    [/^deliver ?(\w*)$/, async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }])],
+    [/^lose ?(\w*)$/, text => lose(world, body(text))],
     [/^late (\w+)$/, text => answerLate(world, body(text))],
     [/^(\d+) (s|min|h|d)$/, (n, unit) => clock.advance(passed(n, unit))],
     [/^(\d+) × (\d+) (s|min|h|d)$/, (times, n, unit) => passTime(world, passed(n, unit), Number(times))],
+    [
+      /^(\d+) × \((.+)\)$/,
+      async (times, part = '') => {
+        for (let time = 0; time < Number(times); time++) await playStory(steps, part.replaceAll(';', ','))
+      },
+    ],
+    [/^run (\d+) (min)$/, (n, unit) => run(passed(n, unit))],
     [/^clock (.\d+) (h|d)$/, (n, unit) => clock.jump(passed(n, unit))],
     [/^midnight (.\d+) s$/, n => clock.advance(midnightInBrasilia - clock.now() + passed(n, 's'))],
     [/^recover(?: (.+))?$/, recover],
     [/^read( all)?$/, all => averba.subscriptions.failures(all ? { recover: true } : {})],
-    [/^soon (late|unstored)$/, why => averba.subscriptions.recoverSoon(why as 'late')],
+    [
+      /^soon (\w+) ?(.*)$/,
+      (why, day) => averba.subscriptions.recoverSoon(why as 'late', day ? `${day}T12:00:00.000Z` : undefined),
+    ],
     [/^plan$/, () => averba.subscriptions.plan()],
-    [/^settle$/, () => averba.settle()],
+    [/^apply$/, () => applyPlan(averba)],
+    [/^rotate$/, async () => valueOf(await averba.subscriptions.rotate(evento))],
+    [/^settle$/, () => clock.finish(averba.settle())],
     [/^portal up$/, () => faults.clear()],
+    [/^portal clock (.\d+) d$/, n => faults.add({ kind: 'clockSkew', service: 'portal', ms: passed(n, 'd') })],
     [
       /^portal (\d+)$/,
       status => faults.add({ kind: 'status', status: Number(status), service: 'portal', path: 'falhas' }),
     ],
+    [/^delete at portal$/, () => deleteAtPortal(world)],
+    [
+      /^waiting (\d+)$/,
+      async n => {
+        const types = (await waiting()).map(each => each.type)
+        expect(types).toEqual(Array.from({ length: Number(n) }, () => 'portal.listFailures'))
+      },
+    ],
+    [
+      /^park$/,
+      async () => {
+        for (const { id } of await waiting()) await averba.effects.park(id)
+      },
+    ],
+    [/^readings (\d+)$/, n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n))],
     [
       /^inbox(.*)$/,
       async all => {
-        const told = await Array.fromAsync(averba.notifications.list(), ({ body, origin }) => {
+        const told = (await inboxOf(averba)).map(({ body, origin }) => {
           return ` ${(body as { numero: string }).numero}${origin === 'recovered' ? '+' : ''}` // As `body` makes them.
         })
         expect(told.join('')).toBe(all)
       },
     ],
     [
+      /^recovered (\d+)$/,
+      async n => {
+        const found = (await inboxOf(averba)).filter(({ origin }) => origin === 'recovered')
+        expect(found).toHaveLength(Number(n))
+      },
+    ],
+    [
       /^healthy$/,
       async () =>
-        expect(await averba.subscriptions.list()).toMatchObject([
-          { health: 'healthy', failures: 0, failingSince: null, daysLeft: null },
-        ]),
+        expect(await subscription()).toMatchObject({
+          ...{ health: 'healthy', failures: 0, failingSince: null, deletionAt: null, daysLeft: null },
+        }),
     ],
     [
       /^failing (\S+) (\d+)$/,
-      async (day, daysLeft) => {
-        const [{ health, failingSince, daysLeft: left } = expect.fail('There is none')] =
-          await averba.subscriptions.list()
-        expect([health, failingSince?.slice(0, 10), `${left}`]).toEqual(['failing', day, daysLeft])
+      async (since = '', daysLeft) => {
+        const { health, failingSince, daysLeft: left } = await subscription()
+        expect([health, failingSince?.slice(0, since.length), `${left}`]).toEqual(['failing', since, daysLeft])
       },
+    ],
+    [/^failures (\d+)$/, async n => expect((await subscription()).failures).toBe(Number(n))],
+    [
+      /^deleted (\S+)$/,
+      async day =>
+        expect(await subscription()).toMatchObject({
+          ...{ state: 'deleted', deletedBy: 'portal', health: 'unknown', daysLeft: null },
+          ...{ dataExclusao: `${day}T12:00:00.000Z`, motivoExclusao: expect.stringContaining('30 dias') },
+        }),
     ],
     [/^threats ?(.*)$/, async all => expect((await threatsOf(averba)).join(' ')).toBe(all)],
   ]
-
-  const play = (story: string) => playStory(steps, story)
-
-  return { ...world, world, play }
+  await playStory(steps, story)
 }
 
 /** Registers a test for each story, named by what it shows. */
 export function tell(stories: readonly (readonly [shows: string, story: string])[], options?: WorldOptions): void {
-  test.each(stories)('%s', async (_, story) => {
-    const { play } = await givenStory(options)
-    await play(story)
-  })
+  test.each(stories)('%s', (_, story) => play(story, options))
 }

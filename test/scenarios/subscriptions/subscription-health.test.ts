@@ -1,28 +1,15 @@
 import { expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { eventsOf } from '../../support/events-of.ts'
-import { dayMs, passTime } from '../../support/pass-time.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, callPortal } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
-import { evento, lose, notify, subscriptions, tell, threatsOf } from './story.ts'
+import { deleteAtPortal, evento, lose, notify, subscriptions, tell, threatsOf } from './story.ts'
 
-async function given(): Promise<World> {
-  const world = await openWorld({ averba: { subscriptions } })
-  await applyPlan(world.averba)
-  return world
-}
-
-const deliver = async (world: World, how: 'fails' | 'succeeds') => {
-  const body = { at: world.clock.now() }
-  if (how === 'fails') await lose(world, body)
-  else expect(await notify(world, body)).toMatchObject([{ isDelivered: true }])
-}
-
-/** Deletes the subscription at the portal by hand. */
-async function deleteAtPortal(world: World): Promise<void> {
-  const id = (await world.averba.subscriptions.list())[0]?.id
-  await callPortal(world, 'DELETE', { id }, `/${id}`)
+/** Subscribes with a secret that can be rotated. */
+const derived = {
+  receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) },
+  subscriptions: [{ evento }],
 }
 
 /** Deletes it for another one with the same event. Failures of that one look like ours: a record names the event only. */
@@ -33,14 +20,15 @@ async function replaceAtPortal(world: World): Promise<void> {
 
 /** Changes its secret at the portal by hand. */
 async function changeAtPortal(world: World): Promise<void> {
-  const [held] = await world.averba.subscriptions.list()
-  const { id, endpoint } = { ...held }
+  const [{ id, endpoint } = expect.fail('There is none')] = await world.averba.subscriptions.list()
   await callPortal(world, 'PUT', { id, evento, endpoint, chaveSecreta: 'de outro' }, `/${id}`)
 }
 
 test('a list shows when the portal registered it and last delivered, from the first one on', async () => {
-  const world = await given()
+  const world = await openWorld({ averba: { subscriptions } })
   const { averba, clock } = world
+  await applyPlan(averba)
+  const deliver = async () => expect(await notify(world, clock.now())).toMatchObject([{ isDelivered: true }])
   const times = async () => {
     const [held] = await averba.subscriptions.list()
     return [held?.dataRegistro, held?.dataUltimoSucesso, (await averba.figures()).deliveries.lastSuccessAt]
@@ -50,233 +38,60 @@ test('a list shows when the portal registered it and last delivered, from the fi
   await clock.advance(dayMs)
   await averba.subscriptions.plan()
   expect(await times()).toEqual([registeredAt, null, null])
-  await deliver(world, 'succeeds')
+  await deliver()
   await averba.subscriptions.plan()
   await averba.subscriptions.plan()
-  const deliveredAt = '2026-11-21T12:00:00.000Z'
-  expect(await times()).toEqual([registeredAt, deliveredAt, deliveredAt])
+  const lastSuccessAt = '2026-11-21T12:00:00.000Z'
+  expect(await times()).toEqual([registeredAt, lastSuccessAt, lastSuccessAt])
   // Each says what the portal showed, and no more.
-  expect((await eventsOf(world, 'subscription.dated')).map(({ data }) => data)).toEqual([{ registeredAt }])
-  expect((await eventsOf(world, 'subscription.delivered')).map(({ data }) => data)).toEqual([
-    { lastSuccessAt: deliveredAt },
-  ])
+  const shown = await eventsOf(world, 'subscription.dated', 'subscription.delivered')
+  expect(shown.map(({ data }) => data)).toEqual([{ registeredAt }, { lastSuccessAt }])
   // A failure before it says nothing of the subscription's health.
-  await deliver(world, 'fails')
+  await lose(world, clock.now())
   await clock.advance(1_000)
-  await deliver(world, 'succeeds')
+  await deliver()
   await averba.subscriptions.plan()
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy', failures: 0 }])
 })
 
-test('a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors', async () => {
-  const world = await given()
-  const { averba, clock } = world
-  await deliver(world, 'fails')
-  for (let day = 0; day < 30; day++) {
-    await averba.subscriptions.recover()
-    await averba.subscriptions.recover()
-    if (day < 15) expect(await threatsOf(averba)).toEqual([])
-    await clock.advance(dayMs)
-  }
-  expect(await threatsOf(averba)).toEqual(['50/15', '75/7', '90/3'])
-  await averba.subscriptions.recover()
-  const [deleted] = await averba.subscriptions.list({ inactive: true })
-  expect(deleted).toMatchObject({
-    state: 'deleted',
-    health: 'unknown',
-    deletedBy: 'portal',
-    dataExclusao: '2026-12-20T12:00:00.000Z',
-    motivoExclusao: expect.stringContaining('30 dias'),
-    daysLeft: null,
-  })
-})
-
-test('an announcement by a clock that was ahead is repeated at its correct time', async () => {
-  const world = await given()
-  const { averba, clock } = world
-  await deliver(world, 'fails')
-  await averba.subscriptions.recover()
-  // The portal's clock does not change.
-  await world.faults.add({ kind: 'clockSkew', service: 'portal', ms: -28 * dayMs })
-  clock.jump(28 * dayMs)
-  await averba.subscriptions.plan()
-  clock.jump(-28 * dayMs)
-  await world.faults.clear()
-  expect(await threatsOf(averba)).toEqual(['90/2'])
-  for (let day = 0; day < 29; day++) {
-    await averba.subscriptions.plan()
-    await clock.advance(dayMs)
-  }
-  expect(await threatsOf(averba)).toEqual(['90/2', '50/15', '75/7', '90/3'])
-})
-
-test('daily readings that find new failures or a success announce the deletion too', async () => {
-  const world = await openWorld({ averba: { schedules: true, subscriptions } })
-  const { averba, clock } = world
-  await applyPlan(averba)
-  for (let day = 0; day <= 29; day++) {
-    await deliver(world, 'fails')
-    if (day === 28) {
-      await clock.advance(60_000)
-      await deliver(world, 'succeeds')
-    }
-    await passTime({ averba, clock }, dayMs)
-    if (day === 28) expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
-  }
-  expect(await threatsOf(averba)).toEqual(['50/15', '75/7', '90/3'])
-})
-
-test('changing the subscription does not end the days of errors', async () => {
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
-  const world = await openWorld({ averba: { subscriptions: [{ evento }], receiver } })
-  const { averba, clock } = world
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
-  await deliver(world, 'fails')
-  await averba.subscriptions.recover()
-  valueOf(await averba.subscriptions.rotate(evento))
-  await clock.advance(15 * dayMs)
-  await averba.subscriptions.plan()
-  expect(await threatsOf(averba)).toEqual(['50/15'])
-})
-
 test('a parked change does not suppress the announcement of the deletion', async () => {
-  const receiver = { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) }
-  const world = await openWorld({ averba: { schedules: true, subscriptions: [{ evento }], receiver } })
+  const world = await openWorld({ averba: { schedules: true, ...derived } })
   const { averba, clock, faults } = world
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
-  await deliver(world, 'fails')
+  await applyPlan(averba)
+  await lose(world, {})
   await averba.subscriptions.recover()
   await faults.add({ kind: 'refuse', service: 'portal' })
   const { effect } = await averba.subscriptions.rotate(evento, { waitMs: 0 })
-  await passTime({ averba, clock }, dayMs / 24, 30)
+  await passTime(world, hourMs, 30)
   expect(await averba.effects.list({ state: 'parked' })).toMatchObject([{ id: effect }])
   faults.clear()
   const until = new Date(clock.now() + 30 * dayMs).toISOString()
   expect((await averba.due(until)).map(each => each.what)).toContain('deletion')
-  for (let day = 0; day < 30; day++) {
-    await averba.settle()
-    await clock.advance(dayMs)
-  }
+  await averba.settle()
+  await passTime(world, dayMs, 29)
   expect((await threatsOf(averba)).map(each => each.slice(0, 2))).toEqual(['50', '75', '90'])
-})
-
-test('a recreated subscription has only its own errors, which are announced', async () => {
-  const world = await openWorld({ averba: { schedules: true, subscriptions } })
-  const { averba, clock } = world
-  const apply = () => applyPlan(averba)
-  const pass = async (days: number, happens = async () => {}) => {
-    for (let day = 0; day < days; day++) {
-      await happens()
-      await averba.settle()
-      await clock.advance(dayMs)
-    }
-  }
-  await apply()
-  // No process runs while deliveries fail until the portal deletes the subscription.
-  for (let day = 0; day < 30; day++) {
-    await deliver(world, 'fails')
-    await clock.advance(dayMs)
-  }
-  await apply()
-  await pass(2)
-  expect(await averba.subscriptions.list()).toMatchObject([
-    { health: 'healthy', failures: 0, failingSince: null, deletionAt: null },
-  ])
-  let recovered = 0
-  for await (const { origin } of averba.notifications.list()) if (origin === 'recovered') recovered += 1
-  expect(recovered).toBeGreaterThan(25)
-  expect(await threatsOf(averba)).toEqual([])
-  await pass(18)
-  const failingSince = new Date(clock.now()).toISOString()
-  await pass(17, () => deliver(world, 'fails'))
-  expect(await averba.subscriptions.list()).toMatchObject([{ failures: 17, failingSince }])
-  expect(await threatsOf(averba)).toEqual(['50/15'])
-})
-
-test('a failure with an unreadable time counts from the start of its day or subscription', async () => {
-  const world = await openWorld({
-    averba: { schedules: true, subscriptions },
-    intercept: async (request, forward) => {
-      const answer = await forward(request)
-      if (!request.url.includes('/falhas')) return answer
-      const records: { data: string }[] = await answer.json()
-      return Response.json(records.map(each => ({ ...each, data: each.data.replaceAll('-', '/') })))
-    },
-  })
-  const { averba, clock } = world
-  await applyPlan(averba)
-  const fromDay = async (days: number) => {
-    await deliver(world, 'fails')
-    await passTime({ averba, clock }, dayMs, days)
-  }
-  await fromDay(15)
-  expect(await averba.subscriptions.list()).toMatchObject([
-    // Midnight in Brasilia.
-    { health: 'failing', failures: 1, failingSince: '2026-11-20T03:00:00.000Z', daysLeft: 14 },
-  ])
-  expect(await threatsOf(averba)).toEqual(['50/14'])
-  expect(await averba.subscriptions.failures({ day: '2026-11-20' })).toHaveLength(1)
-  await deliver(world, 'succeeds')
-  await passTime({ averba, clock }, dayMs)
-  expect(await averba.subscriptions.list()).toMatchObject([{ health: 'healthy' }])
-  await fromDay(16)
-  expect(await averba.subscriptions.list()).toMatchObject([{ failingSince: '2026-12-06T03:00:00.000Z' }])
-  expect(await threatsOf(averba)).toEqual(['50/14', '50/14'])
-  // A subscription recreated on that day fails from its registration at the earliest.
-  await deleteAtPortal(world)
-  await applyPlan(averba)
-  await deliver(world, 'fails')
-  const failingSince = new Date(clock.now()).toISOString()
-  await averba.subscriptions.failures()
-  expect(await averba.subscriptions.list()).toMatchObject([{ failures: 1, failingSince }])
-})
-
-test('recreating a subscription with a clock ahead hides no errors once it is listed', async () => {
-  const world = await openWorld({ averba: { subscriptions } })
-  const { averba, faults } = world
-  await faults.add({ kind: 'clockSkew', service: 'portal', ms: -3 * dayMs })
-  const apply = () => applyPlan(averba)
-  await apply()
-  await deleteAtPortal(world)
-  await apply()
-  await averba.subscriptions.plan()
-  await averba.subscriptions.plan()
-  const drifts = await Array.fromAsync(averba.log.read({ types: ['subscription.drifted'] }), ({ data }) => data)
-  expect(drifts).toMatchObject([{ areSecretsOurs: true, registeredAt: '2026-11-17T12:00:00.000Z' }])
-  await deliver(world, 'fails')
-  await averba.subscriptions.failures()
-  expect(await averba.subscriptions.list()).toMatchObject([
-    { health: 'failing', failingSince: '2026-11-17T12:00:00.000Z', areSecretsOurs: true },
-  ])
 })
 
 test.each([
   ['a change of its secret', changeAtPortal, 'subscription.drifted'],
   ['its deletion', replaceAtPortal, 'subscription.deleted'],
-])('%s is announced within a day, although failures of the event are read every day', async (_, change, type) => {
+] as const)('%s is announced within a day, although failures of the event are read every day', async (...row) => {
+  const [, change, type] = row
   const world = await openWorld({ averba: { subscriptions, schedules: true } })
-  const { averba, clock, faults, portal, samples } = world
+  const { averba, clock } = world
   await applyPlan(averba)
-  await clock.finish(averba.settle())
+  await averba.settle()
   await change(world)
   const meddledAt = clock.now()
   for (let day = 0; day < 2; day++) {
-    await faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
-    const to = { destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj } as const
-    await portal.notify({ evento, ...to, body: { day } })
-    for (let hour = 0; hour < 24; hour++) {
-      await clock.advance(dayMs / 24)
-      await clock.finish(averba.settle())
-    }
+    await world.faults.add({ kind: 'status', status: 500, service: 'receiver', times: 2 })
+    await notify(world, { day })
+    await passTime(world, hourMs, 24)
   }
-  const [told, failures]: [number[], string[]] = [[], []]
-  for await (const event of averba.log.read()) {
-    if (event.type === type) told.push(Date.parse(event.at) - meddledAt)
-    if (event.type === 'subscription.failing') failures.push(event.at)
-  }
+  const told = (await eventsOf(world, type)).map(({ at }) => Date.parse(at) - meddledAt)
   expect(told).toEqual([expect.toSatisfy((ms: number) => ms > 0 && ms <= dayMs)])
-  expect(failures).not.toEqual([])
+  expect(await eventsOf(world, 'subscription.failing')).not.toEqual([])
 })
 
 test.each([
@@ -297,9 +112,8 @@ test.each([
     },
   })
   const { averba, clock } = world
-  const plan = await averba.subscriptions.plan()
-  for (const each of await averba.subscriptions.apply(plan)) valueOf(each)
-  await deliver(world, 'fails')
+  await applyPlan(averba)
+  await lose(world, {})
   await averba.subscriptions.recover()
   isWrong = true
   for (let day = 0; day < 16; day++) {
@@ -311,6 +125,17 @@ test.each([
 })
 
 tell([
+  [
+    'a deletion is announced once each at 50, 75 and 90 percent of thirty days of errors',
+    `lose, 15 × (recover; recover; threats; 1 d), 15 × (recover; recover; 1 d), threats 50/15 75/7 90/3,
+    recover, deleted 2026-12-20`,
+  ],
+  [
+    'an announcement by a clock that was ahead is repeated at its correct time',
+    // The portal's clock does not change.
+    `lose, recover, portal clock -28 d, clock +28 d, plan, clock -28 d, portal up, threats 90/2,
+    29 × (plan; 1 d), threats 90/2 50/15 75/7 90/3`,
+  ],
   [
     'a first check after four fifths of the time announces only the latest threshold',
     'lose a, recover, 24 d, plan, threats 75/6, failing 2026-11-20 6',
@@ -329,3 +154,65 @@ tell([
     'lose a, 1 d, lose b, read, 1 min, deliver c, plan, recover, healthy',
   ],
 ])
+
+tell(
+  [['changing the subscription does not end the days of errors', 'lose, recover, rotate, 15 d, plan, threats 50/15']],
+  { averba: derived },
+)
+
+tell(
+  [
+    [
+      'daily readings that find new failures or a success announce the deletion too',
+      `28 × (lose; 1 × 1 d), lose, 1 min, deliver, 1 × 1 d, healthy, lose, 1 × 1 d, threats 50/15 75/7 90/3`,
+    ],
+    [
+      'a recreated subscription has only its own errors, which are announced',
+      // No process runs while deliveries fail until the portal deletes the subscription.
+      `30 × (lose; 1 d), apply, 2 × (settle; 1 d), healthy, recovered 30, threats,
+      18 × (settle; 1 d), 17 × (lose; settle; 1 d), failing 2027-01-09T12:00:00.000Z 13, failures 17, threats 50/15`,
+    ],
+  ],
+  { averba: { schedules: true } },
+)
+
+tell(
+  [
+    [
+      'a failure with an unreadable time counts from the start of its day or subscription',
+      // Midnight in Brasilia; a subscription recreated on that day fails from its registration at the earliest.
+      `lose, 15 × 1 d, failing 2026-11-20T03:00:00.000Z 14, failures 1, threats 50/14, deliver, 1 × 1 d, healthy,
+      lose, 16 × 1 d, failing 2026-12-06T03:00:00.000Z 13, threats 50/14 50/14,
+      delete at portal, apply, lose, read, failing 2026-12-22T12:00:00.000Z 30, failures 1`,
+    ],
+  ],
+  {
+    averba: { schedules: true },
+    intercept: async (request, forward) => {
+      const answer = await forward(request)
+      if (!request.url.includes('/falhas')) return answer
+      const records: { data: string }[] = await answer.json()
+      return Response.json(records.map(each => ({ ...each, data: each.data.replaceAll('-', '/') })))
+    },
+  },
+)
+
+test('recreating a subscription with a clock ahead hides no errors once it is listed', async () => {
+  const world = await openWorld({ averba: { subscriptions } })
+  const { averba, faults } = world
+  await faults.add({ kind: 'clockSkew', service: 'portal', ms: -3 * dayMs })
+  await applyPlan(averba)
+  await deleteAtPortal(world)
+  await applyPlan(averba)
+  await averba.subscriptions.plan()
+  await averba.subscriptions.plan()
+  const registeredAt = '2026-11-17T12:00:00.000Z'
+  expect(await eventsOf(world, 'subscription.drifted')).toMatchObject([
+    { data: { areSecretsOurs: true, registeredAt } },
+  ])
+  await lose(world, {})
+  await averba.subscriptions.failures()
+  expect(await averba.subscriptions.list()).toMatchObject([
+    { health: 'failing', failingSince: registeredAt, areSecretsOurs: true },
+  ])
+})
