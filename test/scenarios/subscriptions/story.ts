@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Averba, valueOf } from '../../../src/index.ts'
 import type { World, WorldOptions } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { playStory, type StoryStep } from '../../support/play-story.ts'
 import { applyPlan, callPortal, inboxOf } from '../../support/portal.ts'
@@ -60,10 +61,11 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | `portal 503`, `portal clock -2 d`, `portal up` | how the portal answers questions about failures; its clock; no fault |
  * | `delete at portal` | somebody deletes the subscription there |
  * | `waiting 2`, `park` | so many readings of failures wait, and no other call; parks them |
- * | `readings 2` | so many readings of failures were asked for |
+ * | `asked 2`, `listed 2` | so many readings of failures were asked for, or have been answered |
  * | `inbox a b`, `recovered 2` | the content of all notifications, `+` after those that were recovered; how many were |
  * | `healthy`, `failing 2026-11-20 14`, `deleted 2026-12-20` | the health: failing since, and the days left |
  * | `failures 2` | the known failed deliveries |
+ * | `sound` | no check of the health finds anything |
  * | `threats 50/15` | all announcements of the deletion, with the days left |
  */
 async function play(story: string, options: WorldOptions = {}): Promise<void> {
@@ -134,7 +136,9 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
         for (const { id } of await waiting()) await averba.effects.park(id)
       },
     ],
-    [/^readings (\d+)$/, n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n))],
+    [/^asked (\d+)$/, n => expect(requests.filter(each => each.path.includes('/falhas'))).toHaveLength(Number(n))],
+    [/^listed (\d+)$/, async n => expect(await eventsOf(world, 'portal.failuresListed')).toHaveLength(Number(n))],
+    [/^sound$/, async () => expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])],
     [
       /^inbox(.*)$/,
       async all => {
