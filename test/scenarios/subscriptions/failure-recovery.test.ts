@@ -1,24 +1,30 @@
 import { describe, expect, test } from 'vitest'
-import { type Averba, diagnoseStore, type Notification, valueOf, verifyLog } from '../../../src/index.ts'
-import { seededEntropy, type simulate, type World } from '../../../src/simulation/index.ts'
-import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, callPortal, openBeside } from '../../support/portal.ts'
+import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
+import { seededEntropy, type World, type WorldOptions } from '../../../src/simulation/index.ts'
+import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan, bodiesOf, callPortal, inboxOf, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 import { answerLate, evento, lose, notify, subscriptions, tell } from './story.ts'
 
-const secondMs = 1_000
+const other = 'talp-altsit-lpco-anu'
+const basis = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 
-async function given(
-  store = ':memory:',
-  intercept?: NonNullable<Parameters<typeof simulate>[0]>['intercept'],
-): Promise<World> {
-  const world = await openWorld({ averba: { subscriptions, store }, ...(intercept && { intercept }) })
+async function given(options: WorldOptions = {}): Promise<World> {
+  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
   await applyPlan(world.averba)
   return world
 }
 
-const inbox = (averba: Averba): Promise<Notification[]> => Array.fromAsync(averba.notifications.list())
+/** Recovers the failures of yesterday and today, and returns what became of those of today. */
+const recoverToday = async ({ averba }: World) => valueOf((await averba.subscriptions.recover())[1] ?? expect.fail())
+
+/** The receiver stores a notification to the sample person, but its answer is lost. */
+async function answerLateTo({ faults, portal, samples }: World, body: object): Promise<void> {
+  await faults.add({ kind: 'lose', service: 'receiver', times: 1 })
+  const about = { evento, destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
+  expect(await portal.notify({ ...about, body })).toMatchObject([{ isDelivered: false }])
+}
 
 test('a lost notification is recovered once, marked and without a recipient', async () => {
   const world = await given()
@@ -31,7 +37,7 @@ test('a lost notification is recovered once, marked and without a recipient', as
   ])
   await averba.subscriptions.recover()
   await averba.subscriptions.failures({ recover: true })
-  const found = await inbox(averba)
+  const found = await inboxOf(averba)
   expect(found).toMatchObject([{ evento, origin: 'recovered', body: { numero: '26BR1' }, copies: 1 }])
   expect(found[0]).not.toHaveProperty('recipient')
   const [failure] = await averba.subscriptions.failures()
@@ -39,28 +45,22 @@ test('a lost notification is recovered once, marked and without a recipient', as
 })
 
 test('a recovered notification is not recovered again after its person was erased', async () => {
-  const { averba, faults, portal, samples } = await given()
-  const { cpf } = samples
-  await averba.consents.enrol({ cpf })
-  await faults.add({ kind: 'lose', service: 'receiver', times: 1 })
-  const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
-  expect(await portal.notify({ ...about, body: { numero: '26BR1' } })).toMatchObject([{ isDelivered: false }])
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1 }])
-  await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { read: 1, recovered: 0, stored: 0 }])
-  expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+  const world = await given()
+  const { averba, samples } = world
+  await answerLateTo(world, { numero: '26BR1' })
+  expect(await recoverToday(world)).toMatchObject({ stored: 1 })
+  await averba.subjects.erase({ cpf: samples.cpf }, basis)
+  expect(await recoverToday(world)).toMatchObject({ read: 1, recovered: 0, stored: 0 })
+  expect(await inboxOf(averba)).toMatchObject([{ origin: 'delivered', body: null }])
 })
 
 test('the content of a failure is not kept beside its notification, and is erased with the person', async () => {
   const store = temporaryStore()
-  const world = await given(store)
-  const { averba, faults, portal, samples } = world
-  const { cpf } = samples
+  const world = await given({ store })
+  const { averba } = world
+  const { cpf } = world.samples
   const body = { cpf, nome: 'Maria de Exemplo' }
-  await averba.consents.enrol({ cpf })
-  await faults.add({ kind: 'lose', service: 'receiver', times: 2 })
-  const about = { evento, destinatarioTipo: 'CPF', destinatarioId: cpf } as const
-  await portal.notify({ ...about, body })
+  await answerLateTo(world, body)
   const contents = async () => (await averba.subscriptions.failures()).map(each => each.conteudo)
   // Read without recovery.
   expect(await contents()).toEqual([JSON.stringify(body)])
@@ -70,14 +70,14 @@ test('the content of a failure is not kept beside its notification, and is erase
     return Promise.all(rows.map(async row => (await averba.subjects.reveal(row, asking)).content))
   }
   expect(await sealed()).toEqual([JSON.stringify(body)])
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  expect(await recoverToday(world)).toMatchObject({ stored: 1, recovered: 0 })
   expect(await sealed()).toEqual([null])
   // Another one is linked when it is read.
-  await portal.notify({ ...about, body: { ...body, n: 2 } })
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { stored: 1, recovered: 0 }])
+  await answerLateTo(world, { ...body, n: 2 })
+  expect(await recoverToday(world)).toMatchObject({ stored: 1, recovered: 0 })
   expect(await sealed()).toEqual([null, null])
   expect(await contents()).toEqual([JSON.stringify(body), JSON.stringify({ ...body, n: 2 })])
-  await averba.subjects.erase({ cpf }, { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' })
+  await averba.subjects.erase({ cpf }, basis)
   expect(await contents()).toEqual(['', ''])
   await averba.subscriptions.recover()
   expect(await contents()).toEqual(['', ''])
@@ -89,20 +89,11 @@ test('the content of a failure is not kept beside its notification, and is erase
 
 test('the content of foreign and unrecovered failures is destroyed by retention', async () => {
   const store = temporaryStore()
-  const world = await given(store)
-  const { averba, clock, portal } = world
+  const world = await given({ store })
+  const { averba, clock } = world
   await lose(world, { numero: '26BR1' })
-  const foreign = 'talp-altsit-lpco-anu'
-  const theirs = { evento: foreign, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' }
-  const made = await portal.fetch(
-    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: 'sessao-de-exemplo' },
-      body: JSON.stringify(theirs),
-    }),
-  )
-  expect(made.status).toBe(200)
-  expect(await notify(world, { numero: '26BR2' }, foreign)).toMatchObject([{ isDelivered: false }])
+  await callPortal(world, 'POST', { evento: other, endpoint: 'https://outro.exemplo.br/', chaveSecreta: 'deles' })
+  expect(await notify(world, { numero: '26BR2' }, other)).toMatchObject([{ isDelivered: false }])
   const contents = async () => {
     const failures = await averba.subscriptions.failures({ day: '2026-11-20' })
     return failures.map(each => each.conteudo).sort()
@@ -110,7 +101,7 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
   expect(await contents()).toEqual(['{"numero":"26BR1"}', '{"numero":"26BR2"}'])
   const rows = await averba.views.selectFrom('failures').select('subscription').execute()
   expect(rows.map(row => row.subscription === null).sort()).toEqual([false, true])
-  await clock.advance(dayMs + secondMs)
+  await clock.advance(dayMs + 1_000)
   // This reading recovers nothing.
   const retention = { 'notification.body': { days: 1 } }
   const keeping = await openEngine({ store, clock, entropy: seededEntropy(9), retention, schedules: true })
@@ -120,17 +111,15 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
 })
 
 test('the same content at another time or of another event is another notification', async () => {
-  const other = 'talp-altsit-lpco-anu'
-  const world = await openWorld({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
+  const world = await given({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
   const { averba, clock } = world
-  await applyPlan(averba)
   await notify(world, { numero: '26BR1' })
   await lose(world, { numero: '26BR1' }, other)
   await lose(world, { numero: '26BR2' })
-  await clock.advance(3_600_000)
+  await clock.advance(hourMs)
   await lose(world, { numero: '26BR1' })
   await averba.subscriptions.recover()
-  expect((await inbox(averba)).map(each => [each.origin, each.evento])).toEqual([
+  expect((await inboxOf(averba)).map(each => [each.origin, each.evento])).toEqual([
     ['delivered', evento],
     ['recovered', other],
     ['recovered', evento],
@@ -138,32 +127,20 @@ test('the same content at another time or of another event is another notificati
   ])
 })
 
-const [blocked, released] = [
-  { ruc: '26BR1', situacao: 'BLOQUEADA' },
-  { ruc: '26BR1', situacao: 'LIBERADA' },
-]
-
-/** A portal that lists the failures newest first: the contract defines no order. */
-const _newestFirst: Parameters<typeof given>[1] = async (request, forward) => {
-  const answer = await forward(request)
-  if (request.method !== 'GET' || !request.url.includes('/falhas')) return answer
-  const records: unknown = await answer.json()
-  return Response.json(Array.isArray(records) ? records.toReversed() : records, answer)
-}
-
 test('content for another recipient, or after the lost answer, does not affect the match', async () => {
+  const [blocked, released] = [{ situacao: 'BLOQUEADA' }, { situacao: 'LIBERADA' }]
   const world = await given()
-  const { averba, clock, portal } = world
+  const { clock, portal } = world
   await notify(world, blocked)
-  await clock.advance(60 * secondMs)
+  await clock.advance(minuteMs)
   await portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: '00000000000191', body: released })
-  await clock.advance(60 * secondMs)
+  await clock.advance(minuteMs)
   await answerLate(world, blocked)
   await notify(world, released)
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
-  await clock.advance(60 * secondMs)
+  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
+  await clock.advance(minuteMs)
   await answerLate(world, { ...released, n: 1 })
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 0, stored: 1 }])
+  expect(await recoverToday(world)).toMatchObject({ recovered: 0, stored: 1 })
 })
 
 test.each([
@@ -172,23 +149,22 @@ test.each([
   ['when the portal shows what it declined before', 4, 403],
 ])('retention keeps a body until the failures of its day are read, %s', async (_, down, status) => {
   const retention = { 'notification.body': 'until-settled' } as const
-  const world = await openWorld({ averba: { subscriptions, retention, schedules: true } })
-  const { averba, clock, faults } = world
-  await applyPlan(averba)
+  const world = await given({ averba: { retention, schedules: true } })
+  const { averba, faults } = world
   const handled: unknown[] = []
   averba.notifications.handle(evento, 'gravar', async ({ body }) => void handled.push(body))
-  const pass = (hours: number) => passTime({ averba, clock }, hourMs, hours)
+  const pass = (hours: number) => passTime(world, hourMs, hours)
   await averba.settle()
   await pass(23) // To an hour before the look at the rules, a day after the last one.
   await answerLate(world, { numero: '26BR1' })
   await averba.settle()
   if (down > 0) await faults.add({ kind: 'status', status, service: 'portal', path: 'falhas' })
   await pass(down * 24 + 2)
-  expect((await inbox(averba)).map(each => each.body)).toEqual([{ numero: '26BR1' }])
+  expect(await bodiesOf(averba)).toEqual([{ numero: '26BR1' }])
   await faults.clear()
   await pass(72)
   expect(handled).toEqual([{ numero: '26BR1' }])
-  expect(await inbox(averba)).toMatchObject([{ origin: 'delivered', body: null }])
+  expect(await inboxOf(averba)).toMatchObject([{ origin: 'delivered', body: null }])
 })
 
 test.each([
@@ -196,21 +172,20 @@ test.each([
   ['as null, is counted as unreadable', null, { recovered: 0, unreadable: 1 }, []],
 ])('a failure whose content is listed %s', async (_, conteudo, counts, texts) => {
   const record = { id: 7, data: '20-11-2026 08:00:00', descricao: 'HTTP 500', evento, conteudo }
-  const { averba } = await openWorld({
-    averba: { subscriptions },
+  const world = await given({
     intercept: async (request, forward) =>
       request.url.endsWith('/falhas?data=20112026') ? Response.json([record]) : forward(request),
   })
-  await applyPlan(averba)
-  const [, recovered] = (await averba.subscriptions.recover()).map(valueOf)
-  expect(recovered).toMatchObject({ read: 1, stored: 0, ...counts })
-  expect((await inbox(averba)).map(each => Buffer.from(each.raw).toString())).toEqual(texts)
+  expect(await recoverToday(world)).toMatchObject({ read: 1, stored: 0, ...counts })
+  const { averba } = world
+  expect((await inboxOf(averba)).map(each => Buffer.from(each.raw).toString())).toEqual(texts)
   const [failure] = await averba.subscriptions.failures({ day: '2026-11-20' })
   expect(failure?.conteudo).toBe(texts[0] ?? '')
 })
 
 test('a failure of content for several recipients is recovered: it may be for another one', async () => {
-  const { averba, faults, portal } = await given()
+  const world = await given()
+  const { averba, faults, portal } = world
   const body = { aviso: 'indisponibilidade programada' }
   const to = (destinatarioId: string) => portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId, body })
   await to('00000000000191')
@@ -219,56 +194,19 @@ test('a failure of content for several recipients is recovered: it may be for an
   await to('11222333000181')
   await to('11444777000161')
   // Without a recipient, one notification is enough for two.
-  expect((await averba.subscriptions.recover()).map(valueOf)).toMatchObject([{}, { recovered: 1, stored: 1 }])
-  expect((await inbox(averba)).map(each => each.origin).sort()).toEqual(['delivered', 'delivered', 'recovered'])
+  expect(await recoverToday(world)).toMatchObject({ recovered: 1, stored: 1 })
+  expect((await inboxOf(averba)).map(each => each.origin).sort()).toEqual(['delivered', 'delivered', 'recovered'])
 })
 
 test('two processes recovering concurrently recover each record once', async () => {
   const store = temporaryStore()
-  const world = await given(store)
+  const world = await given({ store })
   for (let i = 0; i < 20; i++) await lose(world, { i })
   const other = await openBeside(world, { store, subscriptions })
   await Promise.all([world.averba, other].map(each => each.subscriptions.recover()))
-  const bodies = (await inbox(other)).map(each => JSON.stringify(each.body))
+  const bodies = (await bodiesOf(other)).map(each => JSON.stringify(each))
   expect(bodies).toHaveLength(20)
   expect(new Set(bodies).size).toBe(20)
-})
-
-test('failures of ours are read within seconds, and many of them in one reading', async () => {
-  const world = await given()
-  const { averba, clock, requests } = world
-  const readings = () => requests.filter(each => each.path.includes('/falhas')).length
-  for (let i = 0; i < 50; i++) {
-    await lose(world, { i })
-    await averba.subscriptions.recoverSoon('unstored')
-  }
-  await averba.settle()
-  expect(readings()).toBe(0)
-  await passTime({ averba, clock }, 10 * secondMs)
-  expect(readings()).toBe(1)
-  expect(await inbox(averba)).toHaveLength(50)
-  // The next one is found too, at the limited rate.
-  await lose(world, { i: 50 })
-  await averba.subscriptions.recoverSoon('late')
-  await passTime({ averba, clock }, 60 * secondMs)
-  expect(readings()).toBe(1)
-  await passTime({ averba, clock }, 9 * 60 * secondMs)
-  expect(readings()).toBe(2)
-  expect(await inbox(averba)).toHaveLength(51)
-})
-
-test('after a downtime every day of it is read', async () => {
-  const world = await given()
-  const { averba, clock } = world
-  await world.faults.add({ kind: 'refuse', service: 'receiver' })
-  for (let day = 0; day < 3; day++) {
-    expect(await notify(world, { day })).toMatchObject([{ isDelivered: false }])
-    await clock.advance(dayMs)
-  }
-  await world.faults.clear()
-  await averba.subscriptions.recoverSoon('downtime', '2026-11-20T12:00:00.000Z')
-  await passTime({ averba, clock }, 10 * secondMs)
-  expect((await inbox(averba)).map(each => each.body)).toEqual([{ day: 0 }, { day: 1 }, { day: 2 }])
 })
 
 test('failures of foreign events are kept, but not in the inbox', async () => {
@@ -278,7 +216,7 @@ test('failures of foreign events are kept, but not in the inbox', async () => {
   await lose(world, {}, 'alheio')
   await averba.subscriptions.recover()
   expect(await averba.subscriptions.failures()).toMatchObject([{ evento: 'alheio', recovery: null }])
-  expect(await inbox(averba)).toEqual([])
+  expect(await inboxOf(averba)).toEqual([])
 })
 
 test('a notification answered too late causes a reading of the failure records', async () => {
@@ -289,11 +227,11 @@ test('a notification answered too late causes a reading of the failure records',
   const request = new Request('https://receptor.exemplo.br/averba', init as RequestInit) // The types lack duplex.
   const answering = averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })
   await expect.poll(() => clock.sleeping).toBeGreaterThan(0)
-  await clock.advance(3 * secondMs)
+  await clock.advance(3_000)
   expect((await answering).status).toBe(503)
-  const earlyReadingReason = () => averba.due('2026-11-20T12:01:00.000Z')
-  await expect.poll(earlyReadingReason).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
-  await passTime({ averba, clock }, 10 * secondMs)
+  const due = () => averba.due('2026-11-20T12:01:00.000Z')
+  await expect.poll(due).toMatchObject([{ what: 'call', at: '2026-11-20T12:00:13.000Z' }])
+  await passTime({ averba, clock }, 10_000)
   expect(requests.filter(each => each.path.includes('falhas?data=20112026'))).toHaveLength(1)
 })
 
@@ -301,9 +239,8 @@ test('the daily readings continue after a clock that was months ahead is correct
   let aheadMs = 100 * dayMs
   const plain = await openWorld()
   const clock = { now: () => plain.clock.now() + aheadMs, sleep: plain.clock.sleep.bind(plain.clock) }
-  const world = await openWorld({ averba: { clock, subscriptions, schedules: true } })
+  const world = await given({ averba: { clock, schedules: true } })
   const { averba } = world
-  await applyPlan(averba)
   await averba.settle()
   aheadMs = 0
   await lose(world, { numero: '26BR1' })
@@ -311,7 +248,7 @@ test('the daily readings continue after a clock that was months ahead is correct
     await world.clock.advance(dayMs)
     await passTime({ averba, clock: plain.clock }, dayMs)
   }
-  expect(await inbox(averba)).toMatchObject([{ origin: 'recovered' }])
+  expect(await inboxOf(averba)).toMatchObject([{ origin: 'recovered' }])
 })
 
 test('a recovered notification has the time of its failure and no recipient, in handlers too', async () => {
@@ -334,7 +271,7 @@ test('a recovered notification has the time of its failure and no recipient, in 
     ['delivered', at, world.samples.cnpj, undefined],
     ['recovered', at, undefined, failedAt],
   ])
-  expect(await inbox(averba)).toMatchObject([{ state: 'handled' }, { origin: 'recovered', at, failedAt }])
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'handled' }, { origin: 'recovered', at, failedAt }])
 })
 
 describe('what was lost is recovered', () => {
@@ -356,6 +293,15 @@ describe('what was lost is recovered', () => {
     ],
     ['although the same was recovered a day late', 'lose a, 1 d, recover, 1 min, lose a, recover 1+0, inbox a+ a+'],
     ['after it was read without recovery', 'lose a, read, inbox, read all, inbox a+'],
+    [
+      'on every day of a downtime',
+      'lose a, 1 d, lose b, 1 d, lose c, 1 d, soon downtime 2026-11-20, 1 × 10 s, inbox a+ b+ c+',
+    ],
+    [
+      'within seconds, and many in one reading; the next one too, at the limited rate',
+      `50 × (lose; soon unstored), settle, asked 0, 1 × 10 s, asked 1, recovered 50, lose, soon late, 1 × 60 s, asked 1,
+      1 × 9 min, asked 2, recovered 51`,
+    ],
     ['at the end of a day, by the next day', 'lose a, 1 d, recover, inbox a+'],
     ['after the portal did not answer, by the next run', 'lose a, portal 503, recover, portal up, 1 × 1 h, inbox a+'],
     [
@@ -363,16 +309,17 @@ describe('what was lost is recovered', () => {
       'clock +8 h, soon unstored, clock -8 h, 1 × 1 min, lose a, soon unstored, 1 × 10 s, inbox a+',
     ],
   ])
-  const newestFirst = async (request: Request, forward: (request: Request) => Promise<Response>) => {
-    const answer = await forward(request)
-    if (request.method !== 'GET' || !request.url.includes('/falhas')) return answer
-    const records: unknown = await answer.json()
-    return Response.json(Array.isArray(records) ? records.toReversed() : records, answer)
-  }
   // The contract defines no order.
   tell(
     [['twice, listed newest first', 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+']],
-    { intercept: newestFirst },
+    {
+      async intercept(request, forward) {
+        const answer = await forward(request)
+        if (request.method !== 'GET' || !request.url.includes('/falhas')) return answer
+        const records: unknown[] = await answer.json()
+        return Response.json(records.toReversed(), answer)
+      },
+    },
   )
   tell(
     [20, 24, 30, 47].map(hours => [

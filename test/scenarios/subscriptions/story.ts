@@ -73,7 +73,8 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
   const { averba, clock, faults, requests } = world
   await applyPlan(averba)
   const passed = (n: unknown, unit: unknown) => Number(n) * units[unit as keyof typeof units] // By the forms below.
-  const body = (text = '') => ({ numero: text || `${clock.now()}` })
+  let contents = 0
+  const body = (text = '') => ({ numero: text || `${++contents}` })
   const waiting = () => averba.effects.list({ state: 'deferred' })
   const subscription = async () =>
     (await averba.subscriptions.list({ inactive: true }))[0] ?? expect.fail('There is no subscription')
