@@ -1,34 +1,22 @@
 import { expect, test } from 'vitest'
 import { type Averba, staticHeaders } from '../../../src/index.ts'
+import { minuteMs } from '../../support/pass-time.ts'
+import { openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { openWorld } from '../../support/world.ts'
+import { subscriptions } from './story.ts'
 
 const validation = 'https://val.portal.exemplo.br'
 const production = 'https://portal.exemplo.br'
-
-const subscriptions = [
-  {
-    evento: 'dimp-situacao-import',
-    endpoint: 'https://receptor.exemplo.br/averba',
-    chaveSecreta: 'um-segredo-de-exemplo',
-  },
-]
-type FetchFunction = (request: Request) => Promise<Response>
 
 /** Opens one log with any portal. */
 async function given() {
   const store = temporaryStore()
   const world = await openWorld()
-  const open = (
-    baseUrl: string,
-    more: { knownAs?: string; schedules?: boolean; fetch?: FetchFunction } = {},
-  ): Promise<Averba> => {
-    const { schedules = false, fetch = world.reach.portal, ...moved } = more
+  const open = (baseUrl: string, more: { knownAs?: string; schedules?: boolean } = {}) => {
+    const { schedules = false, ...moved } = more
     const authenticate = staticHeaders({ authorization: 'sessao-de-exemplo' })
-    return openEngine({
-      ...{ store, clock: world.clock, schedules, fetch, subscriptions },
-      portal: { baseUrl, authenticate, ...moved },
-    })
+    return openBeside(world, { store, schedules, subscriptions, portal: { baseUrl, authenticate, ...moved } })
   }
   return { world, open }
 }
@@ -69,17 +57,12 @@ test('of two processes with different portals on a new log, the second sends not
 
 test('a pending call is never sent to another portal, by a process opened before', async () => {
   const { world, open } = await given()
-  const isBusy = { value: true }
-  const fetch: FetchFunction = async request => {
-    if (isBusy.value && request.method === 'POST')
-      return Response.json({}, { status: 429, headers: { 'retry-after': '60' } })
-    return world.reach.portal(request)
-  }
-  const [one, other] = [await open(validation, { fetch }), await open(production)]
-  const [made] = await one.subscriptions.apply(await one.subscriptions.plan())
-  expect(made).toMatchObject({ status: 'deferred' })
-  isBusy.value = false
-  await world.clock.advance(120_000)
+  const [one, other] = [await open(validation), await open(production)]
+  await world.faults.add({ kind: 'status', status: 429, retryAfterS: 60, service: 'portal', method: 'POST' })
+  const applied = await one.subscriptions.apply(await one.subscriptions.plan())
+  expect(applied).toMatchObject([{ status: 'deferred' }])
+  world.faults.clear()
+  await world.clock.advance(2 * minuteMs)
   const before = world.requests.length
   expect(await other.settle()).toEqual({ settled: 0, deferred: 1, unknown: 0 })
   expect(world.requests).toHaveLength(before)

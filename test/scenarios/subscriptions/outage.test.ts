@@ -1,11 +1,9 @@
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
-import type { World } from '../../../src/simulation/index.ts'
 import { hourMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan } from '../../support/portal.ts'
+import { applyPlan, inboxOf } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
-
-const evento = 'dimp-situacao-import'
+import { evento, notify, subscriptions } from './story.ts'
 
 /**
  * A host that settles every hour, like a cron job, and collects handled bodies and log lines. The portal does not show
@@ -15,7 +13,6 @@ async function givenHost(unread?: string) {
   const lines: LogLine[] = []
   const handled: unknown[] = []
   const asked = { count: 0 }
-  const subscriptions = [{ evento, chaveSecreta: 'chave-um' }]
   const world = await openWorld({
     averba: { schedules: true, subscriptions, logger: line => void lines.push(line) },
     async intercept(request, forward) {
@@ -26,19 +23,8 @@ async function givenHost(unread?: string) {
   })
   world.averba.notifications.handle(evento, 'erp', async ({ body }) => void handled.push(body))
   await applyPlan(world.averba)
-  return { world, lines, handled, asked, ...outage(world) }
-}
-
-function outage({ averba, clock, faults, portal, samples }: World) {
-  return {
-    settleFor: (hours: number, everyHours = 1) => passTime({ averba, clock }, everyHours * hourMs, hours / everyHours),
-    /** No request gets out or in. */
-    async cutOff() {
-      for (const service of ['portal', 'receiver'] as const) await faults.add({ kind: 'refuse', service })
-    },
-    notify: (body: unknown) =>
-      clock.finish(portal.notify({ evento, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body })),
-  }
+  const settleFor = (hours: number, everyHours = 1) => passTime(world, everyHours * hourMs, hours / everyHours)
+  return { world, lines, handled, asked, settleFor }
 }
 
 test.each([
@@ -47,19 +33,21 @@ test.each([
   // The host runs a few times a day.
   [24 * 14, 6],
 ])('notifications lost in an outage of %i hours are recovered once, automatically', async (hours, everyHours) => {
-  const { world, handled, settleFor, cutOff, notify } = await givenHost()
+  const { world, handled, settleFor } = await givenHost()
   await settleFor(24)
-  await cutOff()
+  // No request gets out or in.
+  for (const service of ['portal', 'receiver'] as const) await world.faults.add({ kind: 'refuse', service })
   await settleFor(hours / 2, everyHours)
-  expect(await notify({ numero: '26BR1' })).toMatchObject([{ isDelivered: false }])
+  expect(await notify(world, { numero: '26BR1' })).toMatchObject([{ isDelivered: false }])
   await settleFor(hours / 2, everyHours)
   await world.faults.clear()
   await settleFor(3)
   expect(handled).toEqual([{ numero: '26BR1' }])
   await settleFor(3 * 24)
   expect(handled).toEqual([{ numero: '26BR1' }])
-  const inbox = await Array.fromAsync(world.averba.notifications.list())
-  expect(inbox).toMatchObject([{ origin: 'recovered', body: { numero: '26BR1' }, state: 'handled' }])
+  expect(await inboxOf(world.averba)).toMatchObject([
+    { origin: 'recovered', body: { numero: '26BR1' }, state: 'handled' },
+  ])
   // No effect is parked.
   expect(await world.averba.effects.list({ state: 'parked' })).toEqual([])
 })

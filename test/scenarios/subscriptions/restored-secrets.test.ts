@@ -1,29 +1,21 @@
 import { copyFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { type Averba, backupStore, restoreStore, staticHeaders, valueOf } from '../../../src/index.ts'
-import type { World } from '../../../src/simulation/index.ts'
-import { applyPlan, secretsAt, statusOf } from '../../support/portal.ts'
+import { backupStore, restoreStore, valueOf } from '../../../src/index.ts'
+import { applyPlan, callPortal, openBeside, secretsAt, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine, openWorld } from '../../support/world.ts'
+import { openWorld } from '../../support/world.ts'
+import { evento } from './story.ts'
 
-const evento = 'dimp-situacao-import'
-const publicUrl = 'https://receptor.exemplo.br/averba'
-const headers = { authorization: 'sessao-de-exemplo' }
-
-function open({ clock, portal }: World, store: string): Promise<Averba> {
-  return openEngine({
-    ...{ store, clock, schedules: false, subscriptions: [{ evento }] },
-    receiver: { publicUrl, secretFrom: 'um-segredo-mestre-de-trinta-e-dois-ou-mais' },
-    portal: { baseUrl: 'https://portal.exemplo.br', authenticate: staticHeaders(headers) },
-    fetch: request => portal.fetch(request),
-  })
+const options = {
+  subscriptions: [{ evento }],
+  receiver: { publicUrl: 'https://receptor.exemplo.br/averba', secretFrom: 'm'.repeat(32) },
 }
 
 /** A log restored from before the rotations; the first secret has leaked since. */
 async function given(rotations: number) {
   const world = await openWorld()
   const [store, restored] = [temporaryStore(), temporaryStore()]
-  const before = await open(world, store)
+  const before = await openBeside(world, { store, ...options })
   await applyPlan(before)
   const leaked = (await secretsAt(world))[evento] ?? ''
   await backupStore({ store, to: `${store}.backup` })
@@ -31,7 +23,7 @@ async function given(rotations: number) {
   await before.close()
   copyFileSync(`${store}.keys`, `${restored}.keys`)
   await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock: world.clock })
-  const averba = await open(world, restored)
+  const averba = await openBeside(world, { store: restored, ...options })
   return { world, averba, leaked, current: (await secretsAt(world))[evento] ?? '' }
 }
 
@@ -54,12 +46,7 @@ test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated
 test('a subscription deleted since a backup is registered without an earlier secret', async () => {
   const { world, averba, leaked, current } = await given(2)
   const id = (await averba.subscriptions.list())[0]?.id
-  const request = new Request(`https://portal.exemplo.br/portal/api/ext/webhook/${id}`, {
-    method: 'DELETE',
-    headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify({ id }),
-  })
-  expect((await world.portal.fetch(request)).status).toBe(200)
+  await callPortal(world, 'DELETE', { id }, `/${id}`)
   await applyPlan(averba)
   expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active', generation: 3 }])
   expect((await secretsAt(world))[evento]).toBe(current)
