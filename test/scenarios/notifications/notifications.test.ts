@@ -1,12 +1,15 @@
 import { expect, test } from 'vitest'
-import type { AverbaOptions, LogLine } from '../../../src/index.ts'
-import type { World } from '../../../src/simulation/index.ts'
+import type { AverbaOptions, LogLine, Notification } from '../../../src/index.ts'
+import { samples, type World } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { minuteMs } from '../../support/pass-time.ts'
 import { inboxOf } from '../../support/portal.ts'
 import { openWorld } from '../../support/world.ts'
 
 const evento = 'dimp-situacao-import'
 const subscriptions = [{ evento, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' }]
 const from = { remoteAddress: '189.9.1.2' }
+const stranger = { remoteAddress: '203.0.113.7' }
 
 const given = (averba: Partial<AverbaOptions> = {}) => openWorld({ averba: { subscriptions, ...averba } })
 
@@ -25,31 +28,28 @@ function notification(headers: Record<string, string> = {}, body: BodyInit = '{"
   })
 }
 
+/** The answer to a notification. */
+const answerTo = async ({ averba }: World, headers?: Record<string, string>, body?: BodyInit) =>
+  (await averba.receiver.fetch(notification(headers, body), from)).status
+
 const inbox = ({ averba }: World) => inboxOf(averba)
 
 test('a notification is in the log before it is acknowledged', async () => {
   const world = await given()
-  const response = await world.averba.receiver.fetch(notification(), from)
-  expect(response.status).toBe(200)
-  expect(await inbox(world)).toMatchObject([
-    {
-      evento,
-      body: { numero: '26BR1' },
-      copies: 1,
-      state: 'received',
-      recipient: { tipo: 'CNPJ', id: '12ABC34501DE35' },
-    },
-  ])
+  expect(await answerTo(world)).toBe(200)
+  const recipient = { tipo: 'CNPJ', id: '12ABC34501DE35' }
+  const body = { numero: '26BR1' }
+  expect(await inbox(world)).toMatchObject([{ evento, body, copies: 1, state: 'received', recipient }])
 })
 
 test('a notification that cannot be stored is not acknowledged', async () => {
   const world = await given()
   await world.averba.close()
-  expect((await world.averba.receiver.fetch(notification(), from)).status).toBe(503)
+  expect(await answerTo(world)).toBe(503)
 })
 
 test.each([
-  ['another address', notification(), { remoteAddress: '203.0.113.7' }, 403],
+  ['another address', notification(), stranger, 403],
   ['a wrong secret', notification({ secret: 'chave-dois' }), from, 401],
   ['a wrong authorization', notification({ authorization: 'Basic xx' }), from, 401],
   ['no secret', notification({ secret: '' }), from, 401],
@@ -57,7 +57,7 @@ test.each([
   ['an event of 41 characters', notification({ 'event-type': 'e'.repeat(41) }), from, 400],
   ['a body over the bound', notification({}, 'x'.repeat(1_048_577)), from, 413],
   ['another method', new Request('https://receptor.exemplo.br/averba'), from, 405],
-  ['a forged X-Forwarded-For', notification({ 'x-forwarded-for': '189.9.1.2' }), { remoteAddress: '203.0.113.7' }, 403],
+  ['a forged X-Forwarded-For', notification({ 'x-forwarded-for': '189.9.1.2' }), stranger, 403],
 ])('%s is refused, and nothing is stored', async (_, request, address, status) => {
   const world = await given()
   expect((await world.averba.receiver.fetch(request, address)).status).toBe(status)
@@ -72,46 +72,42 @@ test('another method is told which one is allowed', async () => {
 
 test('an event of 40 letters is named, whatever the letters', async () => {
   const world = await given()
+  // A header carries bytes: those of UTF-8, four for each of these letters.
   const named = (letters: number) =>
-    world.averba.receiver.fetch(
-      // A header carries bytes: those of UTF-8, four for each of these letters.
-      notification({ 'event-type': Buffer.from('𝒜'.repeat(letters)).toString('latin1') }),
-      from,
-    )
-  expect([(await named(40)).status, (await named(41)).status]).toEqual([200, 400])
+    answerTo(world, { 'event-type': Buffer.from('𝒜'.repeat(letters)).toString('latin1') })
+  expect([await named(40), await named(41)]).toEqual([200, 400])
   expect((await inbox(world)).map(each => each.evento)).toEqual(['𝒜'.repeat(40)])
 })
 
 test('a missing remote address and a consumed body are reported to the host', async () => {
   const world = await given()
-  await expect(world.averba.receiver.fetch(notification())).rejects.toMatchObject({
-    code: 'REMOTE_ADDRESS_MISSING',
-  })
+  const { fetch } = world.averba.receiver
+  await expect(fetch(notification())).rejects.toMatchObject({ code: 'REMOTE_ADDRESS_MISSING' })
   const consumed = notification()
   await consumed.text()
-  await expect(world.averba.receiver.fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
+  await expect(fetch(consumed, from)).rejects.toMatchObject({ code: 'BODY_CONSUMED' })
 })
 
 test('the same content within ten minutes is a copy, later it is a new notification', async () => {
   const world = await given()
-  const deliver = () => world.averba.receiver.fetch(notification(), from)
-  await Promise.all([deliver(), deliver(), deliver()])
-  expect(await inbox(world)).toMatchObject([{ copies: 3 }])
-  await world.averba.receiver.fetch(notification({ 'destinatario-id': '00000000000191' }), from)
-  expect(await inbox(world)).toHaveLength(2)
-  await world.clock.advance(9 * 60_000)
-  await deliver()
-  expect((await inbox(world)).map(each => each.copies)).toEqual([4, 1])
-  await world.clock.advance(2 * 60_000)
-  await deliver()
-  expect((await inbox(world)).map(each => each.copies)).toEqual([4, 1, 1])
+  const copies = async () => (await inbox(world)).map(each => each.copies)
+  await Promise.all([answerTo(world), answerTo(world), answerTo(world)])
+  expect(await copies()).toEqual([3])
+  await answerTo(world, { 'destinatario-id': '00000000000191' })
+  expect(await copies()).toEqual([3, 1])
+  await world.clock.advance(9 * minuteMs)
+  await answerTo(world)
+  expect(await copies()).toEqual([4, 1])
+  await world.clock.advance(2 * minuteMs)
+  await answerTo(world)
+  expect(await copies()).toEqual([4, 1, 1])
 })
 
 test('an event without a subscription is stored if it has one of our secrets', async () => {
   const world = await given()
   const other = { 'event-type': 'talp-inclusao-exig' }
-  expect((await world.averba.receiver.fetch(notification(other), from)).status).toBe(200)
-  expect((await world.averba.receiver.fetch(notification({ ...other, secret: 'x' }), from)).status).toBe(401)
+  expect(await answerTo(world, other)).toBe(200)
+  expect(await answerTo(world, { ...other, secret: 'x' })).toBe(401)
   expect((await inbox(world)).map(each => each.evento)).toEqual(['talp-inclusao-exig'])
 })
 
@@ -133,55 +129,46 @@ test.each<[string, string, unknown]>([
 ])('a body that is %s is kept byte for byte', async (_, text, body) => {
   const world = await given()
   const { averba } = world
+  const textsOf = ({ body, raw }: Pick<Notification, 'body' | 'raw'>) => [
+    ...[JSON.stringify(body), Buffer.from(raw).toString()],
+  ]
   const handed: unknown[] = []
-  averba.notifications.handle(evento, 'all', async ({ body, raw }) => {
-    handed.push([JSON.stringify(body), Buffer.from(raw).toString()])
-  })
-  expect((await averba.receiver.fetch(notification({}, text), from)).status).toBe(200)
+  averba.notifications.handle(evento, 'all', async each => void handed.push(textsOf(each)))
+  expect(await answerTo(world, {}, text)).toBe(200)
   await averba.settle()
-  const [only] = await inbox(world)
-  const listed = [JSON.stringify(only?.body), Buffer.from(only?.raw ?? []).toString()]
-  expect([handed, listed, only?.state]).toEqual([
-    [[JSON.stringify(body), text]],
-    [JSON.stringify(body), text],
-    'handled',
-  ])
+  const listed = (await inbox(world)).map(each => [textsOf(each), each.state])
+  expect([handed, listed]).toEqual([[[JSON.stringify(body), text]], [[[JSON.stringify(body), text], 'handled']]])
 })
+
+const subjectsOf = ({ averba }: World) => averba.views.selectFrom('subjects').selectAll().execute()
 
 test('a notification to a person is sealed under that person, known before or not', async () => {
   const world = await given()
-  const person = { 'destinatario-tipo': 'CPF', 'destinatario-id': world.samples.cpf }
-  await world.averba.receiver.fetch(notification(person), from)
-  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
-  expect(subject?.origin).toBe('notification')
-  for await (const event of world.averba.log.read({ types: ['notification.received'] })) {
-    expect(event.parts?.map(part => part.owner)).toEqual([`subject-${subject?.subject}`])
-  }
-  expect(await world.averba.consents.enrol({ cpf: world.samples.cpf })).toBe(subject?.subject)
+  await answerTo(world, { 'destinatario-tipo': 'CPF', 'destinatario-id': samples.cpf })
+  const [{ subject, origin } = expect.fail('There is none')] = await subjectsOf(world)
+  expect(origin).toBe('notification')
+  const received = await eventsOf(world, 'notification.received')
+  expect(received.map(({ parts }) => parts?.map(part => part.owner))).toEqual([[`subject-${subject}`]])
+  expect(await world.averba.consents.enrol({ cpf: samples.cpf })).toBe(subject)
 })
 
 test('many concurrent copies are all acknowledged and are one notification', async () => {
   const world = await given()
-  const all = Array.from({ length: 300 }, () => world.averba.receiver.fetch(notification(), from))
-  expect(new Set((await Promise.all(all)).map(response => response.status))).toEqual(new Set([200]))
+  const statuses = await Promise.all(Array.from({ length: 300 }, () => answerTo(world)))
+  expect(new Set(statuses)).toEqual(new Set([200]))
   expect(await inbox(world)).toMatchObject([{ copies: 300 }])
 })
 
 test('an event name with a CPF in any form is not stored in clear', async () => {
   const world = await given()
-  const person = {
-    'event-type': '52998224725',
-    'destinatario-tipo': 'cpf',
-    'destinatario-id': '257.744.350-16',
-  }
-  const inWords = { ...person, 'event-type': 'pessoa 529982247-25' }
-  const inUtf8 = { ...person, 'event-type': Buffer.from('529.982.247–25').toString('latin1') }
-  for (const headers of [person, inWords, inUtf8])
-    expect((await world.averba.receiver.fetch(notification(headers), from)).status).toBe(200)
+  const person = { 'destinatario-tipo': 'cpf', 'destinatario-id': '257.744.350-16' }
+  const inUtf8 = Buffer.from('529.982.247–25').toString('latin1')
+  for (const name of ['52998224725', 'pessoa 529982247-25', inUtf8])
+    expect(await answerTo(world, { ...person, 'event-type': name })).toBe(200)
   const events = await Array.fromAsync(world.averba.log.read())
   expect(JSON.stringify(events)).not.toMatch(/529982247|529\.982|25774435016|257\.744/)
-  const [subject] = await world.averba.views.selectFrom('subjects').selectAll().execute()
-  expect(subject?.subject).toBe(await world.averba.consents.enrol({ cpf: '25774435016' }))
+  const subject = await world.averba.consents.enrol({ cpf: '25774435016' })
+  expect(await subjectsOf(world)).toMatchObject([{ subject }])
   const unnamed = { evento: 'sem-nome', recipient: { tipo: 'CPF', id: '257.744.350-16' } }
   expect(await inbox(world)).toMatchObject([unnamed, unnamed, unnamed])
 })
@@ -189,19 +176,18 @@ test('an event name with a CPF in any form is not stored in clear', async () => 
 test('repeated refusals log one line a minute, with a count', async () => {
   const lines: LogLine[] = []
   const world = await given({ logger: line => void lines.push(line) })
-  const knock = (headers: Record<string, string> = {}) =>
-    world.averba.receiver.fetch(notification(headers), { remoteAddress: '203.0.113.7' })
+  const knock = (headers = {}) => world.averba.receiver.fetch(notification(headers), stranger)
   for (let i = 0; i < 500; i++) {
     expect((await knock({ 'event-type': `x${i}` })).status).toBe(403)
     await world.clock.advance(100)
   }
   expect((await knock()).status).toBe(403)
-  const refused = expect.stringContaining('a notification was refused') as unknown
+  const refused = expect.stringContaining('a notification was refused')
   expect(lines).toMatchObject([
     { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0' },
     { message: refused, status: 403, detail: '0 forwarded hops, trustedProxies 0', evento },
   ])
-  await world.clock.advance(60_000)
+  await world.clock.advance(minuteMs)
   await knock({ 'event-type': 'y' })
   expect(lines[2]).toMatchObject({ message: refused, times: 500 })
   expect(lines).toHaveLength(3)
@@ -213,13 +199,11 @@ test('secrets that cannot be read are answered 503, not 401, and logged once a m
     throw new Error('vault s.canary')
   }
   const world = await given({ subscriptions: [{ evento, chaveSecreta }], logger: line => void lines.push(line) })
-  const answer = async (headers: Record<string, string> = {}, { remoteAddress } = from) =>
-    (await world.averba.receiver.fetch(notification(headers), { remoteAddress })).status
-  expect(await answer()).toBe(503)
-  for (let n = 0; n < 200; n++) expect(await answer({ 'event-type': `e-${n}` })).toBe(503)
+  expect(await answerTo(world)).toBe(503)
+  for (let n = 0; n < 200; n++) expect(await answerTo(world, { 'event-type': `e-${n}` })).toBe(503)
   expect(lines).toMatchObject([{ message: 'a notification was not stored: answered 503', error: 'MISCONFIGURED' }])
-  const stranger = { remoteAddress: '203.0.113.7' }
-  expect(await answer({}, stranger)).toBe(403)
+  const knock = (headers = {}) => world.averba.receiver.fetch(notification(headers), stranger)
+  expect((await knock()).status).toBe(403)
   expect(lines[1]).toMatchObject({
     message: "a notification was refused: its address is not in the portal's ranges, or not in receiver.sources",
     status: 403,
@@ -227,7 +211,7 @@ test('secrets that cannot be read are answered 503, not 401, and logged once a m
     evento,
   })
   // Anyone may send any event name.
-  await answer({ 'event-type': 'x' }, stranger)
+  await knock({ 'event-type': 'x' })
   expect(lines[2]).not.toHaveProperty('evento')
 })
 
@@ -239,8 +223,7 @@ test.each([
   ['a public body', 'ORGAO', [bodyNamed('um'), bodyNamed('dois')], [1, 1]],
 ])('%s with any punctuation is one recipient, and a whole name another', async (_, tipo, ids, copies) => {
   const world = await given()
-  for (const id of ids)
-    await world.averba.receiver.fetch(notification({ 'destinatario-tipo': tipo, 'destinatario-id': id }), from)
+  for (const id of ids) await answerTo(world, { 'destinatario-tipo': tipo, 'destinatario-id': id })
   expect((await inbox(world)).map(each => each.copies)).toEqual(copies)
 })
 
@@ -250,8 +233,7 @@ test.each(['utf8', 'latin1'] as const)('an event with an accent is decoded as %s
   const seen: unknown[] = []
   world.averba.notifications.handle(accented, 'crm', async ({ body }) => void seen.push(body))
   const headers = { 'event-type': Buffer.from(accented, encoding).toString('latin1'), secret: 'um' }
-  const { status } = await world.averba.receiver.fetch(notification(headers), from)
-  expect(status).toBe(200)
+  expect(await answerTo(world, headers)).toBe(200)
   await world.averba.settle()
   expect(seen).toHaveLength(1)
 })

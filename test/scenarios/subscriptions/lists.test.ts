@@ -1,19 +1,17 @@
 import { expect, test } from 'vitest'
 import { lazyList } from '../../../src/runtime/lazy-list.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
+import { countTurns } from '../../support/count-turns.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
+import { notify } from '../../support/notify.ts'
+import { dayMs } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
+import { evento, subscriptions } from './story.ts'
 
-const evento = 'dimp-situacao-import'
-const recordOf = (id: number, data: string) => ({
-  id,
-  data,
-  evento,
-  descricao: 'HTTP 500',
-  conteudo: `{"n":${id}}`,
-})
+const recordOf = (id: number, data: string) => ({ id, data, evento, descricao: 'HTTP 500', conteudo: `{"n":${id}}` })
 
 /** A portal with many failure records on two days. */
 async function givenFailures(store: string) {
@@ -23,7 +21,7 @@ async function givenFailures(store: string) {
   }
   let asked = 0
   const world = await openWorld({
-    averba: { store, subscriptions: [{ evento, chaveSecreta: 'segredo-de-exemplo-1' }] },
+    averba: { store, subscriptions },
     intercept: async (request, forward) => {
       const { pathname, searchParams } = new URL(request.url)
       if (!pathname.endsWith('/webhook/falhas')) return forward(request)
@@ -31,7 +29,7 @@ async function givenFailures(store: string) {
       return Response.json(days[searchParams.get('data') ?? '20112026'] ?? [])
     },
   })
-  await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
+  await applyPlan(world.averba)
   return { world, asked: () => asked }
 }
 
@@ -50,9 +48,9 @@ test('the failures of a day are listed once each, by page or as an array', async
   expect(asked()).toBe(1)
   expect(await subscriptions.failures({ day: '2026-11-19' })).toHaveLength(130)
   const ofToday = await subscriptions.failures({ day: '2026-11-20' })
-  expect(ofToday.map(each => each.id).sort()).toEqual([...ids].sort())
+  expect(ofToday.map(each => each.id).sort()).toEqual(ids.toSorted())
   const times = ofToday.map(each => each.data ?? '')
-  expect(times).toEqual([...times].sort())
+  expect(times).toEqual(times.toSorted())
   await world.close()
   const database = closeAtEnd(new Sqlite(store, { readOnly: true }))
   const sql = 'explain query plan select * from failures where failed_at >= ? and failed_at < ?'
@@ -72,22 +70,18 @@ test('a failed reading is thrown by the iteration, however late it begins', asyn
 })
 
 test('subscriptions are listed page by page, deleted ones only with inactive', async () => {
-  const declared = Array.from({ length: 230 }, (_, n) => ({
-    evento: `evento-${n}`,
-    chaveSecreta: `segredo-${n}-xyz`,
-  }))
-  const world = await openWorld({ averba: { subscriptions: declared } })
-  const { subscriptions } = world.averba
-  await subscriptions.apply(await subscriptions.plan())
-  const seen = await Array.fromAsync(subscriptions.list(), each => each.evento)
+  const declared = Array.from({ length: 230 }, (_, n) => ({ evento: `evento-${n}`, chaveSecreta: `segredo-${n}-xyz` }))
+  const { averba } = await openWorld({ averba: { subscriptions: declared } })
+  await applyPlan(averba)
+  const seen = await Array.fromAsync(averba.subscriptions.list(), each => each.evento)
   expect(seen.sort()).toEqual(declared.map(each => each.evento).sort())
-  expect(await subscriptions.list()).toHaveLength(230)
+  expect(await averba.subscriptions.list()).toHaveLength(230)
 })
 
 test('effects are listed page by page, each once, also several of one event', async () => {
   const world = await openWorld({ intercept: async () => Response.json({}, { status: 429 }) })
   const { effects, consents } = world.averba
-  for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: 86_400_000 })
+  for (let n = 1; n <= 190; n++) await consents.enrol({ cpf: cpfOf(n) }, { syncEveryMs: dayMs })
   const seen = await Array.fromAsync(effects.list(), ({ id, state }) => `${id} ${state}`)
   expect(new Set(seen).size).toBe(190)
   expect(seen).toHaveLength(190)
@@ -119,28 +113,11 @@ test('a list reads pages on demand, and all of them when awaited', async () => {
 test('iterating a long list yields: the receiver waits for one page at most', async () => {
   const { averba } = await openWorld()
   const cpfs = Array.from({ length: 120 }, (_, n) => cpfOf(n + 1))
-  for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: 86_400_000 })
+  for (const cpf of cpfs) await averba.consents.enrol({ cpf }, { syncEveryMs: dayMs })
   const [cpf = ''] = cpfs
-  for (let n = 0; n < 1_000; n++) {
-    const headers = { 'event-type': evento, 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
-    const request = new Request('https://receptor.exemplo.br/averba', {
-      method: 'POST',
-      headers,
-      body: `{"n":${n}}`,
-    })
-    expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
-  }
-  /** How often the event loop turned during the work. */
-  const turnsDuring = async (work: () => Promise<unknown>) => {
-    let turns = 0
-    let turn = setImmediate(function next() {
-      turns += 1
-      turn = setImmediate(next)
-    })
-    await work()
-    clearImmediate(turn)
-    return turns
-  }
+  const to = { 'destinatario-tipo': 'CPF', 'destinatario-id': cpf }
+  for (let n = 0; n < 1_000; n++) expect((await notify(averba, { n }, to)).status).toBe(200)
+  const turnsDuring = async (work: () => Promise<unknown>) => (await countTurns(work)).turns
   const through = async (list: AsyncIterable<unknown>) => {
     for await (const _ of list);
   }

@@ -1,41 +1,33 @@
 import { expect, test } from 'vitest'
-import { openAverba, valueOf } from '../../../src/index.ts'
-import { seededEntropy, type simulate } from '../../../src/simulation/index.ts'
+import { openAverba } from '../../../src/index.ts'
+import { samples, seededEntropy, type WorldOptions } from '../../../src/simulation/index.ts'
 import { Memory } from '../../../src/simulation/services/memory.ts'
 import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
-import { callPortal, openBeside } from '../../support/portal.ts'
+import { dayMs } from '../../support/pass-time.ts'
+import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
+import { notify } from './story.ts'
 
 const [one, two] = ['dimp-situacao-import', 'talp-altsit-lpco-anu'] as const
 const subscriptions = [
   { evento: one, chaveSecreta: 'chave-um', chaveAutenticacao: 'Basic YTpi' },
   { evento: two, chaveSecreta: 'chave-dois' },
 ]
-const company = { destinatarioTipo: 'CNPJ', destinatarioId: '12ABC34501DE35' } as const
-const dayMs = 86_400_000
 
-async function given(options: Parameters<typeof simulate>[0] = {}) {
-  const world = await openWorld({ ...options, averba: { subscriptions, ...options.averba } })
-  const applied = await world.averba.subscriptions.apply(await world.averba.subscriptions.plan())
-  return { world, applied }
-}
-
-/** A world whose portal has our subscriptions, and another log without any. */
-async function givenOther(publicUrl: string) {
-  const { world } = await given()
-  return openBeside(world, { receiver: { publicUrl }, subscriptions })
+async function given(options: WorldOptions = {}) {
+  const world = await openWorld({ ...options, averba: { subscriptions } })
+  return { world, averba: world.averba, made: await applyPlan(world.averba) }
 }
 
 test('declared subscriptions are planned, created, and then as declared', async () => {
-  const { world, applied } = await given()
-  expect(applied.map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
-  const plan = await world.averba.subscriptions.plan()
-  expect(plan.changes.map(change => change.action)).toEqual(['leave', 'leave'])
+  const { world, averba, made } = await given()
+  expect(made).toMatchObject([{ state: 'active' }, { state: 'active' }])
+  const plan = await averba.subscriptions.plan()
+  expect(plan.changes).toMatchObject([{ action: 'leave' }, { action: 'leave' }])
   expect(plan.toString()).not.toMatch(/chave-um|chave-dois|YTpi/)
-  expect(await world.averba.subscriptions.apply(plan)).toEqual([])
-  const delivered = await world.portal.notify({ evento: one, ...company, body: { a: 1 } })
-  expect(delivered).toMatchObject([{ isDelivered: true }])
+  expect(await averba.subscriptions.apply(plan)).toEqual([])
+  expect(await notify(world, { a: 1 })).toMatchObject([{ isDelivered: true }])
 })
 
 test('a plan is refused once the portal has changed', async () => {
@@ -49,34 +41,32 @@ test('changed options change the portal, and nothing is deleted unless allowed',
   const world = await openWorld()
   const base = { receiver: { publicUrl: 'https://novo.exemplo.br/a' }, store: temporaryStore() }
   const first = await openBeside(world, { ...base, subscriptions })
-  await first.subscriptions.apply(await first.subscriptions.plan())
+  await applyPlan(first)
   await first.close()
-
   const changed = [{ evento: one, chaveSecreta: 'chave-nova' }]
   const second = await openBeside(world, { ...base, subscriptions: changed })
   const plan = await second.subscriptions.plan()
-  expect(plan.changes.map(({ action, reason }) => [action, reason])).toEqual([
-    ['change', 'the portal has other secrets'],
-    ['delete', 'it is no longer declared'],
+  expect(plan.changes).toMatchObject([
+    { action: 'change', reason: 'the portal has other secrets' },
+    { action: 'delete', reason: 'it is no longer declared' },
   ])
   await expect(second.subscriptions.apply(plan)).rejects.toMatchObject({ code: 'PLAN_DELETES' })
-  const outcomes = await second.subscriptions.apply(plan, { deletions: 'allow' })
-  expect(outcomes.map(outcome => valueOf(outcome).state)).toEqual(['active', 'deleted'])
-  expect((await second.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave'])
+  expect(await applyPlan(second, { deletions: 'allow' })).toMatchObject([{ state: 'active' }, { state: 'deleted' }])
+  expect(await actionsOf(second)).toEqual(['leave'])
   expect(await second.subscriptions.list()).toHaveLength(1)
 })
 
 test('an existing subscription with our secrets is adopted', async () => {
-  const other = await givenOther('https://receptor.exemplo.br/averba')
-  const plan = await other.subscriptions.plan()
-  expect(plan.changes.map(change => change.action)).toEqual(['adopt', 'adopt'])
-  expect((await other.subscriptions.apply(plan)).map(outcome => valueOf(outcome).state)).toEqual(['active', 'active'])
-  expect((await other.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
+  const { world } = await given()
+  const other = await openBeside(world, { subscriptions })
+  expect(await actionsOf(other)).toEqual(['adopt', 'adopt'])
+  expect(await applyPlan(other)).toMatchObject([{ state: 'active' }, { state: 'active' }])
+  expect(await actionsOf(other)).toEqual(['leave', 'leave'])
 })
 
 test('a registration whose answer was lost is found in the list and not repeated', async () => {
   let posts = 0
-  const { world, applied } = await given({
+  const { averba, made } = await given({
     intercept: async (request, forward) => {
       const response = await forward(request)
       if (request.method !== 'POST') return response
@@ -84,40 +74,29 @@ test('a registration whose answer was lost is found in the list and not repeated
       throw new Error('reset')
     },
   })
-  expect(applied.map(outcome => outcome.status)).toEqual(['settled', 'settled'])
-  expect((await world.averba.subscriptions.plan()).changes.map(change => change.action)).toEqual(['leave', 'leave'])
-  expect((await world.averba.subscriptions.list()).map(each => each.state)).toEqual(['active', 'active'])
-  expect(await world.averba.effects.list({ state: 'unknown' })).toEqual([])
+  expect(made).toHaveLength(2)
+  expect(await actionsOf(averba)).toEqual(['leave', 'leave'])
+  expect(await averba.subscriptions.list()).toMatchObject([{ state: 'active' }, { state: 'active' }])
+  expect(await averba.effects.list({ state: 'unknown' })).toEqual([])
   expect(posts).toBe(2)
 })
 
 test('a subscription that the portal deletes after thirty days of errors is noticed', async () => {
-  const { world } = await given()
-  const { averba, portal, clock } = world
-  await portal.notify({ evento: one, ...company, body: { a: 1 } })
-  await portal.notify({ evento: two, ...company, body: 'x'.repeat(1_100_000) })
-  await clock.advance(29 * dayMs)
+  const { world, averba } = await given()
+  await notify(world, { a: 1 })
+  await notify(world, 'x'.repeat(1_100_000), two)
+  await world.clock.advance(29 * dayMs)
   await averba.subscriptions.plan()
   expect(await averba.subscriptions.list()).toHaveLength(2)
-  await clock.advance(dayMs)
-  const plan = await averba.subscriptions.plan()
-  const deleted = (await averba.subscriptions.list({ inactive: true })).filter(each => each.state === 'deleted')
-  expect(deleted).toMatchObject([
-    {
-      evento: two,
-      deletedBy: 'portal',
-      dataExclusao: '2026-12-20T12:00:00.000Z',
-      motivoExclusao: expect.stringContaining('30 dias'),
-    },
+  await world.clock.advance(dayMs)
+  expect(await actionsOf(averba)).toEqual(['leave', 'create'])
+  const deletion = { deletedBy: 'portal', dataExclusao: '2026-12-20T12:00:00.000Z' }
+  const motivoExclusao = expect.stringContaining('30 dias')
+  expect(await averba.subscriptions.list({ inactive: true })).toMatchObject([
+    { evento: one, state: 'active' },
+    { evento: two, state: 'deleted', ...deletion, motivoExclusao },
   ])
-  expect(plan.changes.map(change => change.action)).toEqual(['leave', 'create'])
-  const [again] = await averba.subscriptions.apply(plan)
-  expect(again && valueOf(again)).toMatchObject({
-    evento: two,
-    state: 'active',
-    health: 'healthy',
-    failures: 0,
-  })
+  expect(await applyPlan(averba)).toMatchObject([{ evento: two, state: 'active', health: 'healthy', failures: 0 }])
 })
 
 test.each([
@@ -151,34 +130,23 @@ test.each(['chaveSecreta', 'chaveAutenticacao'])(
   'a %s that is too long, or that no header carries, is refused before anything is sent',
   async name => {
     for (const wrong of ['x'.repeat(101), '€', 'a\rb', 'a\nb', ' a', 'a ', 'ação']) {
-      const sent: string[] = []
-      const world = await openWorld({
+      const { averba, requests } = await openWorld({
         averba: { subscriptions: [{ evento: one, chaveSecreta: 'x'.repeat(100), [name]: wrong }] },
-        intercept(request, forward) {
-          sent.push(request.method)
-          return forward(request)
-        },
       })
-      const message = expect.stringContaining(`its ${name} must have 1 to 100 printable ASCII characters`) as unknown
-      await expect(world.averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
-      expect(sent.filter(method => method !== 'GET')).toEqual([])
+      const message = expect.stringContaining(`its ${name} must have 1 to 100 printable ASCII characters`)
+      await expect(averba.subscriptions.plan()).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
+      expect(requests.filter(({ method }) => method !== 'GET')).toEqual([])
     }
   },
 )
 
 test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
   const stuck = () => new Promise<never>(() => undefined)
-  const world = await openWorld()
-  const portal = simulatePortal({ memory: new Memory(), clock: world.clock, entropy: seededEntropy(1), deliver: stuck })
-  await portal.fetch(
-    new Request('https://portal.exemplo.br/portal/api/ext/webhook', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ evento: one, endpoint: 'https://receptor.exemplo.br/' }),
-    }),
-  )
-  const notifying = portal.notify({ evento: one, ...company, body: {} })
-  await expect.poll(() => world.clock.sleeping).toBe(1)
-  await world.clock.advance(3_500)
+  const { clock } = await openWorld()
+  const portal = simulatePortal({ memory: new Memory(), clock, entropy: seededEntropy(1), deliver: stuck })
+  await callPortal({ portal }, 'POST', { evento: one, endpoint: 'https://receptor.exemplo.br/' })
+  const notifying = portal.notify({ evento: one, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} })
+  await expect.poll(() => clock.sleeping).toBe(1)
+  await clock.advance(3_500)
   expect(await notifying).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
 })
