@@ -135,6 +135,7 @@ test.each<[string, unknown, string]>([
   ['a number as its name', named({ value: 42 }), 'Error'],
   ['a symbol as its name', named({ value: Symbol('x') }), 'Error'],
   ['a name that cannot be read', named({ get: throwing }), 'Error'],
+  ['issues that are not of zod', Object.assign(new Error('x'), { issues: [{ code: 'Maria' }, null] }), 'Error'],
   ['an inside that cannot be looked at', new Proxy({}, { getPrototypeOf: throwing, has: throwing }), 'Error'],
 ])('a handler that throws something with %s fails like any other', async (_, thrown, reason) => {
   const { averba, clock, notify } = await given()

@@ -431,18 +431,6 @@ test('the result of a schema is passed to the handler; a mismatch fails without 
   expect(JSON.stringify([said, await Array.fromAsync(averba.log.read())])).not.toContain('Maria')
 })
 
-test('anything with parse is a schema, and its error is not quoted', async () => {
-  const { averba } = await given()
-  const parse = (body: unknown) => {
-    throw Object.assign(new Error(String(body)), { issues: [{ code: 'Maria' }, null] })
-  }
-  averba.notifications.handle(evento, 'crm', idle, { schema: { parse } })
-  await send(averba, 'x')
-  await averba.settle()
-  const reason = 'the body does not fit its schema'
-  expect(await inboxOf(averba)).toMatchObject([{ handlers: [{ reason }] }])
-})
-
 test('a restart continues the attempts and repeats no handled notification', async () => {
   const { averba, clock, openOne } = await given()
   const seen: string[] = []

@@ -110,23 +110,6 @@ test('the content of foreign and unrecovered failures is destroyed by retention'
   expect(await contents()).toEqual(['', ''])
 })
 
-test('the same content at another time or of another event is another notification', async () => {
-  const world = await given({ averba: { subscriptions: [...subscriptions, { evento: other }] } })
-  const { averba, clock } = world
-  await notify(world, { numero: '26BR1' })
-  await lose(world, { numero: '26BR1' }, other)
-  await lose(world, { numero: '26BR2' })
-  await clock.advance(hourMs)
-  await lose(world, { numero: '26BR1' })
-  await averba.subscriptions.recover()
-  expect((await inboxOf(averba)).map(each => [each.origin, each.evento])).toEqual([
-    ['delivered', evento],
-    ['recovered', other],
-    ['recovered', evento],
-    ['recovered', evento],
-  ])
-})
-
 test('content for another recipient, or after the lost answer, does not affect the match', async () => {
   const [blocked, released] = [{ situacao: 'BLOQUEADA' }, { situacao: 'LIBERADA' }]
   const world = await given()
@@ -309,6 +292,15 @@ describe('what was lost is recovered', () => {
       'clock +8 h, soon unstored, clock -8 h, 1 × 1 min, lose a, soon unstored, 1 × 10 s, inbox a+',
     ],
   ])
+  tell(
+    [
+      [
+        'although the same content was delivered at another time or of another event',
+        'deliver a, lose a of talp, lose b, 1 h, lose a, recover, inbox a a+talp b+ a+',
+      ],
+    ],
+    { averba: { subscriptions: [...subscriptions, { evento: 'talp' }] } },
+  )
   // The contract defines no order.
   tell(
     [['twice, listed newest first', 'deliver a, 2 min, lose b, 2 min, lose a, recover 2+0, recover, inbox a b+ a+']],

@@ -300,31 +300,30 @@ test('a new session stays valid after another process used it first', async () =
   expect(portal.session.logins).toBe(1)
 })
 
-test('with keys of another person a new login follows, and the former session is not used', async () => {
-  let clientId = 'maria'
+test.each([
+  ['keys of another person', (clientId: () => string) => keysOf(clientId), 'chave-acesso'],
+  [
+    'another certificate',
+    (cert: () => string) => portalSession({ certificate: () => ({ cert: cert(), key: '' }), roleType }),
+    'autenticar',
+  ],
+])('with %s a new login follows, and the former session is not used', async (_, loginOf, path) => {
+  let who = 'maria'
   const { averba, clock, requests } = await given(
     {},
-    keysOf(() => clientId),
+    loginOf(() => who),
   )
   const paths = async () => {
     const before = requests.length
     await averba.subscriptions.plan()
     return requests.slice(before).map(each => /[\w-]+(?=$|\?)/.exec(each.path)?.[0])
   }
-  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  expect(await paths()).toEqual([path, 'webhook'])
   expect(await paths()).toEqual(['webhook'])
   await clock.advance(2 * minuteMs)
-  clientId = 'joao'
-  expect(await paths()).toEqual(['chave-acesso', 'webhook'])
+  who = 'joao'
+  expect(await paths()).toEqual([path, 'webhook'])
   expect(await paths()).toEqual(['webhook'])
-})
-
-test('with another certificate a new login follows, and the former session is not used', async () => {
-  let cert = 'um'
-  const world = await given({}, portalSession({ certificate: () => ({ cert, key: '' }), roleType }))
-  expect(await loginsAfter(world, 0)).toEqual([1])
-  cert = 'outro'
-  expect(await loginsAfter(world, 2 * minuteMs)).toEqual([2])
 })
 
 test('a certificate exported again for each call is the same one and logs in once', async () => {

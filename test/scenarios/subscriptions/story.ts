@@ -49,7 +49,7 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | step | meaning |
  * | --- | --- |
  * | `deliver a`, `lose a`, `late a` | the content is delivered; is not; is, but its answer is lost |
- * | `deliver`, `lose` | the same with a new content |
+ * | `deliver`, `lose`, `lose a of x` | the same with a new content; with that of another event |
  * | `2 min`, `30 × 1 d` | time passes; as often, and each time all that is due is done |
  * | `30 × (lose; 1 d)` | the same steps as often |
  * | `run 1 min` | a process runs so long |
@@ -62,7 +62,8 @@ export async function deleteAtPortal(world: World): Promise<void> {
  * | `delete at portal` | somebody deletes the subscription there |
  * | `waiting 2`, `park` | so many readings of failures wait, and no other call; parks them |
  * | `asked 2`, `listed 2` | so many readings of failures were asked for, or have been answered |
- * | `inbox a b`, `recovered 2` | the content of all notifications, `+` after those that were recovered; how many were |
+ * | `inbox a b+ c+x` | the content of all notifications, `+` if recovered, and another event than ours |
+ * | `recovered 2` | how many were recovered |
  * | `healthy`, `failing 2026-11-20 14`, `deleted 2026-12-20` | the health: failing since, and the days left |
  * | `failures 2` | the known failed deliveries |
  * | `sound` | no check of the health finds anything |
@@ -94,7 +95,7 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
 
   const steps: readonly StoryStep[] = [
     [/^deliver ?(\w*)$/, async text => expect(await notify(world, body(text))).toMatchObject([{ isDelivered: true }])],
-    [/^lose ?(\w*)$/, text => lose(world, body(text))],
+    [/^lose ?(\w*)(?: of (\w+))?$/, (text, about) => lose(world, body(text), about)],
     [/^late (\w+)$/, text => answerLate(world, body(text))],
     [/^(\d+) (s|min|h|d)$/, (n, unit) => clock.advance(passed(n, unit))],
     [/^(\d+) × (\d+) (s|min|h|d)$/, (times, n, unit) => passTime(world, passed(n, unit), Number(times))],
@@ -143,8 +144,9 @@ async function play(story: string, options: WorldOptions = {}): Promise<void> {
     [
       /^inbox(.*)$/,
       async all => {
-        const told = (await inboxOf(averba)).map(({ body, origin }) => {
-          return ` ${(body as { numero: string }).numero}${origin === 'recovered' ? '+' : ''}` // As `body` makes them.
+        const told = (await inboxOf(averba)).map(({ body, origin, evento: about }) => {
+          const { numero } = body as { numero: string } // As `body` makes them.
+          return ` ${numero}${origin === 'recovered' ? '+' : ''}${about === evento ? '' : about}`
         })
         expect(told.join('')).toBe(all)
       },

@@ -81,19 +81,6 @@ test.each(['clear', 'keep'] as const)(
   },
 )
 
-test('a declined event does not stop the others: each has its own outcome', async () => {
-  const { averba } = await openWorld({
-    averba: { subscriptions },
-    faults: [{ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 }],
-  })
-  const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
-  expect(applied.map(each => [each.change.evento, each.status])).toEqual([
-    [one, 'declined'],
-    [two, 'settled'],
-  ])
-  expect(await actionsOf(averba)).toEqual(['create', 'leave'])
-})
-
 test('two concurrent applies make each subscription once, and a refusal stops nothing', async () => {
   let meanwhile: Promise<ApplyResult[]> | undefined
   const world: World = await openWorld({

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createMetrics } from '../../../src/cli/metrics.ts'
 import { type AverbaOptions, type LogLine, valueOf } from '../../../src/index.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, callPortal } from '../../support/portal.ts'
+import { actionsOf, applyPlan, callPortal } from '../../support/portal.ts'
 import { startRun } from '../../support/start-run.ts'
 import { openWorld } from '../../support/world.ts'
 import { lose } from './story.ts'
@@ -87,12 +87,16 @@ test.each([
   expect(await days(1)).toEqual([])
 })
 
-test('health reports a declared subscription that is missing after an apply', async () => {
+test('a declined event does not stop the others, and health reports that it is missing', async () => {
   const { world, averba, health, days, apply } = await given(undefined, { schedules: false })
   await world.faults.add({ kind: 'status', status: 422, method: 'POST', service: 'portal', times: 1 })
   expect(await health()).toMatchObject({ ok: true })
   const applied = await averba.subscriptions.apply(await averba.subscriptions.plan())
-  expect(applied.map(each => each.status)).toEqual(['declined', 'settled'])
+  expect(applied).toMatchObject([
+    { change: { evento: one }, status: 'declined' },
+    { change: { evento: two }, status: 'settled' },
+  ])
+  expect(await actionsOf(averba)).toEqual(['create', 'leave'])
   const detail = `${one}: it is declared but not at the portal as ours: plan and apply`
   expect(await health()).toMatchObject({ ok: false, detail })
   expect(await days(2)).toMatchObject([{ message: 'a declared subscription is not at the portal', evento: one }])
