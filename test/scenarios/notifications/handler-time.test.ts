@@ -55,17 +55,6 @@ test('a handler that hangs fails after a minute, and the next notification is ha
   await expect.poll(() => calls).toEqual([1, 2, 1])
 })
 
-test('a notification whose handler always hangs is parked', async () => {
-  const { averba, clock, notify } = await given()
-  averba.notifications.handle(evento, 'crm', never, { timeoutMs: 5_000 })
-  await notify(1)
-  const look = async () => {
-    await clock.advance(10 * 60_000)
-    return inboxOf(averba)
-  }
-  await expect.poll(look, { interval: 2, timeout: 20_000 }).toMatchObject([{ state: 'parked' }])
-})
-
 test('a follower that hangs is retried and then parked, and never skips its event', async () => {
   const { averba, clock } = await given()
   const reasons: unknown[] = []

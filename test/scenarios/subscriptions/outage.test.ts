@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest'
 import type { LogLine } from '../../../src/index.ts'
-import { hourMs, passTime } from '../../support/pass-time.ts'
-import { applyPlan, inboxOf } from '../../support/portal.ts'
+import { eventsOf } from '../../support/events-of.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan, inboxOf, openBeside } from '../../support/portal.ts'
+import { startRun } from '../../support/start-run.ts'
+import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 import { evento, notify, subscriptions } from './story.ts'
 
@@ -70,4 +73,39 @@ test('an unreadable day is told of, requested hourly until the portal drops it, 
       message: 'a call is parked: effects.retry releases it',
       detail: expect.stringMatching(`^portal.listFailures ${id}: given up after 72\\d hours$`),
     })
+})
+
+test('a starting process reads the failures since the last event, once per downtime', async () => {
+  const store = temporaryStore()
+  const world = await openWorld({ averba: { store, subscriptions } })
+  await applyPlan(world.averba)
+  await world.averba.close()
+  await world.faults.add({ kind: 'refuse', service: 'receiver' })
+  for (const day of [0, 1]) {
+    await notify(world, { day })
+    await world.clock.advance(dayMs)
+  }
+  const averba = await openBeside(world, { store, subscriptions })
+  const daysRead = () => world.requests.flatMap(each => /falhas\?data=(\d{8})/.exec(each.path)?.[1] ?? [])
+  /** Runs until the failures due in ten seconds are read, and half a minute longer. */
+  const runForAWhile = async () => {
+    const stop = startRun({ averba, clock: world.clock })
+    for (let second = 0; second < 40; second++) {
+      await world.clock.advance(1_000)
+      // Answers are received and recorded in turns of the event loop.
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await stop()
+    await averba.settle()
+  }
+  await runForAWhile()
+  expect(new Set(daysRead())).toEqual(new Set(['20112026', '21112026', '22112026']))
+  const found = (await inboxOf(averba)).map(({ body, origin }) => [origin, body])
+  expect(found).toHaveLength(2)
+  for (const day of [0, 1]) expect(found).toContainEqual(['recovered', { day }])
+  const hastened = await eventsOf({ averba }, 'portal.recoveryHastened')
+  expect(hastened).toMatchObject([{ data: { reason: 'downtime', days: [{}, {}, {}] } }])
+  const read = daysRead().length
+  await runForAWhile()
+  expect(daysRead()).toHaveLength(read)
 })

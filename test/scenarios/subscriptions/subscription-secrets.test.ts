@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { copyFileSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { valueOf } from '../../../src/index.ts'
+import { backupStore, restoreStore, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { hourMs, minuteMs } from '../../support/pass-time.ts'
-import { actionsOf, applyPlan, openBeside, secretsAt, statusOf } from '../../support/portal.ts'
+import { actionsOf, applyPlan, callPortal, openBeside, secretsAt, statusOf } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
@@ -176,4 +176,43 @@ test('two rotations within an hour leave two former secrets, each for an hour', 
   await clock.advance(30 * minuteMs)
   expect(await taken()).toEqual([401, 401])
   expect(await statusOf(averba, await secretAt())).toBe(200)
+})
+
+/** A log restored from before the rotations; the first secret has leaked since. */
+async function givenRestored(rotations: number) {
+  const [store, restored] = [temporaryStore(), temporaryStore()]
+  const { world, averba: before, secretAt, rotate } = await given({ averba: { store } })
+  const leaked = await secretAt()
+  await backupStore({ store, to: `${store}.backup` })
+  for (let made = 0; made < rotations; made++) await rotate()
+  await before.close()
+  copyFileSync(`${store}.keys`, `${restored}.keys`)
+  await restoreStore({ backup: `${store}.backup`, store: restored, acceptRollback: true, clock: world.clock })
+  const averba = await openBeside(world, { store: restored, subscriptions, receiver })
+  return { world, averba, leaked, current: await secretAt(), secretAt }
+}
+
+test.each([1, 2, 20])('a secret rotated %i times since a backup is never rotated back', async rotations => {
+  const { world, averba, leaked, current, secretAt } = await givenRestored(rotations)
+  const asDeclared = { action: 'leave', reason: 'it is as declared' }
+  expect((await averba.subscriptions.plan()).changes).toMatchObject([asDeclared, asDeclared])
+  const rotated = { generation: rotations + 1, areSecretsOurs: true, state: 'active' }
+  expect(await averba.subscriptions.list()).toMatchObject([rotated, { generation: 1 }])
+  await world.clock.advance(2_000) // What the receiver knows is a second old at most.
+  expect(await statusOf(averba, current)).toBe(200)
+  expect(await statusOf(averba, leaked)).toBe(401)
+  await applyPlan(averba)
+  expect(await secretAt()).toBe(current)
+  expect(valueOf(await averba.subscriptions.rotate(one))).toMatchObject({ generation: rotations + 2 })
+})
+
+test('a subscription deleted since a backup is registered without an earlier secret', async () => {
+  const { world, averba, leaked, current, secretAt } = await givenRestored(2)
+  const [{ id } = expect.fail('There is none')] = await averba.subscriptions.list()
+  await callPortal(world, 'DELETE', { id }, `/${id}`)
+  await applyPlan(averba)
+  expect((await averba.subscriptions.list())[0]).toMatchObject({ state: 'active', generation: 3 })
+  expect(await secretAt()).toBe(current)
+  await world.clock.advance(2_000)
+  expect(await statusOf(averba, leaked)).toBe(401)
 })
