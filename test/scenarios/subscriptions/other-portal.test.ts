@@ -4,10 +4,12 @@ import { minuteMs } from '../../support/pass-time.ts'
 import { openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-import { subscriptions } from './story.ts'
+import { evento } from './story.ts'
 
 const validation = 'https://val.portal.exemplo.br'
 const production = 'https://portal.exemplo.br'
+const endpoint = 'https://receptor.exemplo.br/outro'
+const subscriptions = [{ evento, endpoint, chaveSecreta: 'um-segredo-de-exemplo' }]
 
 /** Opens one log with any portal. */
 async function given() {
@@ -70,6 +72,7 @@ test('a pending call is never sent to another portal, by a process opened before
     checks: [{ ok: false, detail: expect.stringContaining('1 due calls belong to another address') }],
   })
   expect(await one.settle()).toMatchObject({ settled: 1 })
+  expect(await one.subscriptions.list()).toMatchObject([{ endpoint }])
   // The list, before the registration is asked for again.
   expect(world.requests).toHaveLength(before + 2)
 })
