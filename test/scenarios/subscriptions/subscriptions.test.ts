@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest'
 import { openAverba } from '../../../src/index.ts'
-import { samples, seededEntropy, type WorldOptions } from '../../../src/simulation/index.ts'
-import { Memory } from '../../../src/simulation/services/memory.ts'
-import { simulatePortal } from '../../../src/simulation/services/portal/portal.ts'
+import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { dayMs } from '../../support/pass-time.ts'
 import { actionsOf, applyPlan, callPortal, openBeside } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -139,14 +137,3 @@ test.each(['chaveSecreta', 'chaveAutenticacao'])(
     }
   },
 )
-
-test('a receiver that never answers is a delivery error after 3500 ms, in process too', async () => {
-  const stuck = () => new Promise<never>(() => undefined)
-  const { clock } = await openWorld()
-  const portal = simulatePortal({ memory: new Memory(), clock, entropy: seededEntropy(1), deliver: stuck })
-  await callPortal({ portal }, 'POST', { evento: one, endpoint: 'https://receptor.exemplo.br/' })
-  const notifying = portal.notify({ evento: one, destinatarioTipo: 'CNPJ', destinatarioId: samples.cnpj, body: {} })
-  await expect.poll(() => clock.sleeping).toBe(1)
-  await clock.advance(3_500)
-  expect(await notifying).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
-})
