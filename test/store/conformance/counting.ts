@@ -1,12 +1,25 @@
+import { CompiledQuery } from 'kysely'
 import type { Store } from '../../../src/store/store.ts'
 import type { ViewProgress } from '../../../src/store/views/projector.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text, type View } from '../../../src/vocabulary/view.ts'
 import { appendOf } from '../append-of.ts'
 
+/** A row of a counting view. */
+export interface Counted {
+  readonly stream: string
+  readonly n: number
+}
+
+/** What is wrong with a view at a position. */
+export interface Breaks {
+  at?: number
+  with?: 'throw' | 'badCell' | 'drop'
+}
+
 /** A view that counts the events of each stream. With `breaks` it throws, writes an invalid cell or drops a row. */
-export function counting(name: string, breaks: { at?: number; with?: 'throw' | 'badCell' | 'drop' } = {}): View {
-  return defineView<{ stream: string; n: number }, RecordedEvent>({
+export function counting(name: string, breaks: Breaks = {}): View {
+  return defineView<Counted, RecordedEvent>({
     name,
     version: 1,
     kinds: ['bench'],
@@ -31,3 +44,7 @@ export async function append(store: Store, count: number, streams = 10): Promise
 export async function checkpointOf(store: Store, name: string): Promise<ViewProgress | undefined> {
   return (await store.viewProgress()).find(each => each.view === name)
 }
+
+/** Reads the rows of a counting view. */
+export const rowsOf = async ({ database }: Store, name = 'counted') =>
+  (await database.readOnly(CompiledQuery.raw(`select * from ${name} order by 1`))) as Counted[]

@@ -1,61 +1,58 @@
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Store } from '../../../src/store/store.ts'
+import type { Append } from '../../../src/store/writing/append.ts'
 import { type EffectState, type PendingEffect, unsentStates } from '../../../src/vocabulary/message.ts'
 import { appendOf, at } from '../append-of.ts'
 import type { Harness } from './harness.ts'
-import { type Place, toStream } from './place.ts'
+import { type Place, requesting, toStream } from './place.ts'
 
-const requesting = appendOf('token-a', 'none', [{ effects: [{ type: 'tokenService.requestToken', data: {} }] }])
+const effect = 'token-a/1/0'
+const requested = appendOf('token-a', 'none', [{ effects: requesting }])
+const due = Date.parse(at)
+
+/** An append that ends the effect of `requested`. */
+const ending = (as: 'settled' | 'unknown', attempts: number, stream = 'token-a', expect: number | 'any' = 'any') => ({
+  ...toStream(stream, expect),
+  settles: { effect, attempts, as, reason: '' },
+})
 
 /** Tests the pending effects of a store. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
-  let now = Date.parse(at)
-  const clock = { ...systemClock, now: () => now }
-  const given = async <T>(work: (store: Store) => Promise<T>) => {
-    const store = await newPlace().open({ clock })
-    return work(store).finally(() => store.close())
-  }
+  let now = due
+  const onStore = (name: string, work: (store: Store) => Promise<void>) =>
+    test(name, async () => work(await newPlace().open({ clock: { ...systemClock, now: () => now } })))
+  const statusOf = async (store: Store, append: Append) => (await store.append(append)).status
 
-  test('an effect is pending with its event, is claimed once, and ends once', () =>
-    given(async store => {
-      await store.append(requesting)
-      const now = Date.parse(at)
-      expect(await store.dueEffects(now - 1)).toEqual([])
-      expect(await store.dueEffects(now)).toEqual(['token-a/1/0'])
-      expect(await store.dueEffects(now, { types: [] })).toEqual([])
-      expect(await store.effects({ states: [] })).toEqual([])
-      expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({
-        wasStarted: false,
-        pending: { attempts: 1 },
-      })
-      expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
-      expect(await store.dueEffects(now)).toEqual([])
-      const settles = { effect: 'token-a/1/0', attempts: 1, as: 'settled' as const, reason: '' }
-      expect((await store.append({ ...toStream('token-a', 1), settles })).status).toBe('appended')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', settledAt: 3 })
-      expect((await store.append({ ...toStream('token-a', 2), settles })).status).toBe('conflict')
-    }))
+  onStore('an effect is pending with its event, is claimed once, and ends once', async store => {
+    await store.append(requested)
+    expect(await store.dueEffects(due - 1)).toEqual([])
+    expect(await store.dueEffects(due)).toEqual([effect])
+    expect(await store.dueEffects(due, { types: [] })).toEqual([])
+    expect(await store.effects({ states: [] })).toEqual([])
+    expect(await store.claimEffect(effect, due)).toMatchObject({ wasStarted: false, pending: { attempts: 1 } })
+    expect(await store.claimEffect(effect, due)).toBeUndefined()
+    expect(await store.dueEffects(due)).toEqual([])
+    expect(await statusOf(store, ending('settled', 1, 'token-a', 1))).toBe('appended')
+    expect(await store.effect(effect)).toMatchObject({ state: 'settled', settledAt: 3 })
+    expect(await statusOf(store, ending('settled', 1, 'token-a', 2))).toBe('conflict')
+  })
 
-  test('due effects are listed in the order of their times', () =>
-    given(async store => {
-      const now = Date.parse(at)
-      const dueAfter = (ms: number) => ({
-        type: 'tokenService.requestToken',
-        data: {},
-        dueAt: new Date(now + ms).toISOString(),
-      })
-      const effects = [dueAfter(3_000), dueAfter(1_000), dueAfter(2_000)]
-      await store.append(appendOf('token-a', 'none', [{ effects }]))
-      expect(await store.dueEffects(now + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
-      expect(await store.dueEffects(now + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
-    }))
+  onStore('due effects are listed in the order of their times', async store => {
+    const effects = [3_000, 1_000, 2_000].flatMap(ms =>
+      requesting.map(each => ({ ...each, dueAt: new Date(due + ms).toISOString() })),
+    )
+    await store.append(appendOf('token-a', 'none', [{ effects }]))
+    expect(await store.dueEffects(due + 2_000)).toEqual(['token-a/1/1', 'token-a/1/2'])
+    expect(await store.dueEffects(due + 3_000, { limit: 2 })).toEqual(['token-a/1/1', 'token-a/1/2'])
+  })
 
-  test('effects that have ended are listed the newest first, page by page, and others the oldest first', () =>
-    given(async store => {
-      const effects = Array.from({ length: 3 }, () => ({ type: 'tokenService.requestToken', data: {} }))
-      await store.append(appendOf('token-a', 'none', [{ effects }]))
-      await store.append(appendOf('token-b', 'none', [{ effects }]))
-      const ids = ['token-a', 'token-b'].flatMap(stream => [0, 1, 2].map(n => `${stream}/1/${n}`))
+  onStore(
+    'effects that have ended are listed the newest first, page by page, and others the oldest first',
+    async store => {
+      const streams = ['token-a', 'token-b']
+      for (const stream of streams)
+        await store.append(appendOf(stream, 'none', [{ effects: Array(3).fill(requesting).flat() }]))
+      const ids = streams.flatMap(stream => [0, 1, 2].map(n => `${stream}/1/${n}`))
       const listAll = async (states: readonly EffectState[]) => {
         const found: PendingEffect[] = []
         for (;;) {
@@ -69,76 +66,67 @@ export function effectConformance({ test, expect }: Harness, newPlace: () => Pla
       await store.append(appendOf('subject-a', 'none', [{ cancels: ids }]))
       expect(await listAll(['cancelled'])).toEqual(ids.toReversed())
       expect(await listAll(['cancelled', 'pending'])).toEqual(ids)
-    }))
+    },
+  )
 
   for (const [how, first, isAtOnce] of [
     ['is settled before it is cancelled', 'settled', false],
     ['is settled and then cancelled in one commit', 'settled', true],
     ['is cancelled and then settled in one commit', 'cancelled', true],
   ] as const)
-    test(`an effect that ${how} keeps its first state`, () =>
-      given(async store => {
-        await store.append(requesting)
-        const effect = 'token-a/1/0'
-        const settles = { effect, attempts: 0, as: 'settled' as const, reason: '' }
-        const settle = () => store.append({ ...toStream('token-b', 'any'), settles })
-        const cancel = () => store.append(appendOf('subject-a', 'none', [{ cancels: [effect] }]))
-        const [one, other] = first === 'settled' ? [settle, cancel] : [cancel, settle]
-        const winning = one()
-        if (!isAtOnce) await winning
-        expect(await other()).toMatchObject({ status: 'conflict' })
-        expect(await winning).toMatchObject({ status: 'appended' })
-        expect(await store.effect(effect)).toMatchObject({ state: first })
-      }))
+    onStore(`an effect that ${how} keeps its first state`, async store => {
+      await store.append(requested)
+      const both = [ending('settled', 0, 'token-b'), appendOf('subject-a', 'none', [{ cancels: [effect] }])]
+      const [one, other] = first === 'settled' ? both : both.toReversed()
+      if (!one || !other) throw new TypeError('There are two')
+      const winning = statusOf(store, one)
+      if (!isAtOnce) await winning
+      expect(await statusOf(store, other)).toBe('conflict')
+      expect(await winning).toBe('appended')
+      expect(await store.effect(effect)).toMatchObject({ state: first })
+    })
 
-  test('what may only cancel an unsent effect conflicts once an attempt has begun or its outcome is in doubt', () =>
-    given(async store => {
-      await store.append(requesting)
-      const effect = 'token-a/1/0'
-      const withdraw = () =>
-        store.append({ ...appendOf('subject-a', 'none', [{ cancels: [effect] }]), cancelsFrom: unsentStates })
-      await store.claimEffect(effect, Date.parse(at))
-      expect(await withdraw()).toMatchObject({ status: 'conflict' })
-      const settles = { effect, attempts: 1, as: 'unknown' as const, reason: '' }
-      await store.append({ ...toStream('token-b', 'any'), settles })
-      expect(await withdraw()).toMatchObject({ status: 'conflict' })
+  onStore(
+    'what may only cancel an unsent effect conflicts once an attempt has begun or its outcome is in doubt',
+    async store => {
+      const withdraw = (stream: string, id = effect) =>
+        statusOf(store, appendOf(stream, 'none', [{ cancels: [id] }], { cancelsFrom: unsentStates }))
+      await store.append(requested)
+      await store.claimEffect(effect, due)
+      expect(await withdraw('subject-a')).toBe('conflict')
+      await store.append(ending('unknown', 1, 'token-b'))
+      expect(await withdraw('subject-a')).toBe('conflict')
       // It has no time, so no look for due calls comes across it.
       expect(await store.effect(effect)).toMatchObject({ state: 'unknown' })
       expect(await store.effect(effect)).not.toHaveProperty('dueAt')
-      const other = appendOf('token-c', 'none', [{ effects: [{ type: 'tokenService.requestToken', data: {} }] }])
-      await store.append(other)
-      const cancels = { ...appendOf('subject-b', 'none', [{ cancels: ['token-c/1/0'] }]), cancelsFrom: unsentStates }
-      expect(await store.append(cancels)).toMatchObject({ status: 'appended' })
+      await store.append(appendOf('token-c', 'none', [{ effects: requesting }]))
+      expect(await withdraw('subject-b', 'token-c/1/0')).toBe('appended')
       expect(await store.effect('token-c/1/0')).toMatchObject({ state: 'cancelled' })
-    }))
+    },
+  )
 
-  test('an attempt that never reported back is claimed again after its lease, with wasStarted', () =>
-    given(async store => {
-      await store.append(requesting)
-      now = Date.parse(at)
-      await store.claimEffect('token-a/1/0', now)
-      now += 59_000
-      expect(await store.claimEffect('token-a/1/0', now)).toBeUndefined()
-      now += 2_000
-      expect(await store.claimEffect('token-a/1/0', now)).toMatchObject({ wasStarted: true })
-      const end = (attempts: number, as: 'settled' | 'unknown') =>
-        store.append({ ...toStream('token-a', 'any'), settles: { effect: 'token-a/1/0', attempts, as, reason: '' } })
-      // The earlier attempt ends nothing while the later one is under way, but may find out what became of it.
-      expect(await end(1, 'settled')).toMatchObject({ status: 'conflict' })
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'started' })
-      expect(await end(2, 'unknown')).toMatchObject({ status: 'appended' })
-      expect(await end(1, 'settled')).toMatchObject({ status: 'appended' })
-    }))
+  onStore('an attempt that never reported back is claimed again after its lease, with wasStarted', async store => {
+    await store.append(requested)
+    now = due
+    await store.claimEffect(effect, now)
+    now += 59_000
+    expect(await store.claimEffect(effect, now)).toBeUndefined()
+    now += 2_000
+    expect(await store.claimEffect(effect, now)).toMatchObject({ wasStarted: true })
+    // The earlier attempt ends nothing while the later one is under way, but may find out what became of it.
+    expect(await statusOf(store, ending('settled', 1))).toBe('conflict')
+    expect(await store.effect(effect)).toMatchObject({ state: 'started' })
+    expect(await statusOf(store, ending('unknown', 2))).toBe('appended')
+    expect(await statusOf(store, ending('settled', 1))).toBe('appended')
+  })
 
-  test('an attempt cannot defer an effect that it did not begin, or that has ended', () =>
-    given(async store => {
-      await store.append(requesting)
-      await store.deferEffect({ id: 'token-a/1/0', attempts: 1 }, Date.parse(at) + 1, 'not begun')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'pending', reason: '' })
-      await store.claimEffect('token-a/1/0', Date.parse(at))
-      const settles = { effect: 'token-a/1/0', attempts: 1, as: 'settled' as const, reason: '' }
-      await store.append({ ...toStream('token-a', 1), settles })
-      await store.deferEffect({ id: 'token-a/1/0', attempts: 1 }, Date.parse(at) + 1, 'too late')
-      expect(await store.effect('token-a/1/0')).toMatchObject({ state: 'settled', reason: '' })
-    }))
+  onStore('an attempt cannot defer an effect that it did not begin, or that has ended', async store => {
+    await store.append(requested)
+    await store.deferEffect({ id: effect, attempts: 1 }, due + 1, 'not begun')
+    expect(await store.effect(effect)).toMatchObject({ state: 'pending', reason: '' })
+    await store.claimEffect(effect, due)
+    await store.append(ending('settled', 1))
+    await store.deferEffect({ id: effect, attempts: 1 }, due + 1, 'too late')
+    expect(await store.effect(effect)).toMatchObject({ state: 'settled', reason: '' })
+  })
 }

@@ -1,4 +1,4 @@
-import { type Connection, withChanges } from '../../../src/store/database/connection.ts'
+import { withChanges } from '../../../src/store/database/connection.ts'
 import type { Harness } from './harness.ts'
 import { type Place, type Through, toStream } from './place.ts'
 
@@ -6,15 +6,15 @@ import { type Place, type Through, toStream } from './place.ts'
 export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
   test('a failed commit leaves no gap in positions and nothing in the caches', async () => {
     let isFull = false
-    const failing = (connection: Connection): Connection => {
-      const transact: Connection['transact'] = steps =>
-        connection.transact(function* () {
-          const done = yield* steps()
-          if (isFull) throw new RangeError('The disk is full')
-          return done
-        })
-      return withChanges(connection, { transact })
-    }
+    const failing: Through = connection =>
+      withChanges(connection, {
+        transact: steps =>
+          connection.transact(function* () {
+            const done = yield* steps()
+            if (isFull) throw new RangeError('The disk is full')
+            return done
+          }),
+      })
     const store = await newPlace(failing).open()
     await store.append(toStream('token-a', 'none'))
     isFull = true
@@ -24,6 +24,5 @@ export function failureConformance({ test, expect }: Harness, newPlace: (through
     expect((await store.append(toStream('token-a', 1))).status).toBe('appended')
     expect((await store.append(toStream('token-c', 'none'))).status).toBe('appended')
     expect((await store.read({})).map(({ position }) => position)).toEqual([1, 2, 3, 4])
-    await store.close()
   })
 }

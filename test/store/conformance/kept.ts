@@ -3,7 +3,7 @@ import { treeRoot } from '../../../src/store/log/tree.ts'
 import { appendOf, at } from '../append-of.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
-import { digest, type Place } from './place.ts'
+import { type Place, receiptOf, requesting } from './place.ts'
 
 /** More than a stored subtree covers. */
 const many = 300
@@ -14,9 +14,7 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     const place = newPlace()
     const store = await place.open()
     await append(store, many)
-    const effects = [{ type: 'tokenService.requestToken', data: {} }]
-    const receipt = { commandId: 'c1', digest, code: 'accepted' as const, detail: '' }
-    await store.append(appendOf('token-a', 'none', [{ effects }], { receipt }))
+    await store.append(appendOf('token-a', 'none', [{ effects: requesting }], { receipt: receiptOf('c1') }))
     const [root, all] = [await store.database.read(treeRoot), await store.read({ limit: many + 10 })]
     const { note } = await store.checkpoint()
     await store.close()
@@ -30,9 +28,6 @@ export function keptConformance({ test, expect }: Harness, newPlace: () => Place
     // The tree continues from its frontier.
     await append(again, many)
     await again.close()
-    const whole = await place.open()
-    const { size } = await whole.checkpoint()
-    expect(size).toBe(all.length + many)
-    await whole.close()
+    expect((await (await place.open()).checkpoint()).size).toBe(all.length + many)
   })
 }

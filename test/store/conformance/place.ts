@@ -1,20 +1,20 @@
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { createIds, systemEntropy } from '../../../src/runtime/entropy.ts'
+import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
-import { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/store/store.ts'
 import type { StoreOptions } from '../../../src/store/store-options.ts'
-import type { Append, Appended } from '../../../src/store/writing/append.ts'
+import type { Append, Appended, StreamExpectation } from '../../../src/store/writing/append.ts'
 import { createKeyring } from '../../../src/vault/keyring.ts'
+import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 import type { Connect } from './harness.ts'
-
-/** How the suite opens a store. */
-export type PlaceOptions = Partial<Pick<StoreOptions, 'views' | 'onViewStopped' | 'clock' | 'highWaterMark'>>
 
 /** Wraps the connection of a store. */
 export type Through = (connection: Connection) => Connection
 
-/** Opens stores on one initially empty database, each like another process, if the dialect allows it. */
+/**
+ * Opens stores on one initially empty database, each like another process, if the dialect allows it. They close when the
+ * test ends.
+ */
 export class Place {
   readonly #connect: Connect
   readonly #keyring = createKeyring(systemEntropy)
@@ -23,31 +23,31 @@ export class Place {
     this.#connect = async () => through(await connect())
   }
 
-  open(options: PlaceOptions = {}): Promise<Store> {
-    return Store.open({
-      // The keyring is kept here instead of in a file.
-      path: ':memory:',
-      medium: { open: this.#connect, keyring: async () => this.#keyring },
-      views: [],
-      clock: systemClock,
-      entropy: systemEntropy,
-      createId: createIds(systemClock, systemEntropy),
-      ...options,
-    })
+  open(options: Partial<StoreOptions> = {}): Promise<Store> {
+    // The keyring is kept here instead of in a file.
+    return openStore({ medium: { open: this.#connect, keyring: async () => this.#keyring }, ...options })
   }
 }
 
 /** The digest of a command's input. */
 export const digest = new Uint8Array([1, 2, 3])
 
+/** The receipt of a command, by default an accepted one. */
+export const receiptOf = (commandId: string, code: 'accepted' | 'refused' = 'accepted', detail = '') => ({
+  ...{ commandId, digest, code, detail },
+})
+
+/** The effects of an event that requests a token. */
+export const requesting = [{ type: 'tokenService.requestToken', data: {} }]
+
 /** Builds an append of plain events to one stream. */
-export function toStream(stream: string, expect: Append['streams'][number]['expect'], count = 1): Append {
-  const event = { type: 'token.rejected', data: { generation: 1 } }
-  return appendOf(
-    stream,
-    expect,
-    Array.from({ length: count }, () => event),
-  )
+export function toStream(stream: string, expect: StreamExpectation, count = 1): Append {
+  return appendOf(stream, expect, Array(count).fill({ type: 'token.rejected', data: { generation: 1 } }))
+}
+
+/** The same append, which expects something of another stream too. */
+export function alsoExpecting(append: Append, stream: string, expect: StreamExpectation): Append {
+  return { ...append, streams: [...append.streams, { stream, expect }] }
 }
 
 /** The positions of appended events; empty when nothing was appended. */

@@ -4,51 +4,37 @@ import { openViews } from '../../../src/store/views/views-handle.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { appendOf } from '../append-of.ts'
-import { append, checkpointOf, counting } from './counting.ts'
+import { append, type Breaks, type Counted, checkpointOf, counting, rowsOf } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'
 
-interface Tables {
-  counted: { stream: string; n: number }
-}
-
 /** Tests the views of a store. `rowsOf` reads their tables directly, `shownTo` through a host's handle. */
 export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
-  const rowsOf = (store: Store) =>
-    openViews<Tables>(store.database).selectFrom('counted').selectAll().orderBy('stream').execute()
-  const shownTo = (store: Store) =>
-    openViews<Tables>(store.viewReader).selectFrom('counted').selectAll().orderBy('stream').execute()
+  const onStore = (name: string, work: (store: Store) => Promise<void>) =>
+    test(name, async () => work(await newPlace().open({ views: [counting('counted')] })))
+  const fromHandle = (store: Store) => openViews<{ counted: Counted }>(store.viewReader).selectFrom('counted')
+  const shownTo = (store: Store) => fromHandle(store).selectAll().orderBy('stream').execute()
   const tens = (n: number) => Array.from({ length: 10 }, (_, i) => ({ stream: `bench-${i}`, n }))
 
-  test('a view is up to date after every append, and events of other types do not change it', async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore('a view is up to date after every append, and events of other types do not change it', async store => {
     await append(store, 30)
     await store.append(toStream('token-a', 'none'))
     expect(await rowsOf(store)).toEqual(tens(3))
     expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: 32 })
-    await store.close()
   })
 
-  test('a query within a loop over another one is answered', async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore('a query within a loop over another one is answered', async store => {
     await append(store, 30)
-    const handle = openViews<Tables>(store.viewReader)
-    const seen: number[] = []
-    for await (const { stream } of handle.selectFrom('counted').select('stream').stream()) {
-      seen.push(
-        ...(await handle.selectFrom('counted').select('n').where('stream', '=', stream).execute()).map(row => row.n),
-      )
-    }
-    expect(seen).toEqual(tens(3).map(({ n }) => n))
-    await store.close()
+    const seen: unknown[] = []
+    for await (const { stream } of fromHandle(store).select('stream').stream())
+      seen.push(...(await fromHandle(store).select('n').where('stream', '=', stream).execute()))
+    expect(seen).toEqual(tens(3).map(({ n }) => ({ n })))
   })
 
-  test('a view is built as of a position from the log alone', async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore('a view is built as of a position from the log alone', async store => {
     await append(store, 30)
-    const rows = (await store.viewReader.asOf('counted', { position: 11 })) as Tables['counted'][] // Its own rows.
+    const rows = (await store.viewReader.asOf('counted', { position: 11 })) as Counted[] // Its own rows.
     expect(rows.sort((a, b) => a.stream.localeCompare(b.stream))).toEqual(tens(1))
-    await store.close()
   })
 
   test('a NUL in a text that a service sent is kept by its event, and replaced in a view', async () => {
@@ -63,18 +49,12 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     const store = await newPlace().open({ views: [noted] })
     const event = { type: 'bench.noted', data: { note: 'a\0b' } }
     for (const stream of ['bench-a', 'bench-b']) await store.append(appendOf(stream, 'none', [event]))
-    const rows = await openViews<{ noted: { note: string; n: number } }>(store.database)
-      .selectFrom('noted')
-      .selectAll()
-      .execute()
-    expect(rows).toEqual([{ note: 'a\uFFFDb', n: 2 }])
+    expect(await rowsOf(store, 'noted')).toEqual([{ note: 'a\uFFFDb', n: 2 }])
     expect((await store.read({ stream: 'bench-a' })).map(({ data }) => data)).toEqual([event.data])
     expect(await store.rebuild()).toMatchObject([{ differences: 0 }])
-    await store.close()
   })
 
-  test('a rebuild during appends gives the same rows and finds no difference', async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore('a rebuild during appends gives the same rows and finds no difference', async store => {
     await append(store, 1_500)
     const rebuilding = store.rebuild()
     for (let i = 0; i < 20; i++) await append(store, 10)
@@ -82,43 +62,32 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     expect(await rowsOf(store)).toEqual(tens(170))
     await append(store, 10)
     expect(await rowsOf(store)).toEqual(tens(171))
-    await store.close()
   })
 
   for (const how of ['throw', 'badCell'] as const)
     test(`a view that fails (${how}) stops alone, keeps its rows, names the event, and can be rebuilt`, async () => {
-      const breaks: { at?: number; with: 'throw' | 'badCell' } = { at: 15, with: how }
+      const breaks: Breaks = { at: 15, with: how }
       const stopped: string[] = []
       const views = [counting('counted', breaks), counting('steady')]
       const store = await newPlace().open({ views, onViewStopped: view => stopped.push(view) })
-      await append(store, 10)
-      await append(store, 10)
-      await append(store, 10)
+      for (let i = 0; i < 3; i++) await append(store, 10)
       expect(stopped).toEqual(['counted'])
       expect(await rowsOf(store)).toEqual(tens(1))
       await expect(shownTo(store)).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
       // A single row is folded from the log instead.
-      const row = await store.viewReader.find('counted', 'bench-0', 'bench-0')
-      expect(row).toEqual({ stream: 'bench-0', n: 3 })
-      if (how === 'throw') {
-        const failing = store.viewReader.find('counted', 'bench-3', 'bench-3')
-        await expect(failing).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
-      }
-      expect(await checkpointOf(store, 'counted')).toMatchObject({
-        isRunning: false,
-        position: 11,
-        reason: expect.stringMatching(/ at position 15$/),
-      })
+      const find = (stream: string) => store.viewReader.find('counted', stream, stream)
+      expect(await find('bench-0')).toEqual({ stream: 'bench-0', n: 3 })
+      if (how === 'throw') await expect(find('bench-3')).rejects.toMatchObject({ code: 'VIEW_STOPPED' })
+      const reason = expect.stringMatching(/ at position 15$/)
+      expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: false, position: 11, reason })
       expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 31 })
       delete breaks.at
       expect(await store.rebuild({ views: ['counted'] })).toMatchObject([{ rows: 10, differences: 10 }])
       await append(store, 10)
       expect(await shownTo(store)).toEqual(tens(4))
-      await store.close()
     })
 
-  test('an aborted rebuild continues where it stopped, and its view stays readable meanwhile', async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore('an aborted rebuild continues where it stopped, and its view stays readable meanwhile', async store => {
     await append(store, 1_500)
     const stop = new AbortController()
     const seen: number[] = []
@@ -136,19 +105,17 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     expect(await store.rebuild({ onProgress })).toMatchObject([{ rows: 10, differences: 0 }])
     expect(seen[0]).toBeGreaterThan(before)
     expect(await rowsOf(store)).toEqual(tens(151))
-    await store.close()
   })
 
-  test("a host's handle reads views and writes nothing", async () => {
-    const store = await newPlace().open({ views: [counting('counted')] })
+  onStore("a host's handle reads views and writes nothing", async store => {
     await append(store, 10)
-    const sql = "insert into counted (stream, n) values ('bench-x', 1)"
-    const run = (statement: string) => store.viewReader.readOnly(CompiledQuery.raw(statement))
-    await expect(run(sql)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    for (const other of ['select name from secret', 'select n from counted where n in (select key from stream)'])
-      await expect(run(other)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    for (const sql of [
+      "insert into counted (stream, n) values ('bench-x', 1)",
+      'select name from secret',
+      'select n from counted where n in (select key from stream)',
+    ])
+      await expect(store.viewReader.readOnly(CompiledQuery.raw(sql))).rejects.toMatchObject({ code: 'INVALID_INPUT' })
     expect(await shownTo(store)).toEqual(tens(1))
     expect(await rowsOf(store)).toEqual(tens(1))
-    await store.close()
   })
 }
