@@ -1,29 +1,22 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
-import { first, rows } from '../../src/store/database/connection.ts'
+import { rows } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import { PostgresConnection } from '../../src/store/database/postgres-connection.ts'
 import type { PostgresClient, PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { PostgresServer, withSchema } from '../support/postgres-server.ts'
 import { appendOf } from './append-of.ts'
-import { Place } from './conformance/place.ts'
+import { openSession, placeAt, withQuery } from './postgres-places.ts'
 
 const server = await PostgresServer.start()
 afterAll(() => server.close())
 let schemas = 0
-
-/** A place on the server, through a proxy if one is given. */
-function placeOn(url: string): Place {
-  schemas += 1
-  const schema = `faults_${schemas}`
-  return new Place(async () => openPostgres(await locatePostgres(withSchema(url, schema))))
-}
+const newAddress = () => withSchema(server.url, `faults_${++schemas}`)
 
 test('nothing acknowledged is lost when the server crashes, and the log goes on when it is back', async () => {
-  const place = placeOn(server.url)
-  const store = closeAtEnd(await place.open())
+  const store = await placeAt(newAddress()).open()
   const acknowledged: string[] = []
   let isBack = false
   const appending = (async () => {
@@ -49,50 +42,40 @@ test('nothing acknowledged is lost when the server crashes, and the log goes on 
 })
 
 test('a server that may lose commits is refused, and so is one that is not there', async () => {
-  const open = async (url: string) => openPostgres(await locatePostgres(withSchema(url, 'refused')))
+  const open = async (url: string, schema = 'refused') => openPostgres(await locatePostgres(withSchema(url, schema)))
   const careless = `${server.url}&options=${encodeURIComponent('-c synchronous_commit=off')}`
-  await expect(open(careless)).rejects.toMatchObject({
-    code: 'STORE_UNSAFE',
-    message: expect.stringContaining('synchronous_commit is off'),
-  })
+  const unsafe = { code: 'STORE_UNSAFE', message: expect.stringContaining('synchronous_commit is off') }
+  await expect(open(careless)).rejects.toMatchObject(unsafe)
   const secret = 'postgres://somebody:palavra-secreta@localhost/postgres?host=/nowhere'
   const error = await open(secret).catch(thrown => thrown)
   expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringContaining('the schema "refused"') })
   expect(`${error.stack} ${error.cause.stack}`).not.toContain('palavra-secreta')
-  const unknown = server.url.replace('user=postgres', 'user=nobody')
-  await expect(open(unknown)).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-    message: expect.stringContaining('28000'),
-  })
-  await expect(open(server.url.replace('/postgres?', '/nowhere?'))).rejects.toMatchObject({ code: 'MISCONFIGURED' })
-  const { pool, closePool } = await locatePostgres(server.url)
-  const client = await pool.connect()
-  await client.query({ text: 'create role limited login; create schema locked' })
-  client.release()
-  await closePool()
-  const locked = withSchema(server.url.replace('user=postgres', 'user=limited'), 'locked')
-  const denied = { code: 'MISCONFIGURED', message: expect.stringContaining('this user may not use it') }
-  await expect(openPostgres(await locatePostgres(locked))).rejects.toMatchObject(denied)
-  await expect(openPostgres(await locatePostgres(withSchema(server.url, 'x; drop')))).rejects.toMatchObject({
-    code: 'MISCONFIGURED',
-  })
+  const { query } = await openSession(server.url)
+  await query('create role limited login; create schema locked')
+  const as = (user: string) => server.url.replace('user=postgres', `user=${user}`)
+  for (const [url, schema, why] of [
+    [as('nobody'), 'refused', '28000'],
+    [server.url.replace('/postgres?', '/nowhere?'), 'refused', ''],
+    [as('limited'), 'locked', 'this user may not use it'],
+    [server.url, 'x; drop', ''],
+  ] as const) {
+    const misconfigured = { code: 'MISCONFIGURED', message: expect.stringContaining(why) }
+    await expect(open(url, schema)).rejects.toMatchObject(misconfigured)
+  }
 })
 
 test('many processes that open an empty schema at once make one log', async () => {
-  const place = placeOn(server.url)
+  const place = placeAt(newAddress())
   const stores = await Promise.all(Array.from({ length: 6 }, () => place.open()))
   const began = await Promise.all(stores.map(store => store.readAt(1)))
   expect(new Set(began.map(event => JSON.stringify(event))).size).toBe(1)
   await Promise.all(stores.map((store, i) => store.append(appendOf(`bench-${i}`, 'none'))))
   expect((await stores[0]?.read({}))?.map(({ position }) => position)).toEqual([1, 2, 3, 4, 5, 6, 7])
-  for (const store of stores) await store.close()
 })
 
 test('a process that stands still while it holds the lock holds up the others for a second, and records nothing', async () => {
-  schemas += 1
-  const address = withSchema(server.url, `faults_${schemas}`)
-  const place = new Place(async () => openPostgres(await locatePostgres(address)))
-  const store = closeAtEnd(await place.open())
+  const address = newAddress()
+  const store = await placeAt(address).open()
   const script = `
     import { locatePostgres, openPostgres } from './src/store/database/postgres.ts'
     const connection = await openPostgres(await locatePostgres(process.argv[1]))
@@ -113,33 +96,30 @@ test('a process that stands still while it holds the lock holds up the others fo
   expect(await store.append(appendOf('bench-a', 'none'))).toMatchObject({ status: 'appended' })
   expect(performance.now() - began).toBeLessThan(2_500)
   expect((await lines.next()).value).toBe('STORE_BUSY')
-  const head = { sql: 'select views from head', parameters: [] }
-  expect(await store.database.read(() => first(head))).toEqual({ views: '' })
+  const { query } = await openSession(address)
+  expect(await query('select views from head')).toEqual([{ views: '' }])
 })
 
 test('a process that closes while a commit is looked up does not say that it was not made', async () => {
-  const schema = 'closing'
-  await (await new Place(async () => openPostgres(await locatePostgres(withSchema(server.url, schema)))).open()).close()
-  const { pool, closePool } = await locatePostgres(server.url)
-  const other = await pool.connect()
+  const address = newAddress()
+  await (await placeAt(address).open()).close()
+  const other = await openSession(address)
+  const { pool, schema, closePool } = await locatePostgres(address)
+  closeAtEnd({ close: closePool })
   let isLost = false
   /** The commit is made, its answer is lost, and another process takes the lock that the look-up waits for. */
   const query = async (client: PostgresClient, asked: PostgresQuery) => {
     const answer = await client.query(asked)
     if (!isLost || asked.text !== 'commit') return answer
-    await other.query({ text: `begin; select 1 from ${schema}.head for update` })
+    await other.query('begin; select 1 from head for update')
     isLost = false
     throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
   }
-  const losing = {
-    options: { pipeline: true },
-    connect: async () => {
-      const client = await pool.connect()
-      const bound = { on: client.on.bind(client), off: client.off.bind(client), release: client.release.bind(client) }
-      return { ...bound, query: (asked: PostgresQuery) => query(client, asked) }
-    },
+  const connect = async () => {
+    const client = await pool.connect()
+    return withQuery(client, asked => query(client, asked))
   }
-  const connection = new PostgresConnection(losing, schema, async () => undefined)
+  const connection = new PostgresConnection({ options: { pipeline: true }, connect }, schema, async () => undefined)
   const write = () => rows({ sql: 'update head set fence = fence + 1 returning fence', parameters: [] })
   // The first one reads afterwards whether there is a head.
   for (let n = 0; n < 2; n++) await connection.transact(write)
@@ -147,8 +127,6 @@ test('a process that closes while a commit is looked up does not say that it was
   const failed = connection.transact(write).catch(error => error)
   await expect.poll(() => isLost).toBe(false)
   await connection.close()
-  await other.query({ text: 'rollback' })
+  await other.query('rollback')
   expect(await failed).toMatchObject({ code: 'STORE_UNSAFE', message: expect.stringContaining('was not answered') })
-  other.release(true)
-  await closePool()
 })

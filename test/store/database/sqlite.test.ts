@@ -276,7 +276,10 @@ test('a host’s parameter that SQLite does not know is refused, and a statement
     await expect(ask('select ? as a', value)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   expect(await ask('select ? as a, ? as b', 1, null)).toEqual([{ a: 1, b: null }])
   const insert = 'with x as (select 1 as a) insert into t select a from x returning a'
-  await expect(ask(insert)).rejects.toMatchObject({ code: 'INVALID_INPUT', message: /only be read/ })
+  await expect(ask(insert)).rejects.toMatchObject({
+    code: 'INVALID_INPUT',
+    message: expect.stringContaining('only be read'),
+  })
   await expect(ask('select 1; delete from t')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   expect(await ask('select * from t')).toEqual([])
 })
