@@ -14,6 +14,15 @@ export function withHooks(connection: Connection, { transact, read }: Connection
   })
 }
 
+/** Wraps the transactions and the reads of a connection alike. */
+export function withHook(connection: Connection, hook: NonNullable<ConnectionHooks['read']>): Connection {
+  return withHooks(connection, { transact: hook, read: hook })
+}
+
+/** A connection to SQLite that reports what its transactions and reads did. */
+export const observed = (connection: Connection, onDone: (done: ObservedSteps) => void) =>
+  withHook(connection, (steps, run) => run(() => observeSteps(steps, onDone)))
+
 /** The statements of one transaction and the rows that it touched. */
 export interface ObservedSteps {
   readonly statements: readonly string[]

@@ -9,12 +9,13 @@ import { catchUp } from '../../../src/store/views/folding.ts'
 import { Projector } from '../../../src/store/views/projector.ts'
 import { rebuildAll } from '../../../src/store/views/rebuilder.ts'
 import { ViewReader } from '../../../src/store/views/view-reader.ts'
-import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
+import { closeAtEnd } from '../../support/close-at-end.ts'
+import { append, checkpointOf, counting, open, rowsOf } from '../../support/counting.ts'
 import { copyStore } from '../../support/sample-store.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
-import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
+import { type ObservedSteps, observed, observeSteps, withHook, withHooks } from '../watched.ts'
 
 const view = counting('counted')
 const streams = 2_500
@@ -30,16 +31,16 @@ beforeAll(async () => {
 })
 
 const nothing = () => undefined
+const headers = new HeaderReader({})
 const rebuild = async (connection: Connection, rowsMax = 100_000) => {
-  const parts = {
-    connection,
-    headers: new HeaderReader({}),
-    clock: systemClock,
-    rowsMax,
-    onRejoined: nothing,
-    onTrouble: nothing,
-  }
+  const parts = { connection, headers, clock: systemClock, rowsMax, onRejoined: nothing, onTrouble: nothing }
   return (await rebuildAll(parts, [view], {}))[0]
+}
+
+/** A copy of the sample, and a connection to it. */
+async function given() {
+  const path = copyStore(sample)
+  return { path, connection: closeAtEnd(await openSqlite(path)) }
 }
 
 /** Edits a closed log without the store, and returns the rows of the last statement. */
@@ -49,26 +50,21 @@ function edit(path: string, sql: string): unknown[] {
     return statement.columns().length > 0 ? database.column(sql) : [statement.run().changes]
   })
 }
-const leftOf = (path: string) =>
-  edit(path, "select name from sqlite_schema where name like 'discarded%' or name like '%_next'")
+const leftOf = (path: string, like = "'discarded%' or name like '%_next'") =>
+  edit(path, `select name from sqlite_schema where name like ${like}`)
 
 /** Checks that every stream is counted as in the log, and that the next append is counted too. */
 async function checkRight(store: Store, count: number): Promise<void> {
-  const rows = await rowsOf(store, 'counted')
-  const expected = rowsExpected(count)
-  const wrong = rows.filter(({ stream, n }) => n !== expected.get(stream))
-  expect([rows.length, wrong]).toEqual([streams, []])
-  expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: count + 1 })
-}
-
-function rowsExpected(count: number): Map<string, number> {
   const expected = new Map<string, number>()
   // The events of the sample, then those appended in tens.
   for (let i = 0; i < count; i++) {
     const stream = `bench-${i < events ? i % streams : (i - events) % 10}`
     expected.set(stream, (expected.get(stream) ?? 0) + 1)
   }
-  return expected
+  const rows = await rowsOf(store)
+  const wrong = rows.filter(({ stream, n }) => n !== expected.get(stream))
+  expect([rows.length, wrong]).toEqual([streams, []])
+  expect(await checkpointOf(store, 'counted')).toMatchObject({ isRunning: true, position: count + 1 })
 }
 
 test('no transaction of a rebuild is as long as its view, and the swap moves no row', async () => {
@@ -79,13 +75,9 @@ test('no transaction of a rebuild is as long as its view, and the swap moves no 
   // Every row differs, so the comparison has as much to do as possible.
   edit(path, 'update counted set n = 7')
   const done: ObservedSteps[] = []
-  const connection = await openSqlite(path)
-  const counted = withHooks(connection, {
-    transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
-    read: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
-  })
+  const connection = closeAtEnd(await openSqlite(path))
+  const counted = observed(connection, each => done.push(each))
   expect(await rebuild(counted)).toMatchObject({ rows: 8_000, differences: 8_000 })
-  await connection.close()
   expect(done.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThan(4 * 8_000)
   expect(Math.max(...done.map(({ rows }) => rows))).toBeLessThan(1_100)
   const swap = done.filter(({ statements }) => statements.includes('alter table counted_next rename to counted'))
@@ -97,19 +89,18 @@ test('no transaction of a rebuild is as long as its view, and the swap moves no 
 })
 
 test('reading a long log holds one page of it, and a rebuild as many rows as allowed', async () => {
-  const path = copyStore(sample)
-  const connection = await openSqlite(path)
+  const { path, connection } = await given()
   const maxima = { read: 0, unwritten: 0 }
-  let [events, total] = [0, 0]
+  let [unwritten, total] = [0, 0]
   const counted = withHooks(connection, {
-    transact: (steps, run) => run(() => observeSteps(steps, () => (events = 0))),
+    transact: (steps, run) => run(() => observeSteps(steps, () => (unwritten = 0))),
     read: (steps, run) =>
       run(() =>
         observeSteps(steps, ({ rows, statements }) => {
           maxima.read = Math.max(maxima.read, rows)
           total += rows
-          if (statements.some(sql => sql.includes('header'))) events += rows
-          maxima.unwritten = Math.max(maxima.unwritten, events)
+          if (statements.some(sql => sql.includes('header'))) unwritten += rows
+          maxima.unwritten = Math.max(maxima.unwritten, unwritten)
         }),
       ),
   })
@@ -119,17 +110,15 @@ test('reading a long log holds one page of it, and a rebuild as many rows as all
   expect(maxima.unwritten).toBeLessThan(2 * (500 + 250) + 50)
   expect(total).toBeGreaterThan(2 * streams)
   maxima.read = 0
-  expect(
-    await new ViewReader({ connection: counted, headers: new HeaderReader({}), views: [view] }).asOf(view.name, {}),
-  ).toHaveLength(streams)
+  const reader = new ViewReader({ connection: counted, headers, views: [view] })
+  expect(await reader.asOf(view.name, {})).toHaveLength(streams)
   expect(maxima.read).toBe(1_000)
   edit(path, "update head set views = ''")
   edit(path, 'update projection set position = 1')
   edit(path, 'delete from counted')
   maxima.read = 0
-  await catchUp({ connection: counted, headers: new HeaderReader({}), onRejoined: nothing }, view)
+  await catchUp({ connection: counted, headers, onRejoined: nothing }, view)
   expect(maxima.read).toBeLessThan(600)
-  await connection.close()
   const store = await open(path, [view])
   await checkRight(store, 5_250)
   expect(await store.read({})).toHaveLength(1_000)
@@ -158,20 +147,13 @@ test.each([
     const resumed: number[] = []
     let isOver = false
     for (let nth = 1; !isOver; nth++) {
-      const path = copyStore(sample)
-      const connection = await openSqlite(path)
-      const died = await rebuild(dyingAt(connection, nth, when), rowsMax).then(
-        () => false,
-        (error: unknown) => {
-          expect(error).toEqual(new RangeError('died'))
-          return true
-        },
-      )
+      const { path, connection } = await given()
+      const error = await rebuild(dyingAt(connection, nth, when), rowsMax).then(nothing, thrown => thrown)
+      isOver = error === undefined
+      if (!isOver) expect(error).toEqual(new RangeError('died'))
       await connection.close()
-      isOver = !died
       const again = await open(path, [view])
-      const discarded = () => edit(path, "select name from sqlite_schema where name like 'discarded%'")
-      await expect.poll(discarded, { interval: 2 }).toEqual([])
+      await expect.poll(() => leftOf(path, "'discarded%'"), { interval: 2 }).toEqual([])
       await checkRight(again, events)
       // Continues where it was, past the events appended since.
       await append(again, 700)
@@ -209,26 +191,20 @@ test('a rebuild that dies repeatedly while it resumes still ends with correct ro
 })
 
 test('differences are exact while others append to the compared rows', async () => {
-  const path = copyStore(sample)
+  const { path, connection } = await given()
   edit(path, "update counted set n = 90 where stream in ('bench-0', 'bench-1', 'bench-1500', 'bench-2400')")
   edit(path, "delete from counted where stream in ('bench-2', 'bench-2300')")
   edit(path, "insert into counted values ('bench-x', 1)")
   const store = await open(path, [view])
-  const connection = await openSqlite(path)
   let appended = 0
-  const meanwhile = async () => {
+  const busy = withHook(connection, async (steps, run) => {
     await append(store, 10)
     appended += 10
-  }
-  const busy = withHooks(connection, {
-    transact: (steps, run) => meanwhile().then(() => run(steps)),
-    read: (steps, run) => meanwhile().then(() => run(steps)),
+    return run(steps)
   })
-  const found = await rebuild(busy)
   // The missing row was made again by an append, and counts from there.
-  expect(found).toMatchObject({ rows: streams, differences: 7 })
+  expect(await rebuild(busy)).toMatchObject({ rows: streams, differences: 7 })
   expect(appended).toBeGreaterThan(200)
-  await connection.close()
   await append(store, 10)
   await checkRight(store, events + appended + 10)
 })
@@ -237,22 +213,15 @@ test('a new rebuild takes over: the earlier one fails at its next step and corru
   let isOver = false
   let differing = 0
   for (let nth = 1; !isOver; nth++) {
-    const path = copyStore(sample)
-    const connection = await openSqlite(path)
+    const { path, connection } = await given()
     const other = await open(path, [view])
     let count = 0
-    const meet = async () => {
+    const late = withHook(connection, async (steps, run) => {
       count += 1
       if (count === nth) expect(await other.rebuild()).toMatchObject([{ rows: streams, differences: 0 }])
-    }
-    const late = withHooks(connection, {
-      transact: (steps, run) => meet().then(() => run(steps)),
-      read: (steps, run) => meet().then(() => run(steps)),
+      return run(steps)
     })
-    const error = await rebuild(late).then(
-      () => undefined,
-      (error: unknown) => error,
-    )
+    const error = await rebuild(late).then(nothing, thrown => thrown)
     if (error !== undefined) {
       expect(error).toMatchObject({ code: 'STORE_BUSY', message: expect.stringMatching(/another process/) })
       differing += 1
@@ -268,26 +237,22 @@ test('a new rebuild takes over: the earlier one fails at its next step and corru
 })
 
 test('a rebuild never replaces rows of one version with those of another', async () => {
-  const path = copyStore(sample)
+  const { path, connection } = await given()
   const newer = { ...view, version: 2 }
-  const connection = await openSqlite(path)
   let count = 0
   const late = withHooks(connection, {
     async transact(steps, run) {
       count += 1
       if (count === 3) {
         // The other rebuild has come this far when it opens the log.
-        const other = await openSqlite(path)
+        const other = closeAtEnd(await openSqlite(path))
         await other.transact(() => new Projector(other, [newer]).createTables())
-        await other.close()
       }
       return run(steps)
     },
   })
-  await expect(rebuild(late)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   // Neither does one that begins afterwards.
-  await expect(rebuild(connection)).rejects.toMatchObject({ code: 'STORE_BUSY' })
-  await connection.close()
+  for (const each of [late, connection]) await expect(rebuild(each)).rejects.toMatchObject({ code: 'STORE_BUSY' })
   expect(edit(path, "select version || ' ' || views from projection, head")).toEqual(['2 '])
   const store = await open(path, [newer])
   await checkRight(store, events)
@@ -297,28 +262,25 @@ test('a rebuild never replaces rows of one version with those of another', async
 test('another process keeps using its prepared statements across a swap', async () => {
   const path = copyStore(sample)
   const [one, other] = [await open(path, [view]), await open(path, [view])]
-  for (let round = 0; round < 3; round++) {
+  for (let count = events; count < events + 60; count += 20) {
     await append(other, 10)
-    await checkRight(other, events + 20 * round + 10)
+    await checkRight(other, count + 10)
     expect(await one.rebuild()).toMatchObject([{ differences: 0 }])
-    await checkRight(other, events + 20 * round + 10)
+    await checkRight(other, count + 10)
     await append(one, 10)
-    await checkRight(other, events + 20 * round + 20)
+    await checkRight(other, count + 20)
   }
-  expect(await sumOf(other, 'counted')).toBe(events + 60)
 })
 
 test('a rebuilt view keeps its indexes, and no transaction builds them for all rows', async () => {
   const path = copyStore(sample)
-  const indexed = { ...view, version: 2, indexes: ['n'] }
   const indexesOf = () => edit(path, "select name from pragma_index_list('counted') where origin = 'c'")
-  const store = await open(path, [indexed])
+  const store = await open(path, [{ ...view, version: 2, indexes: ['n'] }])
   const names = [indexesOf()]
   for (let round = 0; round < 2; round++) {
     expect(await store.rebuild()).toMatchObject([{ differences: 0 }])
     names.push(indexesOf())
   }
-  await store.close()
   for (const each of names) expect(each).toEqual([expect.stringMatching(/^counted_n_\d+$/)])
   expect(new Set(names.flat()).size).toBe(3)
   expect(edit(path, "select count(*) from sqlite_schema where sql like 'create index counted_n%'")).toEqual([1])
@@ -338,8 +300,8 @@ test('a damaged discarded table does not stop a rebuild, and is reported', async
   const store = await openStore({ path, views: [view], onTrouble: what => troubles.push(what) })
   await append(store, 10)
   expect(await store.rebuild()).toMatchObject([{ view: view.name, differences: 0 }])
-  expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
   await store.close()
+  expect(new Set(troubles)).toEqual(new Set(['discarded tables could not be removed']))
   // It does not keep the others from being removed.
   expect(leftOf(path)).toEqual(['discarded_1'])
 })

@@ -5,32 +5,40 @@ import { createKeyring } from '../../../src/vault/keyring.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { countTurns } from '../../support/count-turns.ts'
-import { append, checkpointOf, counting, open, rowsOf, sumOf } from '../../support/counting.ts'
+import {
+  append,
+  appendDuring,
+  type Breaks,
+  checkpointOf,
+  counting,
+  open,
+  rowsOf,
+  sumOf,
+} from '../../support/counting.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
-import { type ObservedSteps, observeSteps, withHooks } from '../watched.ts'
+import { type ObservedSteps, observed } from '../watched.ts'
 
-test.each(['throw', 'badCell'] as const)(
+test.each([
+  ['throw', 'RangeError'],
+  ['badCell', 'ERR_SQLITE_ERROR'],
+] as const)(
   'a failing view (%s) is rolled back alone and stopped, and catches up once it is fixed',
-  async how => {
+  async (how, error) => {
     const path = temporaryStore()
     const stopped: string[] = []
-    const store = await open(path, [counting('fragile', { at: 26, with: how }), counting('steady')], view =>
-      stopped.push(view),
-    )
-    await append(store, 20)
-    await append(store, 20)
-    await append(store, 20)
+    const steady = counting('steady')
+    const onStopped = (view: string) => stopped.push(view)
+    const store = await open(path, [counting('fragile', { at: 26, with: how }), steady], onStopped)
+    for (let i = 0; i < 3; i++) await append(store, 20)
     expect(stopped).toEqual(['fragile'])
     expect([await sumOf(store, 'fragile'), await sumOf(store, 'steady')]).toEqual([20, 60])
-    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21 })
-    expect((await checkpointOf(store, 'fragile'))?.reason).toMatch(
-      how === 'throw' ? /^RangeError at position 26$/ : /^ERR_SQLITE_ERROR at position 26$/,
-    )
+    const reason = `${error} at position 26`
+    expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 21, reason })
     expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true, position: 61 })
     await store.close()
-    const mended = await open(path, [counting('fragile'), counting('steady')])
+    const mended = await open(path, [counting('fragile'), steady])
     expect(await rowsOf(mended, 'fragile')).toEqual(await rowsOf(mended, 'steady'))
     expect(await checkpointOf(mended, 'fragile')).toMatchObject({ isRunning: true, position: 61 })
     await append(mended, 10)
@@ -40,27 +48,28 @@ test.each(['throw', 'badCell'] as const)(
 
 test('a batch writes each changed view in one request, and writes no unchanged view', async () => {
   const done: ObservedSteps[] = []
-  const connection = withHooks(await openSqlite(':memory:'), {
-    transact: (steps, run) => run(() => observeSteps(steps, each => done.push(each))),
-  })
   const keyring = createKeyring(systemEntropy)
   const store = await openStore({
-    medium: { open: async () => connection, keyring: async () => keyring },
+    medium: {
+      open: async () => observed(await openSqlite(':memory:'), each => done.push(each)),
+      keyring: async () => keyring,
+    },
     views: [counting('one'), counting('other'), { ...counting('idle'), key: () => undefined }],
   })
   done.length = 0
   await append(store, 60, 30)
-  const writes = done.map(({ statements }) => statements.filter(sql => /^insert into (one|other|idle)/.test(sql)))
-  expect(writes.map(each => each.map(sql => sql.split(' ')[2]))).toEqual([['one', 'other']])
+  const written = done.map(({ statements }) =>
+    statements.flatMap(sql => /^insert into (?:one|other|idle)/.exec(sql) ?? []),
+  )
+  expect(written).toEqual([['insert into one', 'insert into other']])
   expect([await sumOf(store, 'one'), (await rowsOf(store, 'other')).length]).toEqual([60, 30])
 })
 
 test('a view that drops a row is stopped with the reason, and cannot be rebuilt either', async () => {
   const store = await open(temporaryStore(), [counting('fragile', { at: 15, with: 'drop' }), counting('steady')])
   for (let i = 0; i < 2; i++) await append(store, 10)
-  expect(await checkpointOf(store, 'fragile')).toMatchObject({
-    ...{ isRunning: false, position: 11, reason: 'RowDroppedError at position 15' },
-  })
+  const reason = 'RowDroppedError at position 15'
+  expect(await checkpointOf(store, 'fragile')).toMatchObject({ isRunning: false, position: 11, reason })
   expect(await checkpointOf(store, 'steady')).toMatchObject({ isRunning: true })
   await expect(store.viewReader.asOf('fragile', { position: 21 })).rejects.toThrow('drops a row')
   await expect(store.rebuild({ views: ['fragile'] })).rejects.toThrow('drops a row')
@@ -73,11 +82,8 @@ test('a view left behind by an older version of the library catches up when a ne
   await first.close()
   const older = await open(path, [counting('old')])
   await append(older, 20)
-  expect(await checkpointOf(older, 'new')).toMatchObject({
-    isRunning: false,
-    position: 21,
-    reason: 'a version of averba without this view wrote to the log',
-  })
+  const reason = 'a version of averba without this view wrote to the log'
+  expect(await checkpointOf(older, 'new')).toMatchObject({ isRunning: false, position: 21, reason })
   await older.close()
   const newer = await open(path, [counting('old'), counting('new')])
   expect(await rowsOf(newer, 'new')).toEqual(await rowsOf(newer, 'old'))
@@ -104,23 +110,19 @@ test('a rebuild finds changed, missing and extra rows if asked to, names some, a
 test('a view that is rebuilt during continuous appends misses no event', async () => {
   // The rebuild begins at another step of the appends each time.
   for (let steps = 0; steps < 20; steps++) {
-    const breaks: { at?: number; with: 'throw' } = { at: 2, with: 'throw' }
+    const breaks: Breaks = { at: 2, with: 'throw' }
     const store = await open(':memory:', [counting('fragile', breaks)])
     await append(store, 1)
     delete breaks.at
-    let isDone = false
     const rebuild = async () => {
       for (let i = 0; i < steps; i++) await undefined
-      await store.rebuild()
-      isDone = true
+      return store.rebuild()
     }
-    const rebuilding = rebuild()
-    while (!isDone) await append(store, 1)
-    await rebuilding
+    await appendDuring(rebuild(), store)
     await append(store, 1)
-    const checkpoint = await checkpointOf(store, 'fragile')
-    expect(checkpoint?.isRunning).toBe(true)
-    expect(await sumOf(store, 'fragile')).toBe((checkpoint?.position ?? 0) - 1)
+    const { isRunning, position = 0 } = (await checkpointOf(store, 'fragile')) ?? {}
+    expect(isRunning).toBe(true)
+    expect(await sumOf(store, 'fragile')).toBe(position - 1)
     await store.close()
   }
 })
@@ -139,16 +141,8 @@ test('a rebuild, a catch-up and viewAsOf yield to the event loop, to appends and
   setImmediate(() => stop.abort())
   expect(await store.rebuild({ signal: stop.signal })).toEqual([])
   // Continuous appends do not keep a rebuild from finishing.
-  let isDone = false
-  const rebuilding = store.rebuild().finally(() => {
-    isDone = true
-  })
-  let appended = 0
-  while (!isDone) {
-    await append(store, 2)
-    appended += 2
-  }
-  expect(await rebuilding).toMatchObject([{ differences: 0 }, { differences: 0 }])
+  const { appended, result } = await appendDuring(store.rebuild(), store)
+  expect(result).toMatchObject([{ differences: 0 }, { differences: 0 }])
   expect(appended).toBeGreaterThan(10)
   expect(await sumOf(store, 'fragile')).toBe(5_000 + appended)
 })
