@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { DueCalls } from '../../../src/engine/performing/due-calls.ts'
 
+const oneTurn = () => new Promise(resolve => setImmediate(resolve))
+
 /** Calls that stay due until they are made. Each ends when the test ends it. */
 function given(count: number, max: number) {
   const due = new Set(Array.from({ length: count }, (_, i) => `call-${i}`))
@@ -11,7 +13,7 @@ function given(count: number, max: number) {
     find: async limit => {
       time.looks += 1
       const found = [...due].slice(0, limit)
-      await new Promise(resolve => setImmediate(resolve))
+      await oneTurn()
       return found
     },
     make(id) {
@@ -19,21 +21,18 @@ function given(count: number, max: number) {
       inProgress.set(id, made)
       return made.promise
     },
-    max,
-    restMs: 1_000,
-    nextDueAt: async () => 5_000,
-    elapsedMs: () => time.ms,
-    now: () => time.ms,
-    onFailed: error => void failed.push(error),
+    ...{ max, restMs: 1_000, nextDueAt: async () => 5_000 },
+    ...{ elapsedMs: () => time.ms, now: () => time.ms, onFailed: error => void failed.push(error) },
   })
   /** Ends a call: it stays due, or is done. */
-  const end = async (id: string, how: 'done' | 'due' | 'failed' = 'done') => {
+  const end = async (n: number, how: 'done' | 'due' | 'failed' = 'done') => {
+    const id = `call-${n}`
     if (how === 'done') due.delete(id)
     const made = inProgress.get(id)
     inProgress.delete(id)
     if (how === 'failed') made?.reject(new TypeError(id))
     else made?.resolve(how === 'due')
-    await new Promise(resolve => setImmediate(resolve))
+    await oneTurn()
   }
   return { calls, due, inProgress, time, failed, end }
 }
@@ -43,7 +42,7 @@ test('no more calls begin than there is room, and a hanging call blocks no other
   expect(await calls.begin()).toBe(4)
   expect(await calls.begin()).toBe(0)
   for (let done = 1; done < 10; done++) {
-    await end(`call-${done}`)
+    await end(done)
     expect(await calls.begin()).toBe(done < 7 ? 1 : 0)
   }
   expect([...inProgress.keys()]).toEqual(['call-0'])
@@ -52,14 +51,14 @@ test('no more calls begin than there is room, and a hanging call blocks no other
 test('a call that fails or stays due rests for a while, and the calls behind it are made', async () => {
   const { calls, time, failed, end } = given(5, 2)
   await calls.begin()
-  await end('call-0', 'due')
-  await end('call-1', 'failed')
+  await end(0, 'due')
+  await end(1, 'failed')
   expect(failed).toMatchObject([{ message: 'call-1' }])
   expect(await calls.begin()).toBe(2)
-  await end('call-2')
-  await end('call-3')
+  await end(2)
+  await end(3)
   expect(await calls.begin()).toBe(1)
-  await end('call-4')
+  await end(4)
   expect(await calls.begin()).toBe(0)
   time.ms += 1_000
   expect(await calls.begin()).toBe(2)
@@ -69,7 +68,7 @@ test('a resting call is made again even if the clock was set back', async () => 
   const { calls, time, end } = given(1, 2)
   time.ms = 3_600_000
   await calls.begin()
-  await end('call-0', 'due')
+  await end(0, 'due')
   expect(await calls.begin()).toBe(0)
   time.ms = 0
   expect(await calls.begin()).toBe(1)
@@ -78,10 +77,10 @@ test('a resting call is made again even if the clock was set back', async () => 
 test('a call that ends while due calls are searched is not made again', async () => {
   const { calls, end } = given(3, 2)
   await calls.begin()
-  await end('call-0')
+  await end(0)
   const looking = calls.begin()
   // The due calls were read before it ended.
-  await end('call-1')
+  await end(1)
   expect(await looking).toBe(1)
   expect(await calls.begin()).toBe(0)
 })
@@ -90,24 +89,22 @@ test('onceRoom calls only the last callback, once half of the room is free', asy
   const { calls, end } = given(8, 4)
   await calls.begin()
   const called: string[] = []
-  calls.onceRoom(() => called.push('first'))
-  calls.onceRoom(() => called.push('last'))
-  await end('call-0')
-  expect(called).toEqual([])
-  await end('call-1')
-  expect(called).toEqual(['last'])
-  await end('call-2')
-  expect(called).toEqual(['last'])
+  for (const which of ['first', 'last']) calls.onceRoom(() => called.push(which))
+  for (const [n, expected] of [[], ['last'], ['last']].entries()) {
+    await end(n)
+    expect(called).toEqual(expected)
+  }
 })
 
 test('makeAll makes every due call with few searches, also behind many that are left to others', async () => {
   const { calls, due, time, inProgress, end } = given(1_000, 16)
   const making = calls.makeAll(new AbortController().signal)
   for (;;) {
-    await new Promise(resolve => setImmediate(resolve))
+    await oneTurn()
     const [next] = inProgress.keys()
     if (next === undefined) break
-    await end(next, Number(next.slice(5)) < 900 ? 'due' : 'done')
+    const n = Number(next.slice(5))
+    await end(n, n < 900 ? 'due' : 'done')
   }
   expect(await making).toBe(1_000)
   expect(due.size).toBe(900)

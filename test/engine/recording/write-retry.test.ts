@@ -20,46 +20,47 @@ function givenFullDisk() {
       const error = errorNow() ?? (disk.isFull ? full : undefined)
       if (error !== undefined) throw error
     })
-  const recordTen = () => Promise.allSettled(Array.from({ length: 10 }, () => record()))
-  return { clock, closing, disk, reported, record, recordTen }
+  return { clock, closing, disk, reported, record }
 }
 
-const statusesOf = (ended: PromiseSettledResult<void>[]) => ended.map(each => each.status)
-
-const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
+const statusesOf = async (recording: Promise<void>[]) =>
+  (await Promise.allSettled(recording)).map(({ status }) => status)
+const ten = <T>(make: () => T) => Array.from({ length: 10 }, make)
 
 test('one caller retries while the disk is full, and all succeed once it has space', async () => {
-  const { clock, disk, reported, recordTen } = givenFullDisk()
-  const ended = recordTen()
+  const { clock, disk, reported, record } = givenFullDisk()
+  const ended = statusesOf(ten(record))
   await clock.advance(60 * minuteMs)
   // Each tried at once; then one retried after 1, 3, 7, 15, 31 and 63 s, and once a minute.
   expect(disk.tries).toBe(10 + 6 + 58)
   disk.isFull = false
   await clock.advance(minuteMs)
-  expect(statusesOf(await ended)).toEqual(Array(10).fill('fulfilled'))
-  expect(reported).toEqual(Array(10).fill(waits))
+  expect(await ended).toEqual(ten(() => 'fulfilled'))
+  const waits = 'the result of a call cannot be recorded: it waits until the store can be written'
+  expect(reported).toEqual(ten(() => waits))
 })
 
 test('when the log is closing one caller tries once a second for ten, and each a last time', async () => {
-  const { clock, closing, disk, reported, recordTen } = givenFullDisk()
-  const ended = recordTen()
+  const { clock, closing, disk, reported, record } = givenFullDisk()
+  const ended = statusesOf(ten(record))
   await clock.quiet()
   closing.abort()
   await clock.advance(10_000)
-  expect(statusesOf(await ended)).toEqual(Array(10).fill('rejected'))
+  expect(await ended).toEqual(ten(() => 'rejected'))
   // One at once, and one after each second.
   expect(disk.tries).toBe(10 + 1 + 10 + 9)
-  expect(reported.slice(10)).toEqual(Array(10).fill('the result of a call could not be recorded before closing'))
+  const lost = 'the result of a call could not be recorded before closing'
+  expect(reported.slice(10)).toEqual(ten(() => lost))
 })
 
 test('a permanent error of the retrying caller does not stop the others', async () => {
   const { clock, disk, record } = givenFullDisk()
   const odd = record(() => (disk.isFull ? undefined : new TypeError('odd')))
-  const ended = Promise.allSettled([odd, record()])
+  const ended = statusesOf([odd, record()])
   await clock.quiet()
   disk.isFull = false
   await clock.advance(2_000)
-  expect(statusesOf(await ended)).toEqual(['rejected', 'fulfilled'])
+  expect(await ended).toEqual(['rejected', 'fulfilled'])
 })
 
 test('a caller that keeps failing does not block callers that wait for another reason', async () => {
@@ -68,11 +69,11 @@ test('a caller that keeps failing does not block callers that wait for another r
   const away = new KeyringUnreadableError(new AverbaError('KEYS_MISSING', 'The key service'))
   await expect(record(() => damaged)).rejects.toBe(damaged)
   const waiting = record(() => away)
-  const ended = Promise.allSettled([record(), record()])
+  const ended = statusesOf([record(), record()])
   await clock.advance(5 * minuteMs)
   disk.isFull = false
   await clock.advance(minuteMs)
-  expect(statusesOf(await ended)).toEqual(['fulfilled', 'fulfilled'])
+  expect(await ended).toEqual(['fulfilled', 'fulfilled'])
   const thrown = expect(waiting).rejects.toBe(away)
   closing.abort()
   await clock.finish(thrown)

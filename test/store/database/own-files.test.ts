@@ -12,119 +12,119 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** Creates the three files of a store and checks them once. */
-function openFiles(path: string): OwnFiles {
-  for (const end of ['', '-wal', '-shm']) writeFileSync(`${path}${end}`, 'as it was')
+const ends = ['', '-wal', '-shm']
+const pathOf = (...parts: string[]) => join(folder, ...parts)
+
+/** Creates files with the same content. */
+function write(...paths: string[]): void {
+  for (const path of paths) writeFileSync(path, 'as it was')
+}
+
+/** The files of a store, which have been checked once. */
+function watch(path: string): OwnFiles {
   const files = new OwnFiles(path)
   files.check()
   return files
 }
 
 /** Makes two folders, and a store in the second that is linked to from the first. */
-function givenLinked(): { path: string; real: string } {
-  for (const name of ['named', 'real']) mkdirSync(join(folder, name))
-  const [path, real] = [join(folder, 'named', 'log.sqlite'), join(folder, 'real', 'log.sqlite')]
-  for (const end of ['', '-wal', '-shm']) writeFileSync(`${real}${end}`, 'as it was')
+function givenLinked() {
+  for (const name of ['named', 'real']) mkdirSync(pathOf(name))
+  const [path, real] = [pathOf('named', 'log.sqlite'), pathOf('real', 'log.sqlite')]
+  write(...ends.map(end => real + end))
   symlinkSync(real, path)
-  return { path, real }
+  return { path, real, files: watch(path) }
 }
 
-const refused = expect.objectContaining({ code: 'STORE_UNSAFE' })
+const expectRefusal = (files: OwnFiles) =>
+  expect(() => files.check()).toThrow(expect.objectContaining({ code: 'STORE_UNSAFE' }))
 
-describe.each(['', '-wal', '-shm'])('the file with the suffix "%s"', end => {
+describe.each(ends)('the file with the suffix "%s"', end => {
+  const given = () => {
+    write(...ends.map(each => pathOf(`log.sqlite${each}`)))
+    return { file: pathOf(`log.sqlite${end}`), files: watch(pathOf('log.sqlite')) }
+  }
+
   test('is reported at once when it is deleted or moved away', () => {
-    const path = join(folder, 'log.sqlite')
-    const files = openFiles(path)
-    renameSync(`${path}${end}`, `${path}.old`)
-    expect(() => files.check()).toThrow(refused)
-    renameSync(`${path}.old`, `${path}${end}`)
-    expect(() => files.check()).not.toThrow()
-    rmSync(`${path}${end}`)
-    expect(() => files.check()).toThrow(refused)
-    expect(() => files.check()).toThrow(refused)
+    const { file, files } = given()
+    renameSync(file, pathOf('old'))
+    expectRefusal(files)
+    renameSync(pathOf('old'), file)
+    files.check()
+    rmSync(file)
+    expectRefusal(files)
+    expectRefusal(files)
   })
 
   test('is reported when another file replaces it and the mtime of the folder is reset', () => {
-    const path = join(folder, 'log.sqlite')
-    const files = openFiles(path)
+    const { file, files } = given()
     utimesSync(folder, 1, 1)
     files.check()
-    writeFileSync(join(folder, 'other'), 'as it was')
-    renameSync(join(folder, 'other'), `${path}${end}`)
+    write(pathOf('other'))
+    renameSync(pathOf('other'), file)
     utimesSync(folder, 1, 1)
-    expect(() => files.check()).toThrow(refused)
+    expectRefusal(files)
   })
 })
 
 test('a journal created by the first transaction is checked from then on', () => {
-  const path = join(folder, 'log.sqlite')
-  writeFileSync(path, '')
-  const files = new OwnFiles(path)
+  write(pathOf('log.sqlite'))
+  const files = watch(pathOf('log.sqlite'))
+  write(pathOf('log.sqlite-wal'))
   files.check()
-  writeFileSync(`${path}-wal`, 'new')
-  expect(() => files.check()).not.toThrow()
-  rmSync(`${path}-wal`)
-  expect(() => files.check()).toThrow(refused)
+  rmSync(pathOf('log.sqlite-wal'))
+  expectRefusal(files)
 })
 
 test('a deleted journal is reported at once when the store is opened through a link in another folder', () => {
-  const { path, real } = givenLinked()
-  const files = new OwnFiles(path)
-  files.check()
+  const { real, files } = givenLinked()
   rmSync(`${real}-wal`)
-  expect(() => files.check()).toThrow(refused)
+  expectRefusal(files)
 })
 
 test('a link that now points to another store is reported at once', () => {
-  const { path, real } = givenLinked()
-  writeFileSync(`${real}.copy`, '')
-  const files = new OwnFiles(path)
-  files.check()
+  const { path, real, files } = givenLinked()
+  write(`${real}.copy`)
   rmSync(path)
   symlinkSync(`${real}.copy`, path)
-  expect(() => files.check()).toThrow(refused)
+  expectRefusal(files)
 })
 
 test('a replacement that changes no watched folder is reported within a second', () => {
   vi.useFakeTimers({ toFake: ['performance'] })
-  for (const name of ['named', 'between', 'first', 'second']) mkdirSync(join(folder, name))
-  const [real, other] = [join(folder, 'first', 'log.sqlite'), join(folder, 'second', 'log.sqlite')]
-  writeFileSync(real, '')
-  writeFileSync(other, '')
-  const [path, between] = [join(folder, 'named', 'log.sqlite'), join(folder, 'between', 'log.sqlite')]
+  const [path, between, real, other] = ['named', 'between', 'first', 'second'].map(name => {
+    mkdirSync(pathOf(name))
+    return pathOf(name, 'log.sqlite')
+  }) as [string, string, string, string]
+  write(real, other)
   symlinkSync(real, between)
   symlinkSync(between, path)
-  const files = new OwnFiles(path)
-  files.check()
+  const files = watch(path)
   // The folder of an intermediate link is neither that of the name nor that of the file.
   rmSync(between)
   symlinkSync(other, between)
   vi.advanceTimersByTime(1_000)
-  expect(() => files.check()).toThrow(refused)
+  expectRefusal(files)
 })
 
 test.each([1_000, -3_600_000])(
   'files are checked once when the ctime of their folder is %i ms away, and then not again',
   ms => {
     // Reading the times of a journal slows down its next write.
-    const path = join(folder, 'log.sqlite')
-    writeFileSync(path, '')
-    let looks = 0
-    const files = new OwnFiles(path, each => {
-      looks += 1
-      return readFileId(each)
-    })
+    write(pathOf('log.sqlite'))
+    const look = vi.fn(readFileId)
+    const files = new OwnFiles(pathOf('log.sqlite'), look)
+    const looksOf = (checks: number) => {
+      look.mockClear()
+      for (let i = 0; i < checks; i++) files.check()
+      return look.mock.calls.length
+    }
     vi.useFakeTimers({ toFake: ['Date'] })
     // Changes within one tick of a coarse clock have the same time.
-    for (let before = looks, i = 0; i < 3; i++, before = looks) {
-      files.check()
-      expect(looks).toBeGreaterThan(before)
-    }
+    for (let i = 0; i < 3; i++) expect(looksOf(1)).toBeGreaterThan(0)
     // Negative: the clock was ahead when the folder changed.
     vi.setSystemTime(Date.now() + ms)
     files.check()
-    const last = looks
-    for (let i = 0; i < 100; i++) files.check()
-    expect(looks).toBe(last)
+    expect(looksOf(100)).toBe(0)
   },
 )

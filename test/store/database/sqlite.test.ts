@@ -15,16 +15,30 @@ import { CompiledQuery } from 'kysely'
 import { describe, expect, test, vi } from 'vitest'
 import { attempt, each, rows } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
+import type { Store } from '../../../src/store/store.ts'
 import { views } from '../../../src/views/views.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { storeConformance } from '../conformance/index.ts'
 
 const open = (path: string) => openStore({ path, views })
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8)
+
+/** A connection to a file, which tells what a host reads from it. */
+async function connect(path = temporaryStore()) {
+  const connection = closeAtEnd(await openSqlite(path))
+  const ask = (sql: string, ...parameters: unknown[]) => connection.readOnly(CompiledQuery.raw(sql, parameters))
+  return { path, connection, ask }
+}
+
+/** What a host asks the views of a log. */
+const askViews = async (path = ':memory:') => {
+  const store = await open(path)
+  return { store, run: (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql)) }
+}
 
 const suite = { describe, test, expect }
 describe('a SQLite file', () =>
@@ -36,28 +50,25 @@ describe('memory', () =>
   storeConformance(suite, () => () => openSqlite(':memory:'), { isShared: false, isKept: false }))
 
 test('a file is opened with synchronous=FULL', async () => {
-  const path = temporaryStore()
-  const store = await open(path)
+  const { database } = await open(temporaryStore())
   const pragmas = ['synchronous', 'secure_delete', 'cell_size_check', 'trusted_schema']
   const select = `select * from ${pragmas.map(name => `pragma_${name}`).join(', ')}`
-  const rows = await store.database.readOnly(CompiledQuery.raw(select))
+  const rows = await database.readOnly(CompiledQuery.raw(select))
   expect(rows).toEqual([{ synchronous: 2, secure_delete: 1, cell_size_check: 1, trusted_schema: 0 }])
 })
 
 test('every file of a new store has mode 0600, and an existing store keeps its mode', async () => {
   const path = temporaryStore()
-  const ends = ['', '-wal', '-shm', '.keys', '.mark']
-  const modes = () => ends.map(end => (statSync(`${path}${end}`).mode & 0o777).toString(8))
+  const modes = (...ends: string[]) => new Set(ends.map(end => modeOf(`${path}${end}`)))
   const before = process.umask(0o022)
   try {
     const store = await open(path)
     await store.checkpoint()
-    expect(modes()).toEqual(ends.map(() => '600'))
+    expect(modes('', '-wal', '-shm', '.keys', '.mark')).toEqual(new Set(['600']))
     await store.close()
     chmodSync(path, 0o640)
-    const again = await open(path)
-    expect(modes().slice(0, 3)).toEqual(['640', '640', '640'])
-    await again.close()
+    await open(path)
+    expect(modes('', '-wal', '-shm')).toEqual(new Set(['640']))
   } finally {
     process.umask(before)
   }
@@ -66,13 +77,13 @@ test('every file of a new store has mode 0600, and an existing store keeps its m
 test('a store opened through a dangling link is created at the target with mode 0600', async () => {
   const path = temporaryStore()
   symlinkSync('kept.sqlite', path)
-  await (await open(path)).close()
-  expect(statSync(path).mode & 0o777).toBe(0o600)
+  await open(path)
+  expect(modeOf(path)).toBe('600')
   expect(lstatSync(path).isSymbolicLink()).toBe(true)
 })
 
 test('steps that throw STORE_BUSY are not run again', async () => {
-  const connection = closeAtEnd(await openSqlite(temporaryStore()))
+  const { connection } = await connect()
   let runs = 0
   const busy = connection.transact(() => {
     runs += 1
@@ -83,28 +94,26 @@ test('steps that throw STORE_BUSY are not run again', async () => {
 })
 
 test('a full disk within an attempt fails the whole transaction', async () => {
-  const connection = closeAtEnd(await openSqlite(temporaryStore()))
+  const { connection, ask } = await connect()
   await connection.transact(() => rows({ sql: 'create table wide (bytes blob)', parameters: [] }))
   const failing = connection.transact(function* () {
-    yield* rows({ sql: 'insert into wide values (zeroblob(10))', parameters: [] })
-    yield* rows({ sql: 'pragma max_page_count = 20', parameters: [] })
+    for (const sql of ['insert into wide values (zeroblob(10))', 'pragma max_page_count = 20'])
+      yield* rows({ sql, parameters: [] })
     yield* attempt(() => each('insert into wide values (zeroblob(?))', [500_000], bytes => [bytes]))
   })
   await expect(failing).rejects.toMatchObject({ code: 'STORE_UNSAFE' })
-  expect(await connection.read(() => rows({ sql: 'select * from wide', parameters: [] }))).toEqual([])
+  expect(await ask('select * from wide')).toEqual([])
 })
 
 test('events cannot be updated or deleted by accident', async () => {
   const path = temporaryStore()
-  await (await open(path)).close()
-  const database = closeAtEnd(new Sqlite(path))
-  expect(() => database.exec("update event set type = 'x'")).toThrow('append-only')
-  expect(() => database.exec('delete from event')).toThrow('append-only')
+  await open(path)
+  for (const sql of ["update event set type = 'x'", 'delete from event'])
+    expect(() => useDatabase(path, database => database.exec(sql))).toThrow('append-only')
 })
 
 test("a host's handle reads views and refuses every other statement", async () => {
-  const store = await open(':memory:')
-  const run = (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql))
+  const { run } = await askViews()
   expect(await run('select count(*) as n from consents')).toEqual([{ n: 0 }])
   expect(await run(`select 'what?' as "why?"`)).toEqual([{ 'why?': 'what?' }])
   const insert = "insert into rebuild values ('a', 1, 0)"
@@ -114,10 +123,9 @@ test("a host's handle reads views and refuses every other statement", async () =
 })
 
 test("a host's handle refuses every statement that reads another table than a view's", async () => {
-  const path = temporaryStore()
-  const store = await open(path)
-  const run = (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql))
-  const refused = [
+  const { run, store } = await askViews(temporaryStore())
+  const refused = { code: 'INVALID_INPUT', hint: expect.stringContaining('consents') }
+  for (const sql of [
     'select * from secret',
     'select count(*) from owner_key',
     'with x as (select header from event) select * from x',
@@ -128,55 +136,46 @@ test("a host's handle refuses every statement that reads another table than a vi
     'select * from "pragma_OPTIMIZE", json_each(\'[1]\')',
     'select * from pragma_table_list',
     'select * from dbstat',
-  ]
-  for (const sql of refused)
-    await expect(run(sql), sql).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      hint: expect.stringContaining('consents'),
-    })
+  ])
+    await expect(run(sql), sql).rejects.toMatchObject(refused)
   expect(await run('select json_each.value from json_each(\'["a"]\')')).toEqual([{ value: 'a' }])
   expect(await run('select count(*) as n from notifications, json_each(handlers)')).toEqual([{ n: 0 }])
   expect(await run("select count(*) as n from sqlite_schema where name = 'consents'")).toEqual([{ n: 1 }])
   // A rebuild replaces the tables.
   await store.rebuild()
   expect(await run('select count(*) as n from consents, subjects')).toEqual([{ n: 0 }])
-  const found = await run("select name from sqlite_schema where name like 'sqlite_stat%'")
-  expect(found).toEqual([])
+  expect(await run("select name from sqlite_schema where name like 'sqlite_stat%'")).toEqual([])
 })
 
 describe('an unknown name', () => {
-  const openChanged = async (path: string, change: string) => {
+  const openChanged = async (change: string) => {
+    const path = temporaryStore()
     const store = await open(path)
     useDatabase(path, database => database.exec(change))
     return store
   }
+  const ask = ({ database }: Store, sql: string) => database.readOnly(CompiledQuery.raw(sql))
 
-  test("in a host's statement is INVALID_INPUT", async () => {
-    const store = await open(':memory:')
-    for (const sql of ['select * from nobodies', 'select nobody from consents']) {
-      const run = store.database.readOnly(CompiledQuery.raw(sql))
-      await expect(run).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-    }
-  })
+  test.each(['select * from nobodies', 'select nobody from consents'])(
+    "in a host's statement is INVALID_INPUT (%s)",
+    async sql => {
+      await expect(ask(await open(':memory:'), sql)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    },
+  )
 
   test.each([
     'alter table rebuild rename column until to upto; update head set schema = 2',
     'alter table rebuild rename column until to upto',
   ])('after another version changed the tables is NOT_OURS (%s)', async change => {
-    const store = await openChanged(temporaryStore(), change)
-    await expect(store.rebuild()).rejects.toMatchObject({
-      code: 'NOT_OURS',
-      message: expect.stringContaining('another version'),
-      hint: expect.stringContaining('Restart'),
-    })
+    const [message, hint] = [expect.stringContaining('another version'), expect.stringContaining('Restart')]
+    const store = await openChanged(change)
+    await expect(store.rebuild()).rejects.toMatchObject({ code: 'NOT_OURS', message, hint })
   })
 
   test('of a table that is missing in the log is CORRUPT', async () => {
-    const store = await openChanged(temporaryStore(), 'drop table rebuild')
+    const store = await openChanged('drop table rebuild')
     await expect(store.rebuild()).rejects.toMatchObject({ code: 'CORRUPT' })
-    const sql = 'select * from consent'
-    const run = store.database.readOnly(CompiledQuery.raw(sql))
-    await expect(run).rejects.toMatchObject({ code: 'CORRUPT' })
+    await expect(ask(store, 'select * from consent')).rejects.toMatchObject({ code: 'CORRUPT' })
   })
 })
 
@@ -189,16 +188,14 @@ describe('a file is not opened', () => {
     return path
   }
 
+  const junk = () => {
+    const path = temporaryStore()
+    writeFileSync(path, 'not a database, and too long to pass for an empty file\n'.repeat(50))
+    return path
+  }
+
   test.each([
-    [
-      'that is no database',
-      async () => {
-        const path = temporaryStore()
-        writeFileSync(path, 'not a database, and too long to pass for an empty file\n'.repeat(50))
-        return path
-      },
-      { code: 'NOT_OURS' },
-    ],
+    ['that is no database', async () => junk(), { code: 'NOT_OURS' }],
     [
       'of a newer version',
       () => given(path => useDatabase(path, database => database.exec('update head set schema = 99'))),
@@ -206,7 +203,7 @@ describe('a file is not opened', () => {
     ],
     [
       'in a missing folder',
-      async () => join(temporaryStore(), 'no', 'log.sqlite'),
+      async () => join(temporaryStore(), 'no', 'log'),
       { name: 'AverbaError', code: 'STORE_UNSAFE' },
     ],
   ])('%s', async (_, makePath, error) => {
@@ -214,18 +211,17 @@ describe('a file is not opened', () => {
   })
 
   test("of another program, or of another log's keyring, also when it is empty, and stays unchanged", async () => {
-    const foreign = temporaryStore()
-    useDatabase(foreign, database => database.exec('create table customers (name text)'))
     const other = await given(() => undefined)
-    const log = await given(path => copyFileSync(`${other}.keys`, `${path}.keys`))
-    const empty = temporaryStore()
+    const withOtherKeys = (path: string) => copyFileSync(`${other}.keys`, `${path}.keys`)
+    const [foreign, log, empty] = [temporaryStore(), await given(withOtherKeys), temporaryStore()]
+    useDatabase(foreign, database => database.exec('create table customers (name text)'))
     writeFileSync(empty, '')
-    copyFileSync(`${other}.keys`, `${empty}.keys`)
-    for (const [path, code] of [
-      [foreign, 'NOT_OURS'],
-      [log, 'KEYS_MISMATCH'],
-      [empty, 'KEYS_MISMATCH'],
-    ] as const) {
+    withOtherKeys(empty)
+    for (const [path, code] of Object.entries({
+      [foreign]: 'NOT_OURS',
+      [log]: 'KEYS_MISMATCH',
+      [empty]: 'KEYS_MISMATCH',
+    })) {
       const bytes = readFileSync(path)
       await expect(open(path)).rejects.toMatchObject({ code })
       expect(readFileSync(path).equals(bytes)).toBe(true)
@@ -240,64 +236,59 @@ describe('a file is not opened', () => {
 })
 
 test('a transaction whose first look at the file fails is over', async () => {
-  const connection = closeAtEnd(await openSqlite(temporaryStore()))
+  const { ask } = await connect()
   const get = vi.spyOn(StatementSync.prototype, 'get').mockImplementationOnce(() => {
     throw new Error('the disk')
   })
-  const one = CompiledQuery.raw('select 1 as a')
-  await expect(connection.readOnly(one)).rejects.toThrow('the disk')
+  await expect(ask('select 1 as a')).rejects.toThrow('the disk')
   get.mockRestore()
-  expect(await connection.readOnly(one)).toEqual([{ a: 1 }])
+  expect(await ask('select 1 as a')).toEqual([{ a: 1 }])
 })
 
 test('a statement is prepared anew when another process has changed its table', async () => {
-  const path = temporaryStore()
-  const connection = closeAtEnd(await openSqlite(path))
-  const select = () => connection.readOnly(CompiledQuery.raw('select * from t'))
+  const { path, ask } = await connect()
+  const select = () => ask('select * from t')
   useDatabase(path, database => database.exec('create table t (a, b); insert into t values (1, 2)'))
   expect(await select()).toEqual([{ a: 1, b: 2 }])
-  const before = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+  const prepared = () => prepare.mock.calls.filter(([sql]) => sql === 'select * from t').length
   await select()
-  expect(before.mock.calls.filter(([sql]) => sql === 'select * from t')).toEqual([])
+  expect(prepared()).toBe(0)
   useDatabase(path, database => database.exec('drop table t; create table t (b, c, a); insert into t values (2, 3, 1)'))
   expect(await select()).toEqual([{ a: 1, b: 2, c: 3 }])
   // By itself SQLite would give Node 22 and Deno the columns of the former table.
-  expect(before.mock.calls.filter(([sql]) => sql === 'select * from t')).toHaveLength(1)
-  before.mockRestore()
+  expect(prepared()).toBe(1)
+  prepare.mockRestore()
 })
 
 test('a host’s parameter that SQLite does not know is refused, and a statement that writes', async () => {
-  const connection = closeAtEnd(await openSqlite(temporaryStore()))
-  await connection.transact(function* () {
-    yield* rows({ sql: 'create table t (a)', parameters: [] })
-  })
-  const ask = (sql: string, ...parameters: unknown[]) => connection.readOnly(CompiledQuery.raw(sql, parameters))
+  const { connection, ask } = await connect()
+  await connection.transact(() => rows({ sql: 'create table t (a)', parameters: [] }))
+  const refused = { code: 'INVALID_INPUT' }
   for (const value of [new Date(0), {}, true, undefined, new ArrayBuffer(1)])
-    await expect(ask('select ? as a', value)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await expect(ask('select ? as a', value)).rejects.toMatchObject(refused)
   expect(await ask('select ? as a, ? as b', 1, null)).toEqual([{ a: 1, b: null }])
   const insert = 'with x as (select 1 as a) insert into t select a from x returning a'
-  await expect(ask(insert)).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    message: expect.stringContaining('only be read'),
-  })
-  await expect(ask('select 1; delete from t')).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  await expect(ask(insert)).rejects.toMatchObject({ ...refused, message: expect.stringContaining('only be read') })
+  await expect(ask('select 1; delete from t')).rejects.toMatchObject(refused)
   expect(await ask('select * from t')).toEqual([])
 })
 
-test('a file that is refused is closed, and a path is never taken for an address', async () => {
-  const folder = temporaryFolder()
-  const path = join(folder, 'junk.sqlite')
+test('a file that is refused is closed', async () => {
+  const path = temporaryStore()
   writeFileSync(path, 'a text that is no database\n'.repeat(99))
   const closed = vi.spyOn(DatabaseSync.prototype, 'close')
   await expect(openSqlite(path)).rejects.toMatchObject({ code: 'NOT_OURS' })
   expect(closed).toHaveBeenCalledTimes(1)
   closed.mockRestore()
+})
+
+test('a path is never taken for an address', async () => {
   const before = process.cwd()
-  process.chdir(folder)
+  process.chdir(temporaryFolder())
   try {
-    const connection = await openSqlite('file:log?mode=memory')
-    await connection.close()
-    expect(existsSync(join(folder, 'file:log?mode=memory'))).toBe(true)
+    await connect('file:log?mode=memory')
+    expect(existsSync('file:log?mode=memory')).toBe(true)
   } finally {
     process.chdir(before)
   }
