@@ -7,6 +7,7 @@ import { views } from '../../src/views/views.ts'
 import { openStore } from '../support/store.ts'
 import { temporaryStore } from '../support/temporary-folder.ts'
 import { appendOf } from './append-of.ts'
+import { append } from './conformance/counting.ts'
 import { checkAgainstModel, describeResult } from './model-log.ts'
 
 const open = (path: string) => openStore({ path, views })
@@ -17,11 +18,8 @@ function rootOf(leaves: readonly Buffer[]): Buffer {
   if (leaves.length === 1) return first
   let half = 1
   while (half * 2 < leaves.length) half *= 2
-  return hash(
-    'sha256',
-    Buffer.concat([Buffer.from([1]), rootOf(leaves.slice(0, half)), rootOf(leaves.slice(half))]),
-    'buffer',
-  )
+  const roots = [leaves.slice(0, half), leaves.slice(half)].map(rootOf)
+  return hash('sha256', Buffer.concat([Buffer.from([1]), ...roots]), 'buffer')
 }
 
 /** Adds the leaves of the events after a position to a tree, and gives the end of the log. */
@@ -58,25 +56,6 @@ test('an entry that two appends of one commit write does not replace an older on
   expect(await store.lookUp('k', 'three')).toBe('z')
 })
 
-test('a command that waits with another one of the same id gets the receipt of the first', async () => {
-  const store = await open(':memory:')
-  const receipt = { commandId: 'c1', digest: new Uint8Array([1]), code: 'accepted', detail: '' } as const
-  const made = await Promise.all(
-    [1, 2].map(n => store.append(appendOf('bench-a', 'any', [{ data: { n } }], { receipt }))),
-  )
-  expect(made.map(describeResult)).toEqual(['appended 2', 'known 2'])
-  expect(await store.read({ stream: 'bench-a' })).toHaveLength(1)
-})
-
-test('of two concurrent appends that settle the same effect, one conflicts', async () => {
-  const store = await open(':memory:')
-  await store.append(appendOf('bench-a', 'none', [{ effects: [{ type: 'bench.call', data: {} }] }]))
-  const settles = { effect: 'bench-a/1/0', attempts: 0, as: 'settled' as const, reason: '' }
-  const settling = appendOf('bench-a', 'any', [{}], { settles })
-  const made = await Promise.all([store.append(settling), store.append(settling)])
-  expect(made.map(describeResult)).toEqual(['appended 3', 'conflict'])
-})
-
 test('an append that cannot be written fails alone and does not change its neighbours', async () => {
   const store = await open(':memory:')
   const one = (stream: string, n: number) => store.append(appendOf(stream, 'none', [{ data: { n } }]))
@@ -103,11 +82,8 @@ test('the tree is loaded correctly when its upper levels have many subtrees', as
   const path = temporaryStore()
   const size = 256 * 256 + 256
   const store = await open(path)
-  for (let done = 1; done < size; ) {
-    const events = Array.from({ length: Math.min(1_000, size - done) }, () => ({}))
-    await store.append(appendOf('bench-a', 'any', events))
-    done += events.length
-  }
+  for (let done = 1; done < size; done += 1_000)
+    await store.append(appendOf('bench-a', 'any', Array(Math.min(1_000, size - done)).fill({})))
   await store.close()
   const again = await open(path)
   const tree = new Tree()
@@ -122,8 +98,7 @@ test('a tree loaded from a log continues like one that stayed in memory', async 
   let end = 0
   for (let round = 0; round < 4; round++) {
     const store = await open(path)
-    const appends = Array.from({ length: 300 }, (_, i) => appendOf(`bench-${round}-${i}`, 'none'))
-    await Promise.all(appends.map(each => store.append(each)))
+    await append(store, 300)
     end = await addLeaves(store, tree, end)
     roots.push(await store.database.read(treeRoot))
     expect(roots.at(-1)).toBe(tree.root())

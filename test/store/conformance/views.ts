@@ -1,5 +1,6 @@
 import { CompiledQuery } from 'kysely'
 import type { Store } from '../../../src/store/store.ts'
+import type { ViewBound } from '../../../src/store/views/view-reader.ts'
 import { openViews } from '../../../src/store/views/views-handle.ts'
 import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
@@ -31,10 +32,19 @@ export function viewConformance({ test, expect }: Harness, newPlace: () => Place
     expect(seen).toEqual(tens(3).map(({ n }) => ({ n })))
   })
 
-  onStore('a view is built as of a position from the log alone', async store => {
+  onStore('a view is built as of a position or an instant, from the log alone', async store => {
+    const later = '2030-01-03T00:00:00.000Z'
     await append(store, 30)
-    const rows = (await store.viewReader.asOf('counted', { position: 11 })) as Counted[] // Its own rows.
-    expect(rows.sort((a, b) => a.stream.localeCompare(b.stream))).toEqual(tens(1))
+    await store.append(appendOf('bench-0', 'any', [{}], { at: later }))
+    const rowsAt = async (asOf: ViewBound) => {
+      const rows = (await store.viewReader.asOf('counted', asOf)) as Counted[] // Its own rows.
+      return rows.sort((a, b) => a.stream.localeCompare(b.stream))
+    }
+    expect(await rowsAt({ position: 1 })).toEqual([])
+    expect(await rowsAt({ position: 11 })).toEqual(tens(1))
+    expect(await rowsAt({ at: '2030-01-02T23:59:59.999Z' })).toEqual(tens(3))
+    for (const asOf of [{ at: later }, {}]) expect((await rowsAt(asOf))[0]).toEqual({ stream: 'bench-0', n: 4 })
+    await expect(store.viewReader.asOf('nothing', {})).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   })
 
   test('a NUL in a text that a service sent is kept by its event, and replaced in a view', async () => {

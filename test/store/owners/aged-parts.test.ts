@@ -4,8 +4,8 @@ import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { HeaderReader } from '../../../src/store/log/header.ts'
 import { type AgedPage, readAgedParts } from '../../../src/store/parts/parts.ts'
 import { closeAtEnd } from '../../support/close-at-end.ts'
-import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const events = 12_000
@@ -14,23 +14,20 @@ const events = 12_000
 async function given(positions: ReadonlySet<number>): Promise<string> {
   const store = temporaryStore()
   await (await openAverba({ store, schedules: false })).close()
-  const database = new Sqlite(store)
-  database.pragma('foreign_keys = off')
-  database.exec(`insert into stream (key, name, version, tag) values (1000, 'validation-x', 1, '');
-    insert into owner_key (key, owner, epoch, wrapped, commitment) values (1000, 'subject-1', 1, x'00', x'00')`)
-  const event = database.prepare(
-    "insert into event (position, stream, version, type, header, leaf, tag) values (?, 1000, ?, 'validation.requested', ?, x'00', '')",
-  )
-  const part = database.prepare('insert into part (position, name, owner, sealed) values (?, ?, 1000, ?)')
-  database.exec('begin')
-  for (let position = 2; position <= events; position++) {
-    const names = positions.has(position) ? ['reason', 'claims'] : ['note']
-    const parts = names.map(name => ({ name, owner: 'subject-1' }))
-    event.run(position, position, JSON.stringify({ at, position, parts }))
-    for (const name of names) part.run(position, name, Buffer.alloc(1))
-  }
-  database.exec('commit')
-  database.close()
+  useDatabase(store, database => {
+    database.exec(`pragma foreign_keys = off; begin;
+      insert into stream (key, name, version, tag) values (1000, 'validation-x', 1, '');
+      insert into owner_key (key, owner, epoch, wrapped, commitment) values (1000, 'subject-1', 1, x'00', x'00')`)
+    const event = database.prepare("insert into event values (?, 1000, ?, 'validation.requested', ?, x'00', '')")
+    const part = database.prepare("insert into part (position, name, owner, sealed) values (?, ?, 1000, x'00')")
+    for (let position = 2; position <= events; position++) {
+      const names = positions.has(position) ? ['reason', 'claims'] : ['note']
+      const parts = names.map(name => ({ name, owner: 'subject-1' }))
+      event.run(position, position, JSON.stringify({ at, position, parts }))
+      for (const name of names) part.run(position, name)
+    }
+    database.exec('commit')
+  })
   return store
 }
 

@@ -14,10 +14,8 @@ test('a keyring from before an erasure is refused, and verifiers report it', asy
   await close()
   copyFileSync(`${store}.keys`, `${store}.newest`)
   copyFileSync(`${store}.older`, `${store}.keys`)
-  await expect(openAverba({ store })).rejects.toMatchObject({
-    code: 'KEYS_MISMATCH',
-    hint: expect.stringContaining('Put the newest keyring back'),
-  })
+  const refused = { code: 'KEYS_MISMATCH', hint: expect.stringContaining('Put the newest keyring back') }
+  await expect(openAverba({ store })).rejects.toMatchObject(refused)
   const older = expect.stringContaining('the keyring is older than the log') as unknown
   expect((await diagnoseStore({ store, isDeep: true })).problems).toEqual([older])
   expect((await verifyLog({ store })).faults).toEqual([{ check: 'keys', count: 1, examples: [older] }])

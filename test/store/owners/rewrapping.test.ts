@@ -1,37 +1,40 @@
 import { expect, test } from 'vitest'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
-import type { Keyring } from '../../../src/vault/keyring.ts'
 import type { OwnerKey } from '../../../src/vault/vault.ts'
 import { AverbaError } from '../../../src/vocabulary/errors.ts'
-import { Sqlite } from '../../support/sqlite.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { appendOf } from '../append-of.ts'
 import { withHooks } from '../watched.ts'
 
+/** Opens a store, and does something before each of its transactions or reads. */
+async function openHooked(path: string, before: { transact?: () => unknown; read?: () => unknown }) {
+  const open = async () =>
+    withHooks(await openSqlite(path), {
+      transact: async (steps, run) => {
+        await before.transact?.()
+        return run(steps)
+      },
+      read: async (steps, run) => {
+        await before.read?.()
+        return run(steps)
+      },
+    })
+  return openStore({ path, medium: { open, keyring: create => create() } })
+}
+
+const noted = (owner: string) => [{ parts: { note: { owner, value: 'x' } } }]
+
 test('after an interrupted rotation, no key is cached under its old wrapping', async () => {
   let left = Number.POSITIVE_INFINITY
-  const path = temporaryStore()
-  const store = await openStore({
-    path,
-    medium: {
-      open: async () =>
-        withHooks(await openSqlite(path), {
-          transact: async (steps, run) => {
-            left -= 1
-            if (left < 0) throw new AverbaError('STORE_BUSY', 'Cannot use the log: it is locked')
-            return run(steps)
-          },
-        }),
-      keyring: open => open(),
+  const store = await openHooked(temporaryStore(), {
+    transact() {
+      left -= 1
+      if (left < 0) throw new AverbaError('STORE_BUSY', 'Cannot use the log: it is locked')
     },
   })
-  let streams = 0
-  const append = (owner: string) => {
-    streams += 1
-    return store.append(appendOf(`bench-${streams}`, 'none', [{ parts: { note: { owner, value: 'x' } } }]))
-  }
-  await append('subject-1')
+  await store.append(appendOf('bench-1', 'none', noted('subject-1')))
   // Allows the keyring, the epoch, the secrets and one page of keys, but not the search for another page.
   left = 4
   await expect(store.owners.rotate(2)).rejects.toMatchObject({ code: 'STORE_BUSY' })
@@ -40,30 +43,21 @@ test('after an interrupted rotation, no key is cached under its old wrapping', a
   await store.owners.destroyEpochs([1])
   // As if there were very many other keys.
   store.vault.forget()
-  expect(await append('subject-1')).toMatchObject({ status: 'appended' })
+  expect(await store.append(appendOf('bench-2', 'none', noted('subject-1')))).toMatchObject({ status: 'appended' })
 })
 
 test('of two processes that rotate at once, each names the epoch that wraps every key', async () => {
   const path = temporaryStore()
   const first = await openStore({ path })
-  let before: (() => Promise<unknown>) | undefined
-  const raced = async () => {
-    const race = before
-    before = undefined
-    await race?.()
-  }
-  const medium = {
-    open: async () =>
-      withHooks(await openSqlite(path), {
-        read: async (steps, run) => {
-          await raced()
-          return run(steps)
-        },
-      }),
-    keyring: (open: () => Promise<Keyring>) => open(),
-  }
-  const second = await openStore({ path, medium })
-  before = () => first.owners.rotate(1)
+  let race = async (): Promise<unknown> => undefined
+  const second = await openHooked(path, {
+    read() {
+      const racing = race
+      race = async () => undefined
+      return racing()
+    },
+  })
+  race = () => first.owners.rotate(1)
   expect(await second.owners.rotate(1)).toEqual({ epoch: 2, previous: [1], rewrapped: 0 })
 })
 
@@ -71,13 +65,11 @@ test('an erased person’s key is removed from memory, even if no other key is r
   const path = temporaryStore()
   const store = await openStore({ path })
   const owner = 'subject-1'
-  await store.append(appendOf(owner, 'none', [{ parts: { note: { owner, value: 'x' } } }]))
-  const file = new Sqlite(path, { readOnly: true })
-  const [key] = file.rows<OwnerKey>('select owner, epoch, wrapped, commitment from owner_key')
-  const [part] = file.rows<{ sealed: Buffer }>('select sealed from part')
-  file.close()
-  if (!key || !part) throw new Error('Both are there')
-  const open = () => store.vault.open(key, `${owner}/1/note`, part.sealed)
+  await store.append(appendOf(owner, 'none', noted(owner)))
+  const sql = 'select owner_key.*, sealed from owner_key join part on part.owner = key'
+  const [row] = useDatabase(path, file => file.rows<OwnerKey & { sealed: Buffer }>(sql))
+  if (!row) throw new Error('It is there')
+  const open = () => store.vault.open(row, `${owner}/1/note`, row.sealed)
   expect(open()).toBe('x')
   const none = { indexEntries: [], commands: [], streams: [], kept: [], keepsKey: false }
   const person = { owner, subject: '1', until: 2, ...none }
@@ -96,5 +88,4 @@ test('a secret is not sealed under an epoch that another process has destroyed',
   const secret = { generation: 1, value: 'session' }
   await idle.secrets.keep('portal', secret)
   expect(await other.secrets.find('portal')).toEqual(secret)
-  await Promise.all([idle.close(), other.close()])
 })
