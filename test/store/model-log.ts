@@ -3,39 +3,26 @@ import { expect } from 'vitest'
 import type { Store } from '../../src/store/store.ts'
 import type { Append, Appended, StreamExpectation } from '../../src/store/writing/append.ts'
 import { appendOf, at } from './append-of.ts'
+import { receiptOf } from './conformance/place.ts'
 
 /** A log so simple that it is obviously correct: arrays and maps, one append at a time. */
-class ModelLog {
-  readonly events: { stream: string; version: number; data: unknown }[] = []
-  #receipts = new Map<string, number>()
-  #index = new Map<string, string>()
+const emptyModel = {
+  events: [] as { stream: string; version: number; data: unknown }[],
+  receipts: new Map<string, number>(),
+  index: new Map<string, string>(),
+}
 
-  /** Copies the log, to try another order of appends. */
-  copy(): ModelLog {
-    const copied = new ModelLog()
-    copied.events.push(...this.events)
-    copied.#receipts = new Map(this.#receipts)
-    copied.#index = new Map(this.#index)
-    return copied
-  }
-
-  append({ streams, events, receipt, indexEntries = [] }: Append): string {
-    const known = receipt && this.#receipts.get(receipt.commandId)
-    if (known !== undefined) return `known ${known}`
-    if (!streams.every(({ stream, expect }) => isExpected(expect, this.#versionOf(stream)))) return 'conflict'
-    if (!indexEntries.every(each => this.#index.get(String(each.digest)) === each.replaces)) return 'conflict'
-    for (const { stream, event } of events) {
-      this.events.push({ stream, version: this.#versionOf(stream) + 1, data: event.data })
-    }
-    for (const each of indexEntries) this.#index.set(String(each.digest), each.value)
-    const position = this.events.length + 1
-    if (receipt) this.#receipts.set(receipt.commandId, position)
-    return `appended ${position}`
-  }
-
-  #versionOf(stream: string): number {
-    return this.events.filter(each => each.stream === stream).length
-  }
+function appendTo(log: typeof emptyModel, { streams, events, receipt, indexEntries = [] }: Append): string {
+  const versionOf = (stream: string) => log.events.filter(each => each.stream === stream).length
+  const known = receipt && log.receipts.get(receipt.commandId)
+  if (known !== undefined) return `known ${known}`
+  if (!streams.every(({ stream, expect }) => isExpected(expect, versionOf(stream)))) return 'conflict'
+  if (!indexEntries.every(each => log.index.get(String(each.digest)) === each.replaces)) return 'conflict'
+  for (const { stream, event } of events) log.events.push({ stream, version: versionOf(stream) + 1, data: event.data })
+  for (const each of indexEntries) log.index.set(String(each.digest), each.value)
+  const position = log.events.length + 1
+  if (receipt) log.receipts.set(receipt.commandId, position)
+  return `appended ${position}`
 }
 
 function isExpected(expected: StreamExpectation, version: number): boolean {
@@ -53,44 +40,36 @@ export function describeResult(appended: Appended): string {
 
 const streams = ['bench-a', 'bench-b', 'bench-c']
 const expectation = fc.oneof(fc.constantFrom<StreamExpectation>('none', 'exists', 'any', 'any'), fc.nat({ max: 4 }))
+const entry = fc.record(
+  {
+    kind: fc.constant('k'),
+    digest: fc.nat({ max: 3 }).map(n => new Uint8Array([n])),
+    value: fc.constantFrom('x', 'y'),
+    replaces: fc.constantFrom('x', 'y'),
+  },
+  { requiredKeys: ['kind', 'digest', 'value'] },
+)
 const anAppend: fc.Arbitrary<Append> = fc
-  .record({
-    expected: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
-      selector: each => each.stream,
-      maxLength: 3,
-    }),
-    writes: fc.array(fc.nat({ max: 2 }), { maxLength: 3 }),
-    receipt: fc.option(fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5', 'c6')),
-    indexEntry: fc.option(
-      fc.record({
-        digest: fc.nat({ max: 3 }),
-        value: fc.constantFrom('x', 'y'),
-        replaces: fc.option(fc.constantFrom('x', 'y')),
+  .record(
+    {
+      streams: fc.uniqueArray(fc.record({ stream: fc.constantFrom(...streams), expect: expectation }), {
+        selector: each => each.stream,
+        maxLength: 3,
       }),
-    ),
-    data: fc.record({
-      n: fc.maxSafeInteger().map(n => (n === 0 ? 0 : n)),
-      text: fc.string({ unit: 'grapheme', maxLength: 20 }).filter(text => text.isWellFormed()),
-    }),
+      writes: fc.array(fc.nat({ max: 2 }), { maxLength: 3 }),
+      data: fc.record({
+        n: fc.maxSafeInteger().map(n => (n === 0 ? 0 : n)),
+        text: fc.string({ unit: 'grapheme', maxLength: 20 }).filter(text => text.isWellFormed()),
+      }),
+      receipt: fc.constantFrom('c1', 'c2', 'c3', 'c4', 'c5', 'c6').map(id => receiptOf(id)),
+      indexEntries: entry.map(each => [each]),
+    },
+    { requiredKeys: ['streams', 'writes', 'data'] },
+  )
+  .map(({ writes, data, ...append }) => {
+    const written = writes.flatMap(i => append.streams[i]?.stream ?? [])
+    return { ...append, at, events: written.flatMap(stream => appendOf(stream, 'any', [{ data }]).events) }
   })
-  .map(({ expected, writes, receipt, indexEntry, data }) => ({
-    at,
-    streams: expected,
-    events: writes.flatMap(i => (expected[i] ? appendOf(expected[i].stream, 'any', [{ data }]).events : [])),
-    ...(receipt !== null && {
-      receipt: { commandId: receipt, digest: new Uint8Array([1]), code: 'accepted' as const, detail: '' },
-    }),
-    ...(indexEntry !== null && {
-      indexEntries: [
-        {
-          kind: 'k',
-          digest: new Uint8Array([indexEntry.digest]),
-          value: indexEntry.value,
-          ...(indexEntry.replaces !== null && { replaces: indexEntry.replaces }),
-        },
-      ],
-    }),
-  }))
 
 /** Rounds of appends on one log: each by one of two stores, or by both concurrently. */
 const rounds = fc.array(
@@ -101,12 +80,6 @@ const rounds = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-/** The model after the appends of a round in a given order, with the result of each. */
-function inOrder(before: ModelLog, order: readonly (readonly Append[])[]) {
-  const model = before.copy()
-  return { model, results: new Map(order.flat().map(each => [each, model.append(each)])) }
-}
-
 /**
  * Checks that random appends by two stores on one log, one by one or concurrent, match the model. The appends of one
  * store in a round are one commit, so with two stores either order is right.
@@ -116,26 +89,20 @@ export async function checkAgainstModel(newPlace: () => () => Promise<Store>, nu
   const check = fc.asyncProperty(rounds, async given => {
     const open = newPlace()
     const stores = [await open(), await open()]
-    let model = new ModelLog()
+    let model = emptyModel
     for (const { who, appends } of given) {
-      const shares = who.map((store, i) => ({
-        store,
-        appends: appends.filter((_, n) => n % who.length === i),
-      }))
-      const all = shares.flatMap(share => share.appends.map(each => ({ each, store: share.store })))
-      const made = await Promise.all(all.map(({ each, store }) => stores[store]?.append(each)))
-      const orders = [shares, [...shares].reverse()].map(order =>
-        inOrder(
-          model,
-          order.map(share => share.appends),
-        ),
-      )
-      const results = made.map(each => each && describeResult(each))
-      const expected = orders.map(order => all.map(({ each }) => order.results.get(each)))
-      expect(expected).toContainEqual(results)
-      model = orders[expected.findIndex(each => String(each) === String(results))]?.model ?? model
+      const shares = who.map((_, i) => appends.filter((_, n) => n % who.length === i))
+      const appending = shares.flatMap((share, i) => share.map(each => stores[who[i] ?? 0]?.append(each)))
+      const results = (await Promise.all(appending)).map(made => made && describeResult(made))
+      const orders = [shares, shares.toReversed()].map(order => {
+        const after = structuredClone(model)
+        const made = new Map(order.flat().map(each => [each, appendTo(after, each)]))
+        return { after, expected: shares.flat().map(each => made.get(each)) }
+      })
+      expect(orders.map(({ expected }) => expected)).toContainEqual(results)
+      model = orders.find(({ expected }) => String(expected) === String(results))?.after ?? model
       for (const each of results) seen.add(each?.split(' ')[0] ?? '')
-      if (shares.length > 1 && String(expected[0]) !== String(expected[1])) seen.add('order mattered')
+      if (new Set(orders.map(({ expected }) => String(expected))).size > 1) seen.add('order mattered')
     }
     for (const store of stores) await store.close()
     const again = await open()

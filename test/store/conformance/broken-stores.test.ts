@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { type Connection, type Statement, type Steps, withChanges } from '../../../src/store/database/connection.ts'
+import { type Connection, rows, type Statement, type Steps } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { withHook, withHooks } from '../watched.ts'
 import { storeConformance } from './index.ts'
 
 type Change = (sql: string) => string
@@ -25,10 +26,7 @@ async function runBroken(name: string, breaking: (connection: Connection) => Con
 
 /** Changes the SQL of every statement. */
 const withSql = (change: Change) => (connection: Connection) =>
-  withChanges(connection, {
-    transact: steps => connection.transact(() => changeSql(steps, change)),
-    read: steps => connection.read(() => changeSql(steps, change)),
-  })
+  withHook(connection, (steps, run) => run(() => changeSql(steps, change)))
 
 function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
   const changed = <S extends { readonly sql: string }>(statement: S) => ({ ...statement, sql: change(statement.sql) })
@@ -45,16 +43,13 @@ function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
 
 /** Runs every statement of a read in its own transaction. */
 const readingByStatement = (connection: Connection) =>
-  withChanges(connection, {
-    async read<T>(steps: () => Steps<T>): Promise<T> {
+  withHooks(connection, {
+    async read(steps, run) {
       const work = steps()
       let step = work.next()
       while (!step.done) {
         const request = step.value as Statement // A read has plain statements only.
-        const one = function* (): Steps<readonly unknown[]> {
-          return yield request
-        }
-        step = work.next(await connection.read(one))
+        step = work.next(await run(() => rows(request)))
       }
       return step.value
     },
@@ -62,19 +57,17 @@ const readingByStatement = (connection: Connection) =>
 
 /** Commits the steps that throw. */
 const committingAlways = (connection: Connection) =>
-  withChanges(connection, {
-    async transact<T>(steps: () => Steps<T>): Promise<T> {
-      let thrown: { readonly error: unknown } | undefined
-      const made = await connection.transact(function* (): Steps<T | undefined> {
+  withHooks(connection, {
+    async transact<T>(steps: () => Steps<T>, run: Connection['transact']): Promise<T> {
+      const made = await run(function* (): Steps<{ result: T } | { error: unknown }> {
         try {
-          return yield* steps()
+          return { result: yield* steps() }
         } catch (error) {
-          thrown = { error }
-          return undefined
+          return { error }
         }
       })
-      if (thrown) throw thrown.error
-      return made as T // Set unless something was thrown.
+      if ('error' in made) throw made.error
+      return made.result
     },
   })
 
