@@ -19,6 +19,17 @@ export function withHook(connection: Connection, hook: NonNullable<ConnectionHoo
   return withHooks(connection, { transact: hook, read: hook })
 }
 
+/** A connection whose commits fail as long as it is told so. */
+export const failing = (connection: Connection, isFailing: () => boolean) =>
+  withHooks(connection, {
+    transact: (steps, run) =>
+      run(function* () {
+        const done = yield* steps()
+        if (isFailing()) throw new RangeError('the commit failed')
+        return done
+      }),
+  })
+
 /** A connection to SQLite that reports what its transactions and reads did. */
 export const observed = (connection: Connection, onDone: (done: ObservedSteps) => void) =>
   withHook(connection, (steps, run) => run(() => observeSteps(steps, onDone)))

@@ -1,7 +1,7 @@
 import { fstatSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { searchFile } from '../../../src/store/database/search-file.ts'
+import { createPieceFinder, searchFile } from '../../../src/store/database/search-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Reports whether this process has a file open. */
@@ -27,4 +27,30 @@ test('a searched file that is removed is closed by the next search', async () =>
   rmSync(first)
   expect(await searchFile(second, [piece])).toEqual({ bytes: 116, found: 1 })
   expect(isOpen(ino)).toBe(false)
+})
+
+const bytes = Buffer.from(Array.from({ length: 997 }, (_, i) => (i * 167 + (i >> 3)) % 251))
+
+function hexAt(from: number, length: number): string {
+  return bytes.toString('hex', from, from + length)
+}
+
+test('a piece is found at every offset, and a truncated or changed one is not', () => {
+  const there = Array.from({ length: bytes.length - 15 }, (_, from) => hexAt(from, 16))
+  const cutOff = `${hexAt(bytes.length - 15, 16)}ff`
+  const changed = `${hexAt(300, 15)}ff`
+  const pieces = [...there, cutOff, changed].map(text => Buffer.from(text, 'hex'))
+  const found = new Set<string>()
+  createPieceFinder(pieces)(bytes, found)
+  expect([...found].sort()).toEqual([...new Set(there)].sort())
+})
+
+test('a search without pieces finds nothing', () => {
+  const found = new Set<string>()
+  createPieceFinder([])(bytes, found)
+  expect(found.size).toBe(0)
+})
+
+test('pieces of another length are refused', () => {
+  expect(() => createPieceFinder([Buffer.alloc(16), Buffer.alloc(24)])).toThrow(TypeError)
 })

@@ -13,21 +13,14 @@ import { minuteMs } from '../../support/pass-time.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { appendOf } from '../append-of.ts'
-import { withHooks } from '../watched.ts'
+import { failing } from '../watched.ts'
 
 const dayMs = Date.UTC(2031, 0, 1)
 
 /** Opens a store whose commits fail while `state.fails`. */
 async function given(path = ':memory:', keyring = createKeyring(systemEntropy)) {
   const state = { fails: false }
-  const connection = withHooks(await openSqlite(path), {
-    transact: (steps, run) =>
-      run(function* () {
-        const result = yield* steps()
-        if (state.fails) throw new RangeError('the commit failed')
-        return result
-      }),
-  })
+  const connection = failing(await openSqlite(path), () => state.fails)
   const store = await openStore({ medium: { open: async () => connection, keyring: async () => keyring } })
   const record = async (content: number, minute: number) => {
     const stream = store.vault.keyring.id + content + minute

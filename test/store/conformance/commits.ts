@@ -1,9 +1,26 @@
 import { readNewestCheckpoint } from '../../../src/store/checkpoints/checkpoints.ts'
 import { treeRoot } from '../../../src/store/log/tree.ts'
 import { appendOf, at } from '../append-of.ts'
+import { failing } from '../watched.ts'
 import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
-import { type Place, receiptOf, requesting } from './place.ts'
+import { type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
+
+/** Tests a store whose commit fails. */
+export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
+  test('a failed commit leaves no gap in positions and nothing in the caches', async () => {
+    const disk = { isFull: false }
+    const store = await newPlace(connection => failing(connection, () => disk.isFull)).open()
+    await store.append(toStream('token-a', 'none'))
+    disk.isFull = true
+    await expect(store.append(toStream('token-a', 1))).rejects.toMatchObject({ message: 'the commit failed' })
+    await expect(store.append(toStream('token-c', 'none'))).rejects.toMatchObject({ name: 'RangeError' })
+    disk.isFull = false
+    expect((await store.append(toStream('token-a', 1))).status).toBe('appended')
+    expect((await store.append(toStream('token-c', 'none'))).status).toBe('appended')
+    expect((await store.read({})).map(({ position }) => position)).toEqual([1, 2, 3, 4])
+  })
+}
 
 /** More than a stored subtree covers. */
 const many = 300

@@ -1,5 +1,8 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { toAverbaError, toSetupError } from '../../../src/store/database/postgres-errors.ts'
+import { wrapSqliteErrors } from '../../../src/store/database/sqlite-connection.ts'
 
 const errorOf = (code: string | undefined, message = 'x') => Object.assign(new Error(message), code && { code })
 
@@ -22,4 +25,16 @@ test('a time limit of the driver, which has no code, is passing', () => {
   expect(toAverbaError('the log', late)?.code).toBe('STORE_BUSY')
   const unreadable = errorOf(undefined, 'SASL: client password must be a string')
   expect(toSetupError('the log', unreadable)).toMatchObject({ code: 'MISCONFIGURED', hint: expect.any(String) })
+})
+
+test.each([
+  // /proc never has free space.
+  ['/proc/log.sqlite', 'the disk is full'],
+  [join(tmpdir(), 'log.sqlite'), 'the disk failed'],
+])('an I/O error on %s tells a full disk from a failed one: %s', (path, why) => {
+  const fails = () => {
+    throw Object.assign(new Error('disk I/O error'), { code: 'ERR_SQLITE_ERROR', errcode: 4874 })
+  }
+  const error = { code: 'STORE_UNSAFE', message: `Cannot use "${path}": ${why}` }
+  expect(() => wrapSqliteErrors(path, fails)).toThrow(expect.objectContaining(error))
 })
