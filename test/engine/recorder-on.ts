@@ -4,14 +4,12 @@ import type { Machine } from '../../src/machines/definition/machine.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** The recorder of a process that decides with these machines. */
 export function recorderOn(store: Store, machines: readonly Machine[] = [], clock = systemClock): Recorder {
   const ignore = () => undefined
   const waiting = { closing: new AbortController().signal, onTrouble: ignore }
   return new Recorder(store, clock, new Decisions(store, machines), ignore, waiting)
 }
 
-/** How a command is recorded under an id of the host. */
 export const asCommand = (n: number) => ({
   isCommand: true as const,
   receipt: { commandId: `c${n}`, digest: new Uint8Array([1]) },

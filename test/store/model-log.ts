@@ -32,7 +32,6 @@ function isExpected(expected: StreamExpectation, version: number): boolean {
   return expected === version
 }
 
-/** Formats the result of an append as its status and position. */
 export function describeResult(appended: Appended): string {
   if (appended.status === 'known') return `known ${appended.receipt.position}`
   return appended.status === 'conflict' ? 'conflict' : `appended ${appended.position}`

@@ -1,12 +1,10 @@
 import { type Connection, type Steps, withChanges } from '../../src/store/database/connection.ts'
 
-/** Wrappers around the transactions and reads of a connection. */
 export interface ConnectionHooks {
   readonly transact?: <T>(steps: () => Steps<T>, run: Connection['transact']) => Promise<T>
   readonly read?: <T>(steps: () => Steps<T>, run: Connection['read']) => Promise<T>
 }
 
-/** Wraps a connection. */
 export function withHooks(connection: Connection, { transact, read }: ConnectionHooks): Connection {
   return withChanges(connection, {
     ...(transact && { transact: steps => transact(steps, work => connection.transact(work)) }),

@@ -18,7 +18,6 @@ async function given() {
   return { path, store, file, edit, append: () => store.append(appendOf('token-x')) }
 }
 
-/** Events with a part of each of these owners. */
 const withParts = (...owners: string[]) => owners.map(owner => ({ parts: { note: { owner, value: 'x' } } }))
 
 test('an event that somebody else appended stops every later append, and names the way out', async () => {

@@ -21,7 +21,6 @@ beforeAll(async () => {
   sample = await makeSampleStore(40)
 })
 
-/** Copies the sample with its mark. */
 function copyMarked(): string {
   const store = copyStore(sample)
   copyFileSync(`${sample}.mark`, `${store}.mark`)
@@ -36,7 +35,6 @@ const cutOff = (from: number) =>
   ['part', 'effect', 'event'].map(table => `delete from ${table} where position >= ${from};`).join('') +
   `delete from checkpoint where size >= ${from};`
 
-/** Opens a log, records a notification, and closes it. */
 async function recordOnce(store: string, n: number): Promise<void> {
   const averba = await openEngine({ store, receiver })
   await notify(averba, n)

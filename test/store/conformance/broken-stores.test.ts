@@ -24,7 +24,6 @@ async function runBroken(name: string, breaking: (connection: Connection) => Con
   await body()
 }
 
-/** Changes the SQL of every statement. */
 const withSql = (change: Change) => (connection: Connection) =>
   withHook(connection, (steps, run) => run(() => changeSql(steps, change)))
 
@@ -55,7 +54,6 @@ const readingByStatement = (connection: Connection) =>
     },
   })
 
-/** Commits the steps that throw. */
 const committingAlways = (connection: Connection) =>
   withHooks(connection, {
     async transact<T>(steps: () => Steps<T>, run: Connection['transact']): Promise<T> {

@@ -6,7 +6,6 @@ import { append } from './counting.ts'
 import type { Harness } from './harness.ts'
 import { type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
 
-/** Tests a store whose commit fails. */
 export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
   test('a failed commit leaves no gap in positions and nothing in the caches', async () => {
     const disk = { isFull: false }

@@ -17,7 +17,6 @@ function* counted(): Steps<number> {
   return Number((yield* first<{ n: number | string }>(count))?.n)
 }
 
-/** Counts many times within one read. */
 function* countedOften(between: () => void = () => undefined): Steps<number[]> {
   const seen: number[] = []
   for (let i = 0; i < counts; i++) {

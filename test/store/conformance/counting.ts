@@ -5,7 +5,6 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text, type View } from '../../../src/vocabulary/view.ts'
 import { appendOf } from '../append-of.ts'
 
-/** A row of a counting view. */
 export interface Counted {
   readonly stream: string
   readonly n: number
@@ -40,11 +39,9 @@ export async function append(store: Store, count: number, streams = 10): Promise
   await Promise.all(Array.from({ length: count }, (_, i) => store.append(appendOf(`bench-${i % streams}`))))
 }
 
-/** How far a view has come. */
 export async function checkpointOf(store: Store, name: string): Promise<ViewProgress | undefined> {
   return (await store.viewProgress()).find(each => each.view === name)
 }
 
-/** Reads the rows of a counting view. */
 export const rowsOf = async ({ database }: Store, name = 'counted') =>
   (await database.readOnly(CompiledQuery.raw(`select * from ${name} order by 1`))) as Counted[]

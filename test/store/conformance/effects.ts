@@ -16,7 +16,6 @@ const ending = (as: 'settled' | 'unknown', attempts: number, stream = 'token-a',
   settles: { effect, attempts, as, reason: '' },
 })
 
-/** Tests the pending effects of a store. */
 export function effectConformance({ test, expect }: Harness, newPlace: () => Place): void {
   let now = due
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>

@@ -3,7 +3,6 @@ import { appendOf } from '../append-of.ts'
 import type { Harness } from './harness.ts'
 import { type Place, toStream } from './place.ts'
 
-/** Tests the followers of a store. */
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>
     test(name, async () => work(await newPlace().open()))

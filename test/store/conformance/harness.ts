@@ -1,7 +1,6 @@
 import type { expect } from 'vitest'
 import type { Connection } from '../../../src/store/database/connection.ts'
 
-/** Opens a connection to one database. */
 export type Connect = () => Promise<Connection>
 
 /** The functions of the test runner that the suite uses: `broken-stores.test.ts` gives its own. */

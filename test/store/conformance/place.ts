@@ -8,7 +8,6 @@ import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 import type { Connect } from './harness.ts'
 
-/** Wraps the connection of a store. */
 export type Through = (connection: Connection) => Connection
 
 /**
@@ -29,7 +28,6 @@ export class Place {
   }
 }
 
-/** The digest of a command's input. */
 export const digest = new Uint8Array([1, 2, 3])
 
 /** The receipt of a command, by default an accepted one. */
@@ -37,7 +35,6 @@ export const receiptOf = (commandId: string, code: 'accepted' | 'refused' = 'acc
   ...{ commandId, digest, code, detail },
 })
 
-/** The effects of an event that requests a token. */
 export const requesting = [{ type: 'tokenService.requestToken', data: {} }]
 
 /** Builds an append of plain events to one stream. */
@@ -50,7 +47,6 @@ export function alsoExpecting(append: Append, stream: string, expect: StreamExpe
   return { ...append, streams: [...append.streams, { stream, expect }] }
 }
 
-/** The positions of appended events; empty when nothing was appended. */
 export function positionsOf(appended: Appended): number[] {
   return appended.status === 'appended' ? appended.events.map(event => event.position) : []
 }

@@ -15,12 +15,10 @@ afterEach(() => {
 const ends = ['', '-wal', '-shm']
 const pathOf = (...parts: string[]) => join(folder, ...parts)
 
-/** Creates files with the same content. */
 function write(...paths: string[]): void {
   for (const path of paths) writeFileSync(path, 'as it was')
 }
 
-/** The files of a store, which have been checked once. */
 function watch(path: string): OwnFiles {
   const files = new OwnFiles(path)
   files.check()

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest'
 import { createPieceFinder, searchFile } from '../../../src/store/database/search-file.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
-/** Reports whether this process has a file open. */
 function isOpen(inode: number): boolean {
   return readdirSync('/dev/fd').some(name => {
     try {

@@ -35,7 +35,6 @@ async function connect(path = temporaryStore()) {
   return { path, connection, ask }
 }
 
-/** What a host asks the views of a log. */
 const askViews = async (path = ':memory:') => {
   const store = await open(path)
   return { store, run: (sql: string) => store.viewReader.readOnly(CompiledQuery.raw(sql)) }

@@ -37,7 +37,6 @@ const rebuild = async (connection: Connection, rowsMax = 100_000) => {
   return (await rebuildAll(parts, [view], {}))[0]
 }
 
-/** A copy of the sample, and a connection to it. */
 async function given() {
   const path = copyStore(sample)
   return { path, connection: closeAtEnd(await openSqlite(path)) }

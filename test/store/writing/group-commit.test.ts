@@ -16,7 +16,6 @@ async function given() {
   return { store, commits: () => store.changes.count - count }
 }
 
-/** Appends the first event of a stream. */
 const appendTo = (store: Store, stream: string) => store.append(appendOf(stream, 'none'))
 
 /** Begins each append in its own callback, as over sockets, all in one turn of the event loop. */
