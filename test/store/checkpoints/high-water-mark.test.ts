@@ -1,5 +1,5 @@
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type AverbaError, type LogLine, openAverba, verifyLog } from '../../../src/index.ts'
 import { parseCheckpoint } from '../../../src/proof/note.ts'
 import { VirtualClock } from '../../../src/simulation/index.ts'
@@ -15,11 +15,7 @@ import { openEngine } from '../../support/world.ts'
 import { withHooks } from '../watched.ts'
 
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
-
-let sample = ''
-beforeAll(async () => {
-  sample = await makeSampleStore(40)
-})
+const sample = await makeSampleStore(40)
 
 function copyMarked(): string {
   const store = copyStore(sample)

@@ -1,5 +1,5 @@
 import { chmodSync, copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { AverbaError, backupStore, diagnoseStore, openAverba, restoreStore, verifyLog } from '../../../src/index.ts'
 import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { checkStore } from '../../../src/store/checks/check-store.ts'
@@ -14,10 +14,7 @@ import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
 
-let sample = ''
-beforeAll(async () => {
-  sample = await makeSampleStore()
-})
+const sample = await makeSampleStore()
 
 /** Edits a copy as the file's owner could, with the triggers removed. */
 function tampered(edit: (database: Sqlite) => unknown): string {

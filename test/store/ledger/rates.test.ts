@@ -1,14 +1,17 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../../src/simulation/index.ts'
-import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { closeAtEnd } from '../../support/close-at-end.ts'
+import { dayMs, toInstant } from '../../../src/vocabulary/instant.ts'
 import { openStore } from '../../support/store.ts'
 import { appendOf } from '../append-of.ts'
 
+async function given() {
+  const clock = new VirtualClock()
+  return { clock, store: await openStore({ clock }) }
+}
+
 /** Takes turns for so many seconds, at most every `everyMs`, as a process with too much to do. Returns how many. */
 async function use(perSecond: number, seconds: number, everyMs: number): Promise<number> {
-  const clock = new VirtualClock()
-  const store = closeAtEnd(await openStore({ clock }))
+  const { clock, store } = await given()
   const end = clock.now() + seconds * 1_000
   let used = 0
   for (;;) {
@@ -33,24 +36,23 @@ test.each([0.01, 0.1, 0.3, 1 / 3, 0.6, 0.9, 0.99, 1, 3, 7, 49, 1_000, 1e6])(
 )
 
 test('a clock that was ahead holds up no call once it is corrected', async () => {
-  const clock = new VirtualClock()
-  const store = closeAtEnd(await openStore({ clock }))
-  clock.jump(86_400_000)
-  expect(await store.rates.take('portal', 5, 5)).toEqual({ turns: 5, waitMs: 0 })
-  clock.jump(-86_400_000)
-  expect(await store.rates.take('portal', 5, 5)).toEqual({ turns: 1, waitMs: 200 })
+  const { clock, store } = await given()
+  const take = () => store.rates.take('portal', 5, 5)
+  clock.jump(dayMs)
+  expect(await take()).toEqual({ turns: 5, waitMs: 0 })
+  clock.jump(-dayMs)
+  expect(await take()).toEqual({ turns: 1, waitMs: 200 })
   clock.jump(1_000)
-  expect(await store.rates.take('portal', 5, 5)).toEqual({ turns: 4, waitMs: 0 })
+  expect(await take()).toEqual({ turns: 4, waitMs: 0 })
 })
 
 test('a pause set by a clock that was ahead neither holds up calls once it is corrected, nor hides a later one', async () => {
-  const clock = new VirtualClock()
-  const store = closeAtEnd(await openStore({ clock }))
+  const { clock, store } = await given()
   const effects = [{ type: 'portal.subscribe', data: {} }]
   await store.append(appendOf('portal-main', 'none', [{ effects }], { at: toInstant(clock.now()) }))
-  clock.jump(86_400_000)
+  clock.jump(dayMs)
   await store.rates.close('portal', 60_000)
-  clock.jump(-86_400_000)
+  clock.jump(-dayMs)
   expect(await store.dueEffects(clock.now())).toHaveLength(1)
   await store.rates.close('portal', 60_000)
   expect(await store.dueEffects(clock.now())).toEqual([])

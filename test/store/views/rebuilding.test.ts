@@ -1,5 +1,5 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import type { Connection } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
@@ -22,13 +22,10 @@ const streams = 2_500
 const events = 5_250
 
 /** A closed log whose view needs several transactions of rows: most streams have two events, some have three. */
-let sample = ''
-beforeAll(async () => {
-  sample = temporaryStore()
-  const store = await open(sample, [view])
-  await append(store, events, streams)
-  await store.close()
-})
+const sample = temporaryStore()
+const sampled = await open(sample, [view])
+await append(sampled, events, streams)
+await sampled.close()
 
 const nothing = () => undefined
 const headers = new HeaderReader({})

@@ -79,18 +79,13 @@ test.each([
   },
 )
 
-test('a failed rebuild reports the event at which the view is stopped', async () => {
-  const { breaks, store, fragile } = await givenFragile({ at: 15, with: 'throw' })
+test('an operator’s rebuild restarts a view at once, whenever its next retry is due; one that fails reports where', async () => {
+  const { breaks, store, path, fragile, retry } = await givenFragile({ at: 15, with: 'throw' })
   await append(store, 20)
+  await retry()
   breaks.at = 18
   await expect(store.rebuild()).rejects.toThrow(RangeError)
   expect((await fragile())?.reason).toBe('RangeError at position 18')
-})
-
-test('an operator’s rebuild restarts a view at once, whenever its next retry is due', async () => {
-  const { breaks, store, path, retry } = await givenFragile({ at: 15, with: 'throw' })
-  await append(store, 20)
-  await retry()
   const operator = await given([counting('fragile')], path)
   expect(await operator.fragile()).toMatchObject({ isRunning: true })
   await operator.store.close()
