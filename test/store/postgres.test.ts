@@ -4,13 +4,7 @@ import pg from 'pg'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { seededEntropy, VirtualClock } from '../../src/simulation/index.ts'
-import {
-  type Connection,
-  type DatabaseRequest,
-  first,
-  type Steps,
-  withChanges,
-} from '../../src/store/database/connection.ts'
+import { type Connection, type DatabaseRequest, first, withChanges } from '../../src/store/database/connection.ts'
 import { locatePostgres, openPostgres } from '../../src/store/database/postgres.ts'
 import type { PostgresQuery } from '../../src/store/database/postgres-pool.ts'
 import { openPostgresReading } from '../../src/store/database/postgres-reading.ts'
@@ -32,6 +26,7 @@ import { storeConformance } from './conformance/index.ts'
 import { Place, requesting, toStream } from './conformance/place.ts'
 import { checkAgainstModel } from './model-log.ts'
 import { aheadBy, openSession, placeAt, withQuery } from './postgres-places.ts'
+import { changeRequests } from './watched.ts'
 
 const postgres = await PostgresSchemas.start()
 afterAll(() => postgres.close())
@@ -233,22 +228,17 @@ test('an append whose transaction did not begin is not acknowledged', async () =
   expect(await streamsOf(store)).toEqual(['bench-a', 'bench-c'])
 })
 
-function* noting<T>(work: Steps<T>, requests: DatabaseRequest[]): Steps<T> {
-  let step = work.next()
-  while (!step.done) {
-    requests.push(step.value)
-    step = work.next(yield step.value)
-  }
-  return step.value
-}
-
 test('followers and leases do not wait for the lock of the log, and a renewal does not leave as a whole', async () => {
   const { address, query } = await given()
   const clock = new VirtualClock()
   const requests: DatabaseRequest[] = []
+  const noted = (asked: DatabaseRequest) => {
+    requests.push(asked)
+    return asked
+  }
   const store = await placeAt(address, connection =>
     withChanges(connection, {
-      transact: (steps, locks) => connection.transact(() => noting(steps(), requests), locks),
+      transact: (steps, locks) => connection.transact(() => changeRequests(steps, noted), locks),
     }),
   ).open({ clock })
   const { followers, secrets } = store

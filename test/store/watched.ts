@@ -1,4 +1,4 @@
-import { type Connection, type Steps, withChanges } from '../../src/store/database/connection.ts'
+import { type Connection, type DatabaseRequest, type Steps, withChanges } from '../../src/store/database/connection.ts'
 
 export interface ConnectionHooks {
   readonly transact?: <T>(steps: () => Steps<T>, run: Connection['transact']) => Promise<T>
@@ -66,4 +66,19 @@ export function* observeSteps<T>(steps: () => Steps<T>, onDone: (done: ObservedS
   const result = yield* through(steps())
   onDone({ statements, rows: rows + (yield* ask('total_changes()')) - before })
   return result
+}
+
+/** Runs steps with each of their requests changed, those of savepoints too. */
+export function* changeRequests<T>(
+  steps: () => Steps<T>,
+  change: (request: Exclude<DatabaseRequest, { attempt: unknown }>) => DatabaseRequest,
+): Steps<T> {
+  const work = steps()
+  let step = work.next()
+  while (!step.done) {
+    const request = step.value
+    const changed = 'attempt' in request ? { attempt: () => changeRequests(request.attempt, change) } : change(request)
+    step = work.next(yield changed)
+  }
+  return step.value
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { type Connection, rows, type Statement, type Steps } from '../../../src/store/database/connection.ts'
 import { openSqlite } from '../../../src/store/database/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { withHook, withHooks } from '../watched.ts'
+import { changeRequests, withHook, withHooks } from '../watched.ts'
 import { storeConformance } from './index.ts'
 
 type Change = (sql: string) => string
@@ -24,20 +24,15 @@ async function runBroken(name: string, breaking: (connection: Connection) => Con
   await body()
 }
 
-const withSql = (change: Change) => (connection: Connection) =>
-  withHook(connection, (steps, run) => run(() => changeSql(steps, change)))
-
-function* changeSql<T>(steps: () => Steps<T>, change: Change): Steps<T> {
+const withSql = (change: Change) => (connection: Connection) => {
   const changed = <S extends { readonly sql: string }>(statement: S) => ({ ...statement, sql: change(statement.sql) })
-  const work = steps()
-  let step = work.next()
-  while (!step.done) {
-    const request = step.value
-    if ('attempt' in request) step = work.next(yield { attempt: () => changeSql(request.attempt, change) })
-    else if ('together' in request) step = work.next(yield { together: request.together.map(changed) })
-    else step = work.next(yield changed(request))
-  }
-  return step.value
+  return withHook(connection, (steps, run) =>
+    run(() =>
+      changeRequests(steps, asked =>
+        'together' in asked ? { together: asked.together.map(changed) } : changed(asked),
+      ),
+    ),
+  )
 }
 
 /** Runs every statement of a read in its own transaction. */

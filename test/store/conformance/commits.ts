@@ -3,8 +3,7 @@ import { treeRoot } from '../../../src/store/log/tree.ts'
 import { appendOf, at } from '../append-of.ts'
 import { failing } from '../watched.ts'
 import { append } from './counting.ts'
-import type { Harness } from './harness.ts'
-import { type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
+import { type Harness, type Place, receiptOf, requesting, type Through, toStream } from './place.ts'
 
 export function failureConformance({ test, expect }: Harness, newPlace: (through: Through) => Place): void {
   test('a failed commit leaves no gap in positions and nothing in the caches', async () => {

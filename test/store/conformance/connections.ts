@@ -1,5 +1,5 @@
 import { type Connection, each, first, rows, type Steps } from '../../../src/store/database/connection.ts'
-import type { Connect, Harness } from './harness.ts'
+import type { Connect, Harness } from './place.ts'
 
 const create = { sql: 'create table word (number integer primary key, text text not null)', parameters: [] }
 const insert = 'insert into word (number, text) values (?, ?)'

@@ -3,8 +3,7 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Append } from '../../../src/store/writing/append.ts'
 import { type EffectState, type PendingEffect, unsentStates } from '../../../src/vocabulary/message.ts'
 import { appendOf, at } from '../append-of.ts'
-import type { Harness } from './harness.ts'
-import { type Place, requesting, toStream } from './place.ts'
+import { type Harness, type Place, requesting, toStream } from './place.ts'
 
 const effect = 'token-a/1/0'
 const requested = appendOf('token-a', 'none', [{ effects: requesting }])

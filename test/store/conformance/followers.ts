@@ -1,7 +1,6 @@
 import type { Store } from '../../../src/store/store.ts'
 import { appendOf } from '../append-of.ts'
-import type { Harness } from './harness.ts'
-import { type Place, toStream } from './place.ts'
+import { type Harness, type Place, toStream } from './place.ts'
 
 export function followerConformance({ test, expect }: Harness, newPlace: () => Place): void {
   const onStore = (name: string, work: (store: Store) => Promise<void>) =>

@@ -4,8 +4,16 @@ import type { Store } from '../../../src/store/store.ts'
 import { dayMs } from '../../../src/vocabulary/instant.ts'
 import { appendOf, at } from '../append-of.ts'
 import { append, counting, rowsOf } from './counting.ts'
-import type { Harness } from './harness.ts'
-import { alsoExpecting, digest, type Place, positionsOf, receiptOf, requesting, toStream } from './place.ts'
+import {
+  alsoExpecting,
+  digest,
+  type Harness,
+  type Place,
+  positionsOf,
+  receiptOf,
+  requesting,
+  toStream,
+} from './place.ts'
 
 /** Tests two stores on one database, as in two processes. */
 export function processConformance({ test, expect }: Harness, newPlace: () => Place): void {

@@ -6,8 +6,7 @@ import type { RecordedEvent } from '../../../src/vocabulary/message.ts'
 import { defineView, integer, text } from '../../../src/vocabulary/view.ts'
 import { appendOf } from '../append-of.ts'
 import { append, type Breaks, type Counted, checkpointOf, counting, rowsOf } from './counting.ts'
-import type { Harness } from './harness.ts'
-import { type Place, toStream } from './place.ts'
+import { type Harness, type Place, toStream } from './place.ts'
 
 /** Tests the views of a store. `rowsOf` reads their tables directly, `shownTo` through a host's handle. */
 export function viewConformance({ test, expect }: Harness, newPlace: () => Place): void {
