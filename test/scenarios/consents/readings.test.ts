@@ -9,212 +9,138 @@ const read = 'full, sync, 1 h, copy'
 const anew = 'full, sync, 1 h, person REVOGADO, sync, 1 h, sync, copy, person ATIVO, 5 s, sync, is active, 5 s'
 /** Read as revoked. Then the person gives it again. */
 const back = 'hourly 1, person REVOGADO, hourly 1, 1 ms, is revoked, person ATIVO'
+/** Revoked while the history cannot be read, which it can be again after a day. */
+const unreadForADay = `person REVOGADO, list, settle hourly 26, moves revoked:service, is revoked, shown REVOGADO known,
+  details now, retry, settle, moves revoked:service`
 
 describe('a reading that overlaps a newer one is read again instead of being believed', () => {
-  tell([
-    [
-      'two readings in full, of which the older one shows the revocation',
+  tell({
+    'two readings in full, of which the older one shows the revocation':
       'hold details, begin full, full, 1 s, person REVOGADO, open 1, use revoked',
-    ],
-    [
-      'two readings in full, of which the newer one shows that the consent was given again',
-      `1 s, person REVOGADO, 2 s, hold details back, begin full, 2 s, person ATIVO, full, is active, open 1, 2 min, settle,
-      use active, moves`,
-    ],
-    [
-      'a list with the revocation, and a reading in full from before it that ended sooner',
+    'two readings in full, of which the newer one shows that the consent was given again': `
+      1 s, person REVOGADO, 2 s, hold details back, begin full, 2 s, person ATIVO, full, is active, open 1, 2 min,
+      settle, use active, moves`,
+    'a list with the revocation, and a reading in full from before it that ended sooner':
       'hold lists, begin list, full, person REVOGADO, open 1, use revoked',
-    ],
-    [
-      'a list from before our revocation, while the history cannot be read',
+    'a list from before our revocation, while the history cannot be read':
       'hold lists back, begin list, revoke settled, details lost, open 1, use revoked, shown REVOGADO changed',
-    ],
-    [
-      'a list from before our revocation',
+    'a list from before our revocation':
       'hold lists back, begin list, revoke settled, open 1, use revoked, shown REVOGADO known',
-    ],
-    [
-      'a list with the revocation, during which a use is recorded',
+    'a list with the revocation, during which a use is recorded':
       'person REVOGADO, hold lists back, begin list, use active, open 1, use revoked',
-    ],
-    [
-      'a list with an earlier expiry, and a reading in full from before that',
-      `hold details back, hold lists back, begin full, 2 s, lists expiring 2026-11-20T12:00:30.000Z,
+    'a list with an earlier expiry, and a reading in full from before that': `
+      hold details back, hold lists back, begin full, 2 s, lists expiring 2026-11-20T12:00:30.000Z,
       details expiring 2026-11-20T12:00:30.000Z, begin list, open 1, open 2, 2 min, settle, use expired`,
-    ],
-    [
-      'a list without the consent, and a reading in full from before that',
-      `hold details back, hold lists back, begin full, 2 s, lists without, details 404, begin list, open 1, open 2,
+    'a list without the consent, and a reading in full from before that': `
+      hold details back, hold lists back, begin full, 2 s, lists without, details 404, begin list, open 1, open 2,
       2 min, settle, use uncertain, list, use vanished`,
-    ],
-    [
-      'an older list, then one with the revocation, while the history is refused',
-      `PENDENTE: hold lists back, hold lists back, hold details, details 403, person ATIVO, begin list, 1 s, person REVOGADO,
-      begin list, open 1, open 2, 100 ms, open 3, settle, use revoked, is revoked, shown REVOGADO known`,
-    ],
-  ])
+    'an older list, then one with the revocation, while the history is refused': `
+      PENDENTE: hold lists back, hold lists back, hold details, details 403, person ATIVO, begin list, 1 s,
+      person REVOGADO, begin list, open 1, open 2, 100 ms, open 3, settle, use revoked, is revoked,
+      shown REVOGADO known`,
+  })
 })
 
 describe('an answer to a change that comes after a reading', () => {
-  tell([
-    [
-      'does not make a revoked consent effective again',
-      `PENDENTE: hold changes back, begin approve, list, 1 s, person REVOGADO, list, open 1, approve settled, use revoked,
-      settle, use revoked`,
-    ],
-    [
-      'does not end the doubt about a revocation requested since',
-      `PENDENTE: hold changes back, begin approve, list, hold changes, begin revoke, use uncertain, open 1, approve settled,
-      use uncertain, open 2, revoke settled, shown REVOGADO known`,
-    ],
-    [
-      'and is lost does not end that doubt either',
-      `PENDENTE: changes made, hold changes back, begin approve, list, hold changes, begin revoke, changes now, use uncertain,
-      open 1, approve settled, use uncertain, open 2, revoke settled, shown REVOGADO known`,
-    ],
-  ])
+  tell({
+    'does not make a revoked consent effective again': `
+      PENDENTE: hold changes back, begin approve, list, 1 s, person REVOGADO, list, open 1, approve settled,
+      use revoked, settle, use revoked`,
+    'does not end the doubt about a revocation requested since': `
+      PENDENTE: hold changes back, begin approve, list, hold changes, begin revoke, use uncertain, open 1,
+      approve settled, use uncertain, open 2, revoke settled, shown REVOGADO known`,
+    'and is lost does not end that doubt either': `
+      PENDENTE: changes made, hold changes back, begin approve, list, hold changes, begin revoke, changes now,
+      use uncertain, open 1, approve settled, use uncertain, open 2, revoke settled, shown REVOGADO known`,
+  })
 })
 
 describe('an older copy does not undo within a minute', () => {
-  tell([
-    [
-      'an end whose history is refused',
-      `${read}, person REVOGADO, details 403, sync, is revoked, 5 s, lists old, sync, is revoked`,
-    ],
-    [
-      'our answered revocation, in a list',
-      `${read}, revoke settled, lists old, details old, 5 s, sync, is revoked, all now, 1 min, settle, list, is revoked,
-      moves revoked:us`,
-    ],
-    [
-      'our answered revocation, in full, however old the history is',
-      `${read}, person REVOGADO, 1 s, person ATIVO, full, 1 h, revoke settled, 5 s, details old, full, is revoked`,
-    ],
-    [
-      'an end in the history that is ours',
-      `${read}, changes made, revoke settled, is revoked, lists old, details old, 5 s, sync, use revoked, all now,
+  tell({
+    'an end whose history is refused': `
+      ${read}, person REVOGADO, details 403, sync, is revoked, 5 s, lists old, sync, is revoked`,
+    'our answered revocation, in a list': `
+      ${read}, revoke settled, lists old, details old, 5 s, sync, is revoked, all now, 1 min, settle, list,
+      is revoked, moves revoked:us`,
+    'our answered revocation, in full, however old the history is': `
+      ${read}, person REVOGADO, 1 s, person ATIVO, full, 1 h, revoke settled, 5 s, details old, full, is revoked`,
+    'an end in the history that is ours': `
+      ${read}, changes made, revoke settled, is revoked, lists old, details old, 5 s, sync, use revoked, all now,
       1 min, settle, is revoked, moves revoked:us`,
-    ],
-    [
-      'an end in the history that is of the person',
-      `${read}, person REVOGADO, sync, is revoked, lists old, details old, 5 s, sync, use revoked, all now,
-      1 min, settle, is revoked, moves revoked:service`,
-    ],
-    [
-      'an end that a list showed after our lost revocation',
-      `${read}, changes made, details 503, revoke unknown, 1 s, sync, lists old, details old, 5 s, sync, use uncertain,
+    'an end in the history that is of the person': `
+      ${read}, person REVOGADO, sync, is revoked, lists old, details old, 5 s, sync, use revoked, all now, 1 min,
+      settle, is revoked, moves revoked:service`,
+    'an end that a list showed after our lost revocation': `
+      ${read}, changes made, details 503, revoke unknown, 1 s, sync, lists old, details old, 5 s, sync, use uncertain,
       all now, 1 h, settle, list, is revoked`,
-    ],
-    [
-      'an end of the person that a list showed',
-      `${read}, person REVOGADO, details old, 1 s, sync, lists old, 5 s, sync, use revoked, all now, 1 h, settle,
-      list, is revoked`,
-    ],
-    [
-      'the end of a relisted consent',
-      `${read}, lists empty, sync, person REVOGADO, lists now, 1 min, sync, is revoked, 5 s, lists old, details old,
+    'an end of the person that a list showed': `
+      ${read}, person REVOGADO, details old, 1 s, sync, lists old, 5 s, sync, use revoked, all now, 1 h, settle, list,
+      is revoked`,
+    'the end of a relisted consent': `
+      ${read}, lists empty, sync, person REVOGADO, lists now, 1 min, sync, is revoked, 5 s, lists old, details old,
       sync, is revoked`,
-    ],
-    [
-      'an end from a list, although the consent was once unlisted since',
-      `${read}, person REVOGADO, details 503, sync, 5 s, lists empty, sync, 5 s, lists old, sync, is revoked,
+    'an end from a list, although the consent was once unlisted since': `
+      ${read}, person REVOGADO, details 503, sync, 5 s, lists empty, sync, 5 s, lists old, sync, is revoked,
       lists now, sync, is revoked`,
-    ],
-  ])
+  })
 })
 
 describe('an older copy that shows an earlier end does not settle', () => {
-  tell([
-    [
-      'a deferred revocation, which is sent',
-      `${anew}, changes busy, revoke deferred, 5 s, lists old, sync, all now, 1 h, sync, revoke settled, is revoked,
+  tell({
+    'a deferred revocation, which is sent': `
+      ${anew}, changes busy, revoke deferred, 5 s, lists old, sync, all now, 1 h, sync, revoke settled, is revoked,
       sent 2`,
-    ],
-    [
-      'a deferred revocation, but a newer end does, also if the consent is given again',
-      `${anew}, full, changes busy, revoke deferred, person REVOGADO, 5 s, sync, person ATIVO, changes now, 1 h, sync,
+    'a deferred revocation, but a newer end does, also if the consent is given again': `
+      ${anew}, full, changes busy, revoke deferred, person REVOGADO, 5 s, sync, person ATIVO, changes now, 1 h, sync,
       revoke settled, sent 1, is active`,
-    ],
-    [
-      'a lost revocation, which is reported as not made',
-      `${anew}, changes lost, details 503, revoke unknown, 5 s, lists old, sync, all now, 1 h, sync,
+    'a lost revocation, which is reported as not made': `
+      ${anew}, changes lost, details 503, revoke unknown, 5 s, lists old, sync, all now, 1 h, sync,
       revoke declined NOT_DONE, health bad`,
-    ],
-  ])
+  })
 })
 
 describe('a history', () => {
-  tell([
-    [
-      'does not record answered changes again',
+  tell({
+    'does not record answered changes again':
       'PENDENTE: full, 1 h, approve settled, 1 h, revoke settled, 1 h, full, moves approved:us revoked:us',
-    ],
-    [
-      'records once what happened after an answered change',
-      `PENDENTE: full, approve settled, 1 h, person REVOGADO, 1 h, person ATIVO, 1 h, full, 1 h, full,
+    'records once what happened after an answered change': `
+      PENDENTE: full, approve settled, 1 h, person REVOGADO, 1 h, person ATIVO, 1 h, full, 1 h, full,
       moves approved:us revoked:service conflicted:service`,
-    ],
-    [
-      'is followed although its newest entry was taken back: by the daily reading',
+    'is followed although its newest entry was taken back: by the daily reading':
       'details extended EXPIRADO, full, 1 h, is expired, details now, hourly 28, is active',
-    ],
-    [
-      'that is read late announces an end from a list, even if the consent was given again',
-      `details 503, 1 h, person REVOGADO, list, 1 min, person ATIVO, details now, 1 h, settle,
+    'that is read late announces an end from a list, even if the consent was given again': `
+      details 503, 1 h, person REVOGADO, list, 1 min, person ATIVO, details now, 1 h, settle,
       moves revoked:service conflicted:service`,
-    ],
-    [
-      'that cannot be read yet leaves the end that a list showed',
-      `${read}, details 503, person REVOGADO, sync, person ATIVO, 2 min, sync, is revoked, details 403, 2 h, sync,
+    'that cannot be read yet leaves the end that a list showed': `
+      ${read}, details 503, person REVOGADO, sync, person ATIVO, 2 min, sync, is revoked, details 403, 2 h, sync,
       is revoked, details now, sync, is active, use active, revoke settled`,
-    ],
-    [
-      'that cannot be read yet follows the status, which is shown at once',
-      `details lost, person REVOGADO, list, shown REVOGADO changed, is revoked, revoke REFUSED, details now, 1 h,
+    'that cannot be read yet follows the status, which is shown at once': `
+      details lost, person REVOGADO, list, shown REVOGADO changed, is revoked, revoke REFUSED, details now, 1 h,
       settle, shown REVOGADO known`,
-    ],
-    [
-      'that the service refuses leaves the status of the list',
+    'that the service refuses leaves the status of the list':
       'details 403, person REVOGADO, list, moves revoked:service, shown REVOGADO known',
-    ],
-    ...(['500', 'garbage'] as const).map(
-      answer =>
-        [
-          `that cannot be read for a day leaves the status of the list: ${answer}`,
-          `details ${answer}, person REVOGADO, list, settle hourly 26, moves revoked:service, is revoked,
-          shown REVOGADO known, details now, retry, settle, moves revoked:service`,
-        ] as const,
-    ),
-    [
-      'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures',
+    'that cannot be read for a day leaves the status of the list: 500': `details 500, ${unreadForADay}`,
+    'that cannot be read for a day leaves the status of the list: garbage': `details garbage, ${unreadForADay}`,
+    'of a consent whose listed status is unreadable is read again by the next list, even after a day of failures':
       'details 500, lists as SUSPENSO, list, settle hourly 26, is uncertain, details now, list, is active',
-    ],
-    [
-      'that contradicts the lists is read again, even after days of failures, and no more once it agrees',
-      `${back}, details 500, hourly 96, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
+    'that contradicts the lists is read again, even after days of failures, and no more once it agrees': `
+      ${back}, details 500, hourly 96, 1 ms, is revoked, details now, hourly 26, 1 ms, is active, count, hourly 48,
       asked 0`,
-    ],
-    [
-      'that keeps contradicting the lists is read once for each list',
-      `${back}, details shortened, hourly 1, 1 ms, is revoked, count, hourly 24, asked 24, 1 ms, is revoked`,
-    ],
-    [
-      'that contradicts the lists and is refused is requested again by the next list',
-      `${back}, details 403, hourly 72, 1 ms, is revoked, details now, hourly 1, 1 ms, is active`,
-    ],
-    [
-      'that was read while the clock was ahead does not delay the next reading',
-      `${back}, details shortened, clock +40 d, hourly 1, clock -40 d, use revoked, details now, hourly 1, use active`,
-    ],
-  ])
+    'that keeps contradicting the lists is read once for each list': `
+      ${back}, details shortened, hourly 1, 1 ms, is revoked, count, hourly 24, asked 24, 1 ms, is revoked`,
+    'that contradicts the lists and is refused is requested again by the next list': `
+      ${back}, details 403, hourly 72, 1 ms, is revoked, details now, hourly 1, 1 ms, is active`,
+    'that was read while the clock was ahead does not delay the next reading': `
+      ${back}, details shortened, clock +40 d, hourly 1, clock -40 d, use revoked, details now, hourly 1, use active`,
+  })
 })
 
 describe('what the contract does not foresee is recorded as an anomaly', () => {
-  tell([
-    ['another status', '1 min, person PENDENTE, list, anomaly no move leads from ATIVO to PENDENTE'],
-    ['a status that it does not have', 'lists as SUSPENSO, list, anomaly records could not be read'],
-    ['a consent that is no longer listed', 'lists without, list, anomaly the service no longer lists it'],
-  ])
+  tell({
+    'another status': '1 min, person PENDENTE, list, anomaly no move leads from ATIVO to PENDENTE',
+    'a status that it does not have': 'lists as SUSPENSO, list, anomaly records could not be read',
+    'a consent that is no longer listed': 'lists without, list, anomaly the service no longer lists it',
+  })
 })
 
 /** Of a withdrawal when no end is wanted. */

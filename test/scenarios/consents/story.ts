@@ -289,15 +289,15 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   return { ...given, shown, play, end }
 }
 
-/** Plays a whole story of a consent that is `ATIVO` at first, or `PENDENTE` if it begins with `PENDENTE: `. */
-async function playOne(story: string): Promise<void> {
-  const [, first, steps = ''] = /^(?:(PENDENTE): )?(.*)$/s.exec(story) ?? []
-  const { play, end } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO')
-  await play(steps)
-  await end()
-}
-
-/** Registers a test for each story, named by what it shows. */
-export function tell(stories: readonly (readonly [shows: string, story: string])[]): void {
-  test.each(stories)('%s', (_, story) => playOne(story))
+/**
+ * Registers a test for each story, named by what it shows, of a consent that is `ATIVO` at first, or `PENDENTE` if the
+ * story begins with `PENDENTE: `.
+ */
+export function tell(stories: Readonly<Record<string, string>>): void {
+  test.each(Object.entries(stories))('%s', async (_, story) => {
+    const [, first, steps = ''] = /^\s*(?:(PENDENTE): )?(.*)$/s.exec(story) ?? []
+    const { play, end } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO')
+    await play(steps)
+    await end()
+  })
 }
