@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { Averba, LogLine, SubjectRef } from '../../../src/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { minuteMs } from '../../support/pass-time.ts'
 import { consentServiceWith } from '../../support/world.ts'
-import { givenStory } from './story.ts'
+import { givenStory, tell } from './story.ts'
 
 /** The words of some events in the report about a person. */
 async function wordsOf({ subjects }: Averba, subject: SubjectRef, ...types: string[]): Promise<string[]> {
@@ -160,36 +160,6 @@ test('a revocation that cannot be sent is tried for thirty days, and made once t
   await end()
 })
 
-test.each([
-  ['PENDENTE', 'deny', 'pending'],
-  ['ATIVO', 'revoke', 'active'],
-] as const)('nothing is asked for after a lost end of a %s consent was given up', async (first, verb, reason) => {
-  const { play, end } = await givenStory(first)
-  await play(`changes lost, ${verb} unknown, give up, changes now, 1 h, settle, 2 d, settle, not made 1, sent 1`)
-  await play(`is ${reason}, health ok`)
-  await end()
-})
-
-test.each([
-  ['was made', 'changes made, hold changes back, begin revoke', 'open 1, is revoked'],
-  ['was not made', 'changes lost, hold changes back, begin revoke', 'open 1, is uncertain, 1 min, settle, is active'],
-  ['was refused', 'changes 400, hold changes, begin revoke', 'open 1, settle, is active'],
-  ['was made and answered', 'hold changes back, begin revoke', 'open 1, is revoked'],
-  [
-    'waits after the answer 503',
-    'changes busy, hold changes, begin revoke',
-    'open 1, 1 h, changes now, settle, is active',
-  ],
-])(
-  'a revocation that is given up on its way blocks until a reading shows what became of it: it %s',
-  async (...told) => {
-    const [, before, after] = told
-    const { play, end } = await givenStory('ATIVO')
-    await play(`${before}, give up, is uncertain, use uncertain, approve REFUSED, ${after}, sent 1, health ok`)
-    await end()
-  },
-)
-
 test('an instant at which a revocation was wanted stays blocked once it is given up', async () => {
   const { world, which, play, end } = await givenStory('ATIVO')
   const reasonAt = async (at: string) => (await world.averba.consents.standing(which, { at })).reason
@@ -225,98 +195,6 @@ test.each([
 })
 
 test.each([
-  ['lost', 'changes lost, deny unknown', ''],
-  ['deferred', 'changes busy, deny deferred', 'list, '],
-])('an approval from certainly before a %s denial is revoked', async (_, deny, list) => {
-  const { play, end } = await givenStory('PENDENTE')
-  await play(`person ATIVO, 11 min, ${deny}, changes now, ${list}1 h, settle, 1 h, settle, sent 2, is revoked`)
-  await end()
-})
-
-test('a newer revocation is not ended by an end from before it, and an older one that was sent refuses an approval', async () => {
-  const older = await givenStory('ATIVO')
-  await older.play(`full, changes 400, revoke declined 400, 2 d, person REVOGADO, 1 h, person ATIVO, 1 h, changes busy,
-    revoke 2 deferred, full, use uncertain, health bad`)
-  await older.end()
-  const sent = await givenStory('PENDENTE')
-  await sent.play('changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED')
-  await sent.end()
-})
-
-test('an end in a reading that left before it was asked for is not the wanted one', async () => {
-  const { play, end } = await givenStory('ATIVO')
-  await play(`lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s,
-    open 1, settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`)
-  await end()
-})
-
-test('such an end is the wanted one once a later reading shows it too', async () => {
-  const { play, end } = await givenStory('ATIVO')
-  await play(`lists as REVOGADO, hold lists back, begin list, 1 s, changes 400, details 404, revoke declined 400, 1 s,
-    open 1, settle, is revoked, health bad, person REVOGADO, lists now, details now, full, is revoked, health ok, sent 1`)
-  await end()
-})
-
-/** What stands before the service: it passes a change on, or not, and answers for itself. */
-const gateways = [
-  ['passed on', 'changes behind'],
-  ['kept back', 'changes page'],
-] as const
-
-test.each(gateways)('a denial that a gateway answered, %s, is replaced by no approval', async (_, changes) => {
-  const { world, play, end } = await givenStory('PENDENTE')
-  await play(`${changes}, deny deferred, changes now, approve REFUSED, use pending, 1 h, settle, is denied, health ok`)
-  expect(await eventsOf(world, 'consent.endWithdrawn')).toEqual([])
-  await end()
-})
-
-test.each([
-  ['passed on', 'changes behind', 'is revoked'],
-  ['kept back', 'changes page', 'is active'],
-])(
-  'after the withdrawal of a revocation that a gateway answered, %s, a reading comes before any use',
-  async (...row) => {
-    const [, changes, shown] = row
-    for (const wait of ['', 'park, ']) {
-      const { world, play, end } = await givenStory('ATIVO')
-      await play(`${changes}, revoke deferred, ${wait}details 503, give up, settle, changes now, use uncertain`)
-      await play(`details now, 1 h, settle, ${shown}, health ok, sent 1`)
-      expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ data: { sentBefore: true } }])
-      await end()
-    }
-  },
-)
-
-test('a revocation that was on its way at its withdrawal, and was answered by a gateway, blocks until a reading', async () => {
-  const { play, end } = await givenStory('ATIVO')
-  await play(
-    'changes behind, hold changes back, begin revoke, give up, open 1, details 503, 15 min, settle, use uncertain',
-  )
-  await play('details now, 1 h, settle, is revoked, sent 1, health ok')
-  await end()
-})
-
-test('an approval in place of a denial that was never sent is recorded as its withdrawal', async () => {
-  const { world, play, end } = await givenStory('PENDENTE')
-  await world.faults.add({ kind: 'refuse', service: 'consentService' })
-  await play('deny deferred')
-  await world.faults.clear()
-  await play('approve settled, deny declined WITHDRAWN, use active, health ok')
-  expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ data: { isUnsent: true } }])
-  await end()
-})
-
-test.each([
-  ['after it vanished', 'ATIVO', 'revoke deferred, lists without, list, 2 h, settle, sent 1, changes now', 2],
-  ['as another end', 'PENDENTE', 'person ATIVO, 11 min, deny deferred, changes now', 3],
-] as const)('one declined reading does not end the asking for an end: %s', async (_, status, story, sent) => {
-  const { play, end } = await givenStory(status)
-  await play(`changes busy, ${story}, details 404, lists now, list, 2 h, settle, details now, hourly 3, sent ${sent}`)
-  await play('is revoked, health ok')
-  await end()
-})
-
-test.each([
   ['a day', {}, 24],
   ['as long as the option says', { approvalMaxMs: 3 * 3_600_000 }, 3],
 ])('an approval that is never made is asked for again for %s, and then told as given up', async (_, option, hours) => {
@@ -333,29 +211,6 @@ test.each([
   expect(repeats.length).toBeGreaterThan(1)
   expect(lines.at(-1)?.message).toContain('is not asked for again: approve it again, or leave it')
   await play('changes now, approve 2 settled, is active')
-  await end()
-})
-
-test('an end that was never sent before the consent vanished is asked for after a declined reading too', async () => {
-  const { world, play, end } = await givenStory('ATIVO')
-  await world.faults.add({ kind: 'refuse', service: 'consentService', method: 'PUT' })
-  await play('revoke deferred, lists without, list, 2 h, settle, details 404, lists now, list, settle')
-  await world.faults.clear()
-  await play('use uncertain, health bad, details now, hourly 3, is revoked, health ok')
-  await end()
-})
-
-test('an end that the service refused is not asked for again when the consent is listed again', async () => {
-  const { play, end } = await givenStory('ATIVO')
-  await play('full, changes 400, revoke declined 400, settle, lists without, list, lists now, 1 h, list, 2 d, settle')
-  await play('sent 1, use uncertain, health bad')
-  await end()
-})
-
-test('an approval from after the end was asked for is not undone when the consent is listed again', async () => {
-  const { play, end } = await givenStory('PENDENTE')
-  await play('changes 503, deny unknown, 1 min, settle, lists without, list, 1 h, settle, person ATIVO, 1 h, settle')
-  await play('changes now, lists now, list, 2 d, settle, use uncertain, health bad')
   await end()
 })
 
@@ -379,4 +234,94 @@ test('an erasure after a made revocation gives up nothing', async () => {
   await play('revoke settled')
   const request = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
   expect(await world.averba.subjects.erase({ subject }, request)).toMatchObject({ endsGivenUp: 0 })
+})
+
+describe('a revocation that is given up on its way blocks until a reading shows what became of it: it', () => {
+  const givenUp = 'give up, is uncertain, use uncertain, approve REFUSED, open 1'
+  tell({
+    'was made': `changes made, hold changes back, begin revoke, ${givenUp}, is revoked, sent 1, health ok`,
+    'was not made': `changes lost, hold changes back, begin revoke, ${givenUp}, is uncertain, 1 min, settle, is active,
+      sent 1, health ok`,
+    'was refused': `changes 400, hold changes, begin revoke, ${givenUp}, settle, is active, sent 1, health ok`,
+    'was made and answered': `hold changes back, begin revoke, ${givenUp}, is revoked, sent 1, health ok`,
+    'waits after the answer 503': `changes busy, hold changes, begin revoke, ${givenUp}, 1 h, changes now, settle,
+      is active, sent 1, health ok`,
+    'was answered by a gateway': `changes behind, hold changes back, begin revoke, give up, open 1, details 503, 15 min,
+      settle, use uncertain, details now, 1 h, settle, is revoked, sent 1, health ok`,
+  })
+})
+
+/** What stands before the service passes a change on, or not, and answers for itself. */
+describe('a gateway', () => {
+  const denied = 'deny deferred, changes now, approve REFUSED, use pending, 1 h, settle, is denied, health ok, given up'
+  const unread = 'details 503, give up, settle, changes now, use uncertain, details now, 1 h, settle'
+  const onceSent = 'health ok, sent 1, given up sentBefore'
+  tell({
+    'that passed on a denial which it answered leads to no approval': `PENDENTE: changes behind, ${denied}`,
+    'that kept back a denial which it answered leads to no approval': `PENDENTE: changes page, ${denied}`,
+    'that passed on a revocation has a reading precede any use once that is given up': `
+      changes behind, revoke deferred, ${unread}, is revoked, ${onceSent}`,
+    'that passed on a revocation has a reading precede any use once that is parked and given up': `
+      changes behind, revoke deferred, park, ${unread}, is revoked, ${onceSent}`,
+    'that kept back a revocation has a reading precede any use once that is given up': `
+      changes page, revoke deferred, ${unread}, is active, ${onceSent}`,
+    'that kept back a revocation has a reading precede any use once that is parked and given up': `
+      changes page, revoke deferred, park, ${unread}, is active, ${onceSent}`,
+  })
+})
+
+describe('what is asked for', () => {
+  const nothing = 'give up, changes now, 1 h, settle, 2 d, settle, not made 1, sent 1'
+  const approved = 'person ATIVO, 11 min'
+  const relisted = 'details 404, lists now, list, 2 h, settle, details now, hourly 3'
+  tell({
+    'is nothing after a lost denial was given up': `
+      PENDENTE: changes lost, deny unknown, ${nothing}, is pending, health ok`,
+    'is nothing after a lost revocation was given up': `
+      changes lost, revoke unknown, ${nothing}, is active, health ok`,
+    'is a revocation if an approval is certainly from before a lost denial': `
+      PENDENTE: ${approved}, changes lost, deny unknown, changes now, 1 h, settle, 1 h, settle, sent 2, is revoked`,
+    'is a revocation if an approval is certainly from before a deferred denial': `
+      PENDENTE: ${approved}, changes busy, deny deferred, changes now, list, 1 h, settle, 1 h, settle, sent 2,
+      is revoked`,
+    'is a newer revocation, which an end from before it does not end': `
+      full, changes 400, revoke declined 400, 2 d, person REVOGADO, 1 h, person ATIVO, 1 h, changes busy,
+      revoke 2 deferred, full, use uncertain, health bad`,
+    'is an older denial that was sent, which refuses an approval': `
+      PENDENTE: changes lost, deny unknown, 1 min, settle, changes busy, deny 2 deferred, approve REFUSED`,
+    'is an end although a reading that left before it shows one': `
+      lists as REVOGADO, hold lists back, begin list, 1 s, changes busy, details 404, revoke deferred, 1 s, open 1,
+      settle, is revoked, health bad, changes now, lists now, details now, 1 h, settle, sent 2, is revoked, health ok`,
+    'is nothing more once a reading that left later shows an end too': `
+      lists as REVOGADO, hold lists back, begin list, 1 s, changes 400, details 404, revoke declined 400, 1 s, open 1,
+      settle, is revoked, health bad, person REVOGADO, lists now, details now, full, is revoked, health ok, sent 1`,
+    'is an approval in place of a denial that was never sent, and is recorded as withdrawn': `
+      PENDENTE: refuse, deny deferred, reach, approve settled, deny declined WITHDRAWN, use active, health ok,
+      given up isUnsent`,
+    'is an end after it vanished and one reading was declined': `
+      changes busy, revoke deferred, lists without, list, 2 h, settle, sent 1, changes now, ${relisted}, sent 2,
+      is revoked, health ok`,
+    'is an end as another one after one reading was declined': `
+      PENDENTE: changes busy, ${approved}, deny deferred, changes now, ${relisted}, sent 3, is revoked, health ok`,
+    'is an end that was never sent before the consent vanished, after a declined reading too': `
+      refuse changes, revoke deferred, lists without, list, 2 h, settle, details 404, lists now, list, settle, reach,
+      use uncertain, health bad, details now, hourly 3, is revoked, health ok`,
+    'is no end again that the service refused, when the consent is listed again': `
+      full, changes 400, revoke declined 400, settle, lists without, list, lists now, 1 h, list, 2 d, settle, sent 1,
+      use uncertain, health bad`,
+    'is no end of an approval from after it when the consent is listed again': `
+      PENDENTE: changes 503, deny unknown, 1 min, settle, lists without, list, 1 h, settle, person ATIVO, 1 h, settle,
+      changes now, lists now, list, 2 d, settle, use uncertain, health bad`,
+  })
+})
+
+describe('a revocation that was asked for while the clock was ahead is over once it is made', () => {
+  tell({
+    'answered by a gateway': `clock +1 d, changes page, revoke deferred, clock -1 d, changes now, 2 d, settle, list,
+      is revoked, health ok`,
+    lost: `clock +1 d, changes lost, revoke unknown, clock -1 d, changes now, 1 h, settle, 1 h, settle, 1 h, list,
+      is revoked, health ok`,
+    'made by the person meanwhile': `clock +1 d, changes busy, revoke deferred, clock -1 d, person REVOGADO, list, 1 h,
+      list, is revoked, health ok`,
+  })
 })

@@ -2,9 +2,7 @@ import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { hourMs, minuteMs } from '../../support/pass-time.ts'
-import { givenStory } from './story.ts'
-
-const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+import { basis } from './story.ts'
 
 /** A consent read while the clock was ten hours ahead. The clock is right again. */
 async function givenReadAhead() {
@@ -41,14 +39,4 @@ test('a consent just read from the service can be used, however far ahead the cl
     const used = await averba.consents.use({ ...which, ageMaxMs: 5 * minuteMs }, { basis })
     expect(used).toMatchObject({ effective: true, reason: 'active' })
   }
-})
-
-test.each([
-  ['answered by a gateway', 'changes page, revoke deferred', 'changes now, 2 d, settle, list'],
-  ['lost', 'changes lost, revoke unknown', 'changes now, 1 h, settle, 1 h, settle, 1 h, list'],
-  ['made by the person meanwhile', 'changes busy, revoke deferred', 'person REVOGADO, list, 1 h, list'],
-])('a revocation that was asked for while the clock was ahead is over once it is made: %s', async (_, asked, made) => {
-  const { play, end } = await givenStory('ATIVO')
-  await play(`clock +1 d, ${asked}, clock -1 d, ${made}, is revoked, health ok`)
-  await end()
 })

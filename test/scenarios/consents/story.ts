@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Consent, type ConsentNotEffectiveError, type Recorded, valueOf } from '../../../src/index.ts'
+import { type Consent, type ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
@@ -18,27 +18,12 @@ interface ShownRecord {
 
 type Kind = 'lists' | 'details' | 'changes'
 
-/** A request of a kind that waits on its way there, or its answer on the way back. */
-interface Held {
-  readonly kind: Kind
-  open(): void
-}
-
-/** What an answer showed of the consent, with the number of its request. */
-interface Shown {
-  readonly number: number
-  readonly status: string | undefined
-}
-
 export const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
-const units = { ms: 1, s: 1_000, min: minuteMs, h: hourMs, d: dayMs } as const
-const moves = [
-  'consent.approved',
-  'consent.denied',
-  'consent.revoked',
-  'consent.expired',
-  'consent.conflicted',
-] as const
+const units: Record<string, number> = { ms: 1, s: 1_000, min: minuteMs, h: hourMs, d: dayMs }
+const msOf = (n = '', unit = '') => Number(n) * (units[unit] ?? Number.NaN)
+const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as const).map(
+  end => `consent.${end}` as const,
+)
 
 /**
  * One consent of a world, read in a list, at a service whose answers a story rules. A story is a list of steps, in
@@ -47,8 +32,10 @@ const moves = [
  * | step | meaning |
  * | --- | --- |
  * | `5 s`, `clock -40 d` | time passes; the clock is set |
+ * | `mark then` | names the present instant |
  * | `person REVOGADO` | the consent changes at the service |
  * | `lists old`, `details 503`, `changes lost` | how the service answers from now on: see `answer`; `all now` |
+ * | `refuse`, `refuse changes`, `reach` | no request reaches the service; no change does; all do |
  * | `copy` | keeps what the service shows now, for `old` |
  * | `list`, `full`, `settle`, `sync` | reads the list; reads in full; does all that is due; `list` and `settle` |
  * | `hourly 24`, `settle hourly 24` | an hour and `sync`, or `settle`, as often |
@@ -58,9 +45,12 @@ const moves = [
  * | `hold lists`, `hold lists back` | the next such request waits on its way there, or back |
  * | `begin list`, `open 1`, `open all` | starts a reading or change; lets the first that waits go on, or all |
  * | `is active`, `use active` | the standing; the same of a use |
+ * | `use within 5 s stale` | the same of a use that needs a reading no older than that |
+ * | `at then active`, `at then-1 as known at later active` | the standing then; a millisecond before, as known later |
  * | `shown REVOGADO known`, `unlisted` | what we list |
  * | `moves revoked:us` | all recorded changes of status, and by whom |
  * | `sent 1`, `not made 1`, `withheld 1`, `anomaly x` | requests of changes; events |
+ * | `given up`, `given up isUnsent` | no end was withdrawn; one was, recorded so |
  * | `count`, `asked 3` | counts requests of details from here |
  * | `health bad` | the check of consents |
  */
@@ -68,9 +58,12 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   const modes: Record<Kind, string> = { lists: 'now', details: 'now', changes: 'now' }
   const copies: Partial<Record<Kind, unknown>> = {}
   const holds: { kind: Kind; way: string }[] = []
-  const held: Held[] = []
+  /** Lets requests go on that wait on their way there, or back. */
+  const held: (() => void)[] = []
   const begun: Promise<unknown>[] = []
-  const shown: Shown[] = []
+  /** What each answer showed of the consent, with the number of its request. */
+  const shown: { number: number; status: string | undefined }[] = []
+  const marks: Record<string, string> = {}
   let requests = 0
   const counts = { lists: 0, details: 0, changes: 0 }
   let id = ''
@@ -107,15 +100,12 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     if (word === 'as') return { ...record, status: more }
     if (word === 'shortened') return { ...record, historico: record.historico.slice(0, -1) }
     if (word === 'expiring') return { ...record, dataExpiracao: more }
-    if (word === 'extended') return { ...record, historico: [...record.historico, laterEntry(record, more)] }
+    // Half an hour after the start of the world.
+    const later = { ...record.historico[0], status: more, dataHora: '2026-11-20T12:30:00.000Z' }
+    if (word === 'extended') return { ...record, historico: [...record.historico, later] }
     if (word === 'ahead') return redate(record, iso => toInstant(Date.parse(iso) + minuteMs))
     if (word === 'rounded') return redate(record, iso => iso.replace(/\.\d+Z$/, 'Z'))
     throw new TypeError(`There is no answer "${mode}"`)
-  }
-
-  /** An entry half an hour after the start of the world. */
-  const laterEntry = ({ historico }: ShownRecord, status = '') => {
-    return { ...historico[0], status, dataHora: '2026-11-20T12:30:00.000Z' }
   }
 
   async function statusIn(response: Response): Promise<string | undefined> {
@@ -147,7 +137,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
       const index = holds.findIndex(each => each.kind === kind)
       const [hold] = index < 0 ? [] : holds.splice(index, 1)
       const opened = Promise.withResolvers<void>()
-      if (hold) held.push({ kind, open: opened.resolve })
+      if (hold) held.push(opened.resolve)
       if (hold?.way === 'there') await opened.promise
       const number = ++requests
       const answering = answer(kind, request, forward)
@@ -159,16 +149,15 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   )
   const { world, subject, which } = given
   id = which.id
-  const { averba, clock, consentService, samples } = world
+  const { averba, clock, consentService, faults, samples } = world
   const { consents } = averba
+  const service = 'consentService'
   const peer = { clientName: 'gestora' }
   counts.lists = 0
 
-  const isWell = async () => (await averba.health({ only: ['consents'] })).checks[0]?.ok
   const listed = async () => (await consents.list({ subject })).find(each => each.id === id)
-  const countOf = async (type: Recorded['type']) => (await eventsOf(world, type)).length
-  const reasonOfUse = () =>
-    consents.use(which, { basis }).then(
+  const reasonOfUse = (fresh: { ageMaxMs?: number } = {}) =>
+    consents.use({ ...which, ...fresh }, { basis }).then(
       ({ reason }) => reason,
       ({ standing }: ConsentNotEffectiveError) => standing.reason,
     )
@@ -188,13 +177,16 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     return outcome.status === 'declined' ? `declined ${outcome.problem.code ?? outcome.problem.status}` : outcome.status
   }
 
-  async function sync(): Promise<void> {
+  async function sync() {
     await start.list?.()
-    await averba.settle()
+    return averba.settle()
   }
 
-  async function repeat(times = '', work: () => Promise<void>): Promise<void> {
-    for (let time = 0; time < Number(times); time++) await work()
+  async function reasonAt(mark: string, knownAt?: string): Promise<string> {
+    const [, name = '', before] = /^(.+?)(-1)?$/.exec(mark) ?? []
+    const at = marks[name] ?? name
+    const asked = { at: before ? toInstant(Date.parse(at) - 1) : at, ...(knownAt && { knownAt: marks[knownAt] ?? '' }) }
+    return (await consents.standing(which, asked)).reason
   }
 
   async function effectIn(state: 'deferred' | 'parked'): Promise<string> {
@@ -209,20 +201,25 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   }
 
   const steps: readonly StoryStep[] = [
-    [/^(\d+) (ms|s|min|h|d)$/, (n, unit) => clock.advance(Number(n) * units[unit as keyof typeof units])],
+    [/^(\d+) (ms|s|min|h|d)$/, (n, unit) => clock.advance(msOf(n, unit))],
+    [/^clock (.\d+) (min|d)$/, (n, unit) => clock.jump(msOf(n, unit))],
+    [/^mark (\w+)$/, name => Object.assign(marks, { [name ?? '']: toInstant(clock.now()) })],
     [/^person (\w+)$/, to => consentService.change(samples.cpf, id, to as Status)],
     [/^sync$/, sync],
-    [/^hourly (\d+)$/, n => repeat(n, () => clock.advance(hourMs).then(sync))],
-    [/^settle hourly (\d+)$/, n => repeat(n, () => passTime(world, hourMs))],
-    [/^clock (.\d+) d$/, days => clock.jump(Number(days) * dayMs)],
+    [/^hourly (\d+)$/, n => passTime({ averba: { settle: sync }, clock }, hourMs, Number(n))],
+    [/^settle hourly (\d+)$/, n => passTime(world, hourMs, Number(n))],
+    [
+      /^refuse( changes)?$/,
+      changes => faults.add({ ...{ kind: 'refuse', service }, ...(changes && { method: 'PUT' }) }),
+    ],
+    [/^reach$/, () => faults.clear()],
     [/^give up$/, () => consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })],
     [/^park$/, async () => averba.effects.park(await effectIn('deferred'))],
     [/^retry$/, async () => averba.effects.retry(await effectIn('parked'))],
     [/^count$/, () => Object.assign(counts, { details: 0 })],
     [/^asked (\d+)$/, n => expect(counts.details).toBe(Number(n))],
-    [/^settle$/, () => averba.settle()],
     [/^copy$/, copy],
-    [/^(list|full)$/, kind => start[kind ?? '']?.()],
+    [/^(list|full|settle)$/, kind => start[kind ?? '']?.()],
     [
       /^(approve|deny|revoke)( \d)? (.+)$/,
       async (verb, number, outcome) => expect(await request(verb as Verb, number)).toBe(outcome),
@@ -245,21 +242,38 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
       /^open (\d|all)$/,
       async which => {
         if (which === 'all') holds.length = 0
-        for (const [index, each] of held.entries()) if (which === 'all' || index === Number(which) - 1) each.open()
+        for (const [index, open] of held.entries()) if (which === 'all' || index === Number(which) - 1) open()
         await clock.quiet()
       },
     ],
-    [/^is (.+)$/, async reason => expect((await consents.standing(which)).reason).toBe(reason)],
-    [/^use (.+)$/, async reason => expect(await reasonOfUse()).toBe(reason)],
+    [/^is (\S+)$/, async reason => expect((await consents.standing(which)).reason).toBe(reason)],
+    [
+      /^at (\S+)(?: as known at (\w+))? (\S+)$/,
+      async (at = '', known, reason) => expect(await reasonAt(at, known)).toBe(reason),
+    ],
+    [/^use (\S+)$/, async reason => expect(await reasonOfUse()).toBe(reason)],
+    [
+      /^use within (\d+) (\w+) (\S+)$/,
+      async (n, unit, reason) => expect(await reasonOfUse({ ageMaxMs: msOf(n, unit) })).toBe(reason),
+    ],
     [
       /^shown (\w+) (\w+)$/,
       async (shown, knowledge) => expect(await listed()).toMatchObject({ status: shown, knowledge }),
     ],
     [/^unlisted$/, async () => expect(await listed()).toBeUndefined()],
     [/^sent (\d+)$/, n => expect(counts.changes).toBe(Number(n))],
-    [/^health (ok|bad)$/, async state => expect(await isWell()).toBe(state === 'ok')],
-    [/^not made (\d+)$/, async n => expect(await countOf('consent.changeNotMade')).toBe(Number(n))],
-    [/^withheld (\d+)$/, async n => expect(await countOf('consent.changeWithheld')).toBe(Number(n))],
+    [
+      /^health (ok|bad)$/,
+      async state =>
+        expect((await averba.health({ only: ['consents'] })).checks).toMatchObject([{ ok: state === 'ok' }]),
+    ],
+    [/^not made (\d+)$/, async n => expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(Number(n))],
+    [/^withheld (\d+)$/, async n => expect(await eventsOf(world, 'consent.changeWithheld')).toHaveLength(Number(n))],
+    [
+      /^given up(?: (\w+))?$/,
+      async how =>
+        expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject(how ? [{ data: { [how]: true } }] : []),
+    ],
     [
       /^anomaly (.+)$/,
       async words => {
@@ -293,10 +307,10 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
  * Registers a test for each story, named by what it shows, of a consent that is `ATIVO` at first, or `PENDENTE` if the
  * story begins with `PENDENTE: `.
  */
-export function tell(stories: Readonly<Record<string, string>>): void {
+export function tell(stories: Readonly<Record<string, string>>, options?: WorldOptions): void {
   test.each(Object.entries(stories))('%s', async (_, story) => {
     const [, first, steps = ''] = /^\s*(?:(PENDENTE): )?(.*)$/s.exec(story) ?? []
-    const { play, end } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO')
+    const { play, end } = await givenStory(first === 'PENDENTE' ? first : 'ATIVO', options)
     await play(steps)
     await end()
   })
