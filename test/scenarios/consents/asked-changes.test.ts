@@ -160,22 +160,10 @@ test('a revocation that cannot be sent is tried for thirty days, and made once t
   await end()
 })
 
-test('an instant at which a revocation was wanted stays blocked once it is given up', async () => {
-  const { world, which, play, end } = await givenStory('ATIVO')
-  const reasonAt = async (at: string) => (await world.averba.consents.standing(which, { at })).reason
-  const before = toInstant(world.clock.now())
-  await play('1 h, changes busy, revoke deferred, 10 min')
-  const wanted = toInstant(world.clock.now())
-  await play('10 min, give up, settle, 10 min, list')
-  const after = toInstant(world.clock.now())
-  expect([await reasonAt(before), await reasonAt(wanted), await reasonAt(after)]).toEqual([
-    'active',
-    'uncertain',
-    'active',
-  ])
-  await play('1 h, list, approve REFUSED')
-  expect(await reasonAt(wanted)).toBe('uncertain')
-  await end()
+tell({
+  'an instant at which a revocation was wanted stays blocked once it is given up': `
+    mark before, 1 h, changes busy, revoke deferred, 10 min, mark wanted, 10 min, give up, settle, 10 min, list, mark after,
+    at before active, at wanted uncertain, at after active, 1 h, list, approve REFUSED, at wanted uncertain`,
 })
 
 test.each([

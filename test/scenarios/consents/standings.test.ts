@@ -1,19 +1,23 @@
 import { expect, test } from 'vitest'
 import { AverbaError, ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
+import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent, readConsent } from '../../support/given-consent.ts'
+import { dayMs, minuteMs } from '../../support/pass-time.ts'
 import { openWorld } from '../../support/world.ts'
-
-const minuteMs = 60_000
-const dayMs = 86_400_000
-const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+import { basis, givenStory, tell } from './story.ts'
 
 async function given(...args: Parameters<typeof givenConsent>) {
   const { world, which } = await givenConsent(...args)
-  return { world, which, standing: world.averba.consents.standing, now: () => toInstant(world.clock.now()) }
+  return { world, which, ...about(world) }
 }
+
+const about = ({ averba, clock }: World) => ({
+  standing: averba.consents.standing,
+  now: (ms = 0) => toInstant(clock.now() + ms),
+})
 
 test('an ATIVO consent is effective until its expiry, with the reading behind it', async () => {
   const { world, which, standing, now } = await given('ATIVO')
@@ -29,49 +33,35 @@ test('an ATIVO consent is effective until its expiry, with the reading behind it
 })
 
 test("a revocation counts from the service's time, and earlier answers stay the same", async () => {
-  const { world, which, standing, now } = await given('ATIVO')
-  const { averba, clock, consentService, samples } = world
-  await clock.advance(minuteMs)
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  const revokedAt = now()
-  await clock.advance(minuteMs)
-  const between = now()
-  expect((await standing(which)).reason).toBe('active') // no reading has shown it yet
-  const { position: unaware } = await averba.figures()
-  await clock.advance(minuteMs)
-  valueOf(await averba.consents.sync(which))
-  expect(await standing(which)).toMatchObject({ effective: false, reason: 'revoked' })
-  expect((await standing(which, { at: revokedAt })).reason).toBe('revoked')
-  expect((await standing(which, { at: toInstant(Date.parse(revokedAt) - 1) })).reason).toBe('active')
-  expect((await standing(which, { at: between, knownAt: between })).reason).toBe('active')
-  expect((await standing(which, { at: between, knownAt: unaware })).reason).toBe('active')
-  expect((await standing(which, { at: '2026-01-01T00:00:00.000Z' })).reason).toBe('never-read')
+  const { world, which, play } = await givenStory('ATIVO')
+  await play('1 min, mark revoked, person REVOGADO, 1 min, mark between, is active') // No reading has shown it yet.
+  const { position: knownAt } = await world.averba.figures()
+  await play(`1 min, list, is revoked, at revoked revoked, at revoked-1 active, at between as known at between active,
+    at 2026-01-01T00:00:00.000Z never-read`)
+  const at = toInstant(world.clock.now() - minuteMs)
+  expect((await world.averba.consents.standing(which, { at, knownAt })).reason).toBe('active')
 })
 
 test('a consent is effective from the time in its history once that was read', async () => {
   const world = await openWorld()
-  const { consents } = world.averba
-  const began = toInstant(world.clock.now())
+  const { standing, now } = about(world)
+  const at = now()
   await world.clock.advance(minuteMs)
   const { which } = await readConsent(world)
-  expect((await consents.standing(which, { at: began })).reason).toBe('never-read')
-  await consents.get(which)
-  expect((await consents.standing(which, { at: began })).reason).toBe('active')
+  expect((await standing(which, { at })).reason).toBe('never-read')
+  await world.averba.consents.get(which)
+  expect((await standing(which, { at })).reason).toBe('active')
 })
 
 test('a reading that is too old is repeated, and if that fails the consent is stale', async () => {
-  let isDown = false
-  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
-    if (isDown) throw new Error('reset')
-    return forward(request)
-  })
-  await world.clock.advance(2 * minuteMs)
+  const { world, which, play } = await givenStory('ATIVO')
+  const { standing, now } = about(world)
+  await play('2 min')
   const fresh = { ...which, ageMaxMs: minuteMs }
   expect(await standing(fresh)).toMatchObject({ effective: true, readAt: now() })
-  await world.clock.advance(2 * minuteMs)
-  isDown = true
+  await play('2 min, lists lost')
   expect(await standing(fresh)).toMatchObject({ effective: false, reason: 'stale' })
-  expect((await standing(which)).reason).toBe('active')
+  await play('is active')
 })
 
 test('a question about the past sends no request', async () => {
@@ -86,27 +76,21 @@ test('a question about the past sends no request', async () => {
 })
 
 test('a list with a record without id does not make any consent fresh', async () => {
-  let isBroken = false
-  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (!isBroken) return response
-    const [, ...others] = (await response.json()) as unknown[]
-    return Response.json([...others, { status: 'SUSPENSO' }])
-  })
-  const { consents } = world.averba
+  const { world, which, play, end } = await givenStory('ATIVO')
+  const { standing, now } = about(world)
+  const { consents, figures } = world.averba
   const readAt = now()
   await consents.schedule(which, { syncEveryMs: 60 * minuteMs })
-  isBroken = true
-  await world.clock.advance(2 * minuteMs)
+  await play('lists nameless, 2 min')
   const fresh = { ...which, ageMaxMs: minuteMs }
   expect((await standing(fresh)).reason).toBe('stale')
   const readings = world.requests.length
   expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([readAt]))
   expect(world.requests.length).toBe(readings + 1)
-  expect((await world.averba.figures()).readings).toEqual({ newestAt: readAt, oldestAt: readAt })
-  isBroken = false
+  expect((await figures()).readings).toEqual({ newestAt: readAt, oldestAt: readAt })
+  await play('lists now')
   expect(new Set((await consents.list(fresh)).map(each => each.readAt))).toEqual(new Set([now()]))
-  expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
+  await end()
 })
 
 test('a consent that is not effective says why', async () => {
@@ -123,65 +107,20 @@ test('a consent that is not effective says why', async () => {
   }
 })
 
-test('a consent is not effective while a revocation is under way or in doubt', async () => {
-  let isDown = false
-  const { world, which, standing, now } = await given('ATIVO', (request, forward) => {
-    if (request.method === 'PUT') isDown = true
-    if (isDown) throw new Error('reset')
-    return forward(request)
-  })
-  const earlier = now()
-  await world.clock.advance(minuteMs)
-  const asked = now()
-  expect((await world.averba.consents.revoke(which)).status).toBe('unknown')
-  expect(await standing(which)).toMatchObject({ effective: false, reason: 'uncertain' })
-  await expect(world.averba.consents.use(which, { basis })).rejects.toThrow('uncertain')
-  isDown = false
-  await world.clock.advance(60 * minuteMs)
-  await world.averba.settle()
-  // The revocation was never made, and is still wanted.
-  expect((await standing(which)).reason).toBe('uncertain')
-  expect((await standing(which, { at: earlier })).reason).toBe('active')
-  expect((await standing(which, { knownAt: asked })).reason).toBe('uncertain')
-})
-
-test('a clock set back does not make a revoked consent effective', async () => {
-  const { world, which, standing } = await given('ATIVO')
-  const { averba, clock } = world
-  await clock.advance(minuteMs)
-  valueOf(await averba.consents.revoke(which))
-  clock.jump(-minuteMs)
-  expect((await standing(which)).reason).toBe('revoked')
-  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE' })
-})
-
-/**
- * A clock that was two days ahead during a reading and is right again. Then the service revokes, and a list shows it.
- */
-async function givenClockWasAhead() {
-  const { world, which } = await givenConsent('ATIVO')
-  const { averba, clock, consentService, samples } = world
-  clock.jump(2 * dayMs)
-  valueOf(await averba.consents.sync(which))
-  clock.jump(-2 * dayMs)
-  await clock.advance(minuteMs)
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  await clock.advance(minuteMs)
-  return { world, which, now: (ms = 0) => toInstant(clock.now() + ms) }
-}
+/** A clock was two days ahead during a reading, and is right again. Then the service revokes. */
+const clockWasAhead = 'clock +2 d, list, clock -2 d, 1 min, person REVOGADO, 1 min'
 
 test('after a clock was ahead, now means all that is recorded, also for a given instant', async () => {
-  const { world, which, now } = await givenClockWasAhead()
-  const { averba, clock } = world
-  valueOf(await averba.consents.sync(which))
-  await clock.advance(minuteMs)
-  const plain = await averba.consents.standing(which)
-  expect(plain.reason).toBe('revoked')
+  const { world, which, play } = await givenStory('ATIVO')
+  const { averba } = world
+  const { standing, now } = about(world)
+  await play(`${clockWasAhead}, list, 1 min, is revoked`)
+  const plain = await standing(which)
   // Another machine, or a question from a moment ago, also means now.
   for (const ms of [0, -2_000, 2_000]) {
     const [at, knownAt] = [now(ms), now(ms)]
-    expect(await averba.consents.standing(which, { at })).toEqual(plain)
-    expect(await averba.consents.standing(which, { at, knownAt })).toEqual(plain)
+    expect(await standing(which, { at })).toEqual(plain)
+    expect(await standing(which, { at, knownAt })).toEqual(plain)
     const { answer, today, ...told } = JSON.parse(await averba.audit.prove({ consent: which, at, knownAt }))
     expect([answer.reason, today.reason]).toEqual(['revoked', 'revoked'])
     expect(told).toMatchObject({ knownAt, knownPosition: told.log.position, later: [] })
@@ -212,17 +151,6 @@ test('after a clock was ahead, a list that covers nothing does not make a consen
   await clock.advance(2 * minuteMs)
   await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({ standing: { reason: 'stale' } })
   expect((await averba.consents.standing(which)).reason).toBe('stale')
-})
-
-test('after a clock was ahead, a list with another status counts at once', async () => {
-  const { world, which, now } = await givenClockWasAhead()
-  const { averba, faults } = world
-  await faults.add({ kind: 'refuse', service: 'consentService', path: `/${which.id}`, times: 99 })
-  await averba.consents.sync(which)
-  const { reason } = await averba.consents.standing(which)
-  expect(reason).toBe('revoked')
-  expect((await averba.consents.standing(which, { at: now() })).reason).toBe(reason)
-  expect((await averba.consents.standing(which, { at: now(), knownAt: now() })).reason).toBe(reason)
 })
 
 test('an instant in the future or a position after the end of the log is refused', async () => {
@@ -280,36 +208,6 @@ test('a later expiry does not make a consent effective at a time when it was kno
   expiry = '2026-11-20T14:30:00Z'
   valueOf(await averba.consents.sync(which))
   expect((await standing(which, { at: now() })).reason).toBe('expired')
-})
-
-test('a revocation dropped from the history still counts for the time when it was known', async () => {
-  let trimmed: object | undefined
-  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (!trimmed || request.method !== 'GET') return response
-    const body = (await response.json()) as { id: string } | { id: string }[]
-    if (Array.isArray(body))
-      return Response.json(body.map(each => (each.id === which.id ? { ...each, status: 'ATIVO' } : each)))
-    return Response.json({ ...body, status: 'ATIVO', historico: [trimmed] })
-  })
-  const { averba, clock, consentService, samples } = world
-  const began = { status: 'ATIVO', dataHora: now(), dataExpiracao: '2027-01-01T00:00:00Z' }
-  await clock.advance(60 * minuteMs)
-  const revoked = now()
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  await clock.advance(60 * minuteMs)
-  valueOf(await averba.consents.sync(which))
-  const known = now()
-  await clock.advance(60 * minuteMs)
-  const refused = now()
-  await expect(averba.consents.use(which, { basis })).rejects.toThrow('revoked')
-  await clock.advance(60 * minuteMs)
-  trimmed = began
-  valueOf(await averba.consents.sync(which))
-  expect((await standing(which)).reason).toBe('active')
-  const after = toInstant(Date.parse(known) + 1)
-  for (const at of [revoked, known, after, refused]) expect((await standing(which, { at })).reason, at).toBe('revoked')
-  expect((await standing(which, { at: began.dataHora })).reason).toBe('active')
 })
 
 test('a use is recorded with purpose and legal basis, and replayed under its command id', async () => {
@@ -418,11 +316,17 @@ test('no use is recorded after a revocation was requested, even concurrently', a
   expect(used.length + (await eventsOf(world, 'consent.useRefused')).length).toBe(30)
 })
 
-test('a use reads the service first when the last reading is too old', async () => {
-  const { world, which } = await given('ATIVO')
-  const { averba, clock, consentService, samples } = world
-  await clock.advance(2 * minuteMs)
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  const using = averba.consents.use({ ...which, ageMaxMs: minuteMs }, { basis })
-  await expect(using).rejects.toMatchObject({ standing: { reason: 'revoked' } })
+tell({
+  'a consent is not effective while a revocation is under way or in doubt': `
+    mark earlier, 1 min, mark asked, changes lost, lists lost, details lost, revoke unknown, is uncertain, use uncertain,
+    lists now, details now, 1 h, settle, not made 1, is uncertain, at earlier active, as known at asked uncertain`,
+  'a clock set back does not make a revoked consent effective':
+    '1 min, revoke settled, clock -1 min, is revoked, use revoked',
+  'after a clock was ahead, a list with another status counts at once': `
+    ${clockWasAhead}, details lost, list, is revoked, mark now, at now revoked, at now as known at now revoked`,
+  'a revocation dropped from the history still counts for the time when it was known': `
+    mark began, copy, 1 h, mark revoked, person REVOGADO, 1 h, list, mark known, 1 h, mark refused, use revoked, 1 h,
+    lists old, details old, list, is active, at revoked revoked, at known revoked, at known+1 revoked, at refused revoked,
+    at began active`,
+  'a use reads the service first when the last reading is too old': '2 min, person REVOGADO, use within 1 min revoked',
 })

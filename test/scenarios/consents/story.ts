@@ -46,7 +46,7 @@ const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as con
  * | `begin list`, `open 1`, `open all` | starts a reading or change; lets the first that waits go on, or all |
  * | `is active`, `use active` | the standing; the same of a use |
  * | `use within 5 s stale` | the same of a use that needs a reading no older than that |
- * | `at then active`, `at then-1 as known at later active` | the standing then; a millisecond before, as known later |
+ * | `at then active`, `at then-1 as known at then+1 active` | the standing then; just before, as known just after |
  * | `shown REVOGADO known`, `unlisted` | what we list |
  * | `moves revoked:us` | all recorded changes of status, and by whom |
  * | `sent 1`, `not made 1`, `withheld 1`, `anomaly x` | requests of changes; events |
@@ -96,6 +96,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
   function twist(record: ShownRecord, mode: string): object | object[] {
     const [word, more] = mode.split(' ')
     if (word === 'without') return []
+    if (word === 'nameless') return { status: 'SUSPENSO' }
     if (word === 'twice') return [{ ...record, status: more }, record]
     if (word === 'as') return { ...record, status: more }
     if (word === 'shortened') return { ...record, historico: record.historico.slice(0, -1) }
@@ -182,11 +183,10 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     return averba.settle()
   }
 
-  async function reasonAt(mark: string, knownAt?: string): Promise<string> {
-    const [, name = '', before] = /^(.+?)(-1)?$/.exec(mark) ?? []
-    const at = marks[name] ?? name
-    const asked = { at: before ? toInstant(Date.parse(at) - 1) : at, ...(knownAt && { knownAt: marks[knownAt] ?? '' }) }
-    return (await consents.standing(which, asked)).reason
+  /** The instant of a mark, perhaps a millisecond before or after it, or an instant itself. */
+  function instantOf(text = ''): string {
+    const [, mark = '', ms] = /^(\w+?)([-+]1)?$/.exec(text) ?? []
+    return mark === '' ? text : toInstant(Date.parse(marks[mark] ?? '') + Number(ms ?? 0))
   }
 
   async function effectIn(state: 'deferred' | 'parked'): Promise<string> {
@@ -246,10 +246,16 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
         await clock.quiet()
       },
     ],
-    [/^is (\S+)$/, async reason => expect((await consents.standing(which)).reason).toBe(reason)],
     [
-      /^at (\S+)(?: as known at (\w+))? (\S+)$/,
-      async (at = '', known, reason) => expect(await reasonAt(at, known)).toBe(reason),
+      /^is (\S+)$/,
+      async reason => expect(await consents.standing(which)).toMatchObject({ reason, effective: reason === 'active' }),
+    ],
+    [
+      /^(?=at |as known )(?:at (\S+) )?(?:as known at (\S+) )?(\S+)$/,
+      async (at, known, reason) => {
+        const asked = { ...(at && { at: instantOf(at) }), ...(known && { knownAt: instantOf(known) }) }
+        expect((await consents.standing(which, asked)).reason).toBe(reason)
+      },
     ],
     [/^use (\S+)$/, async reason => expect(await reasonOfUse()).toBe(reason)],
     [
