@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
-import { isList } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
+import { givenStory } from './story.ts'
 
 const puts = (world: World) =>
   [...world.consentService.requests].filter(([name]) => name.startsWith('PUT')).reduce((sum, [, n]) => sum + n, 0)
@@ -32,8 +32,7 @@ test('a declined change leaves the consent as it was and returns the problem', a
     const title = 'CPF 25774435016 sem permissão'
     return Response.json({ title, status: 403, detail: 'titular 257.744.350-16', properties }, { status: 403 })
   })
-  const outcome = await world.averba.consents.approve(which)
-  expect(outcome).toMatchObject({
+  expect(await world.averba.consents.approve(which)).toMatchObject({
     status: 'declined',
     problem: { status: 403, title: 'CPF *** sem permissão', detail: 'titular ***', code: 'TITULAR-01' },
   })
@@ -67,28 +66,22 @@ test('a change that the table forbids is refused without a request, and again un
 })
 
 test('the caller stops waiting when the host says so, and the work continues', async () => {
-  const held = Promise.withResolvers<void>()
-  const { world, which } = await givenConsent('PENDENTE', async (request, forward) => {
-    if (request.method === 'PUT') await held.promise
-    return forward(request)
-  })
-  const { averba, consentService, samples } = world
+  const { world, which, play } = await givenStory('PENDENTE')
+  const { consents } = world.averba
+  await play('hold changes')
   const stop = new AbortController()
-  const waiting = averba.consents.approve(which, { signal: stop.signal })
+  const waiting = consents.approve(which, { signal: stop.signal })
   stop.abort()
   expect(await waiting).toMatchObject({ status: 'pending' })
-  await expect(averba.consents.approve(which, { waitMs: 0 })).rejects.toMatchObject({ code: 'REFUSED' })
-  held.resolve()
-  await averba.settle()
-  await expect.poll(() => consentService.statusOf(samples.cpf, which.id)).toBe('ATIVO')
+  await expect(consents.approve(which, { waitMs: 0 })).rejects.toMatchObject({ code: 'REFUSED' })
+  await play('open all, settle')
+  await expect.poll(() => world.consentService.statusOf(world.samples.cpf, which.id)).toBe('ATIVO')
 })
 
 test('a CPF is enrolled once, however often it is enrolled', async () => {
   const world = await openWorld()
-  const refs = await Promise.all(
-    Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' })),
-  )
-  expect(new Set(refs).size).toBe(1)
+  const enrolling = Array.from({ length: 10 }, () => world.averba.consents.enrol({ cpf: '257.744.350-16' }))
+  expect(new Set(await Promise.all(enrolling)).size).toBe(1)
   expect((await typesOf(world)).filter(type => type === 'subject.enrolled')).toHaveLength(1)
 })
 
@@ -102,14 +95,11 @@ test('consents are filtered by controller and status, and a wrong filter is an e
 })
 
 test('an unlisted consent has vanished: it is not listed, cannot be changed, and is shown as it was last read', async () => {
-  let isEmpty = false
-  const { world, which } = await givenConsent('ATIVO', async (request, forward) =>
-    isEmpty && isList(request) ? Response.json([]) : forward(request),
-  )
+  const { world, which, play } = await givenStory('ATIVO')
   const { consents } = world.averba
   await consents.get(which)
   const [pending] = await consents.list({ ...which, status: 'PENDENTE' })
-  isEmpty = true
+  await play('lists empty')
   expect(valueOf(await consents.sync(which))).toMatchObject({ read: 0, changed: 4 })
   expect(await consents.list(which)).toEqual([])
   expect(await consents.list({ ...which, vanished: true })).toHaveLength(4)
@@ -119,7 +109,7 @@ test('an unlisted consent has vanished: it is not listed, cannot be changed, and
     code: 'REFUSED',
     message: expect.stringContaining('no longer lists it'),
   })
-  isEmpty = false
+  await play('lists now')
   expect(valueOf(await consents.sync(which))).toMatchObject({ read: 4, changed: 4 })
 })
 
@@ -173,14 +163,17 @@ test('consents.of and validations.of find what an event is about until the subje
     expect(await averba.consents.of(event)).toBeUndefined()
 })
 
-test.each(['consents', 'awareness'])(
-  'the %s of a person are found by an index, not by a look at every row',
-  async table => {
-    const store = temporaryStore()
-    await openWorld({ averba: { store } })
-    const plan = useDatabase(store, database =>
-      database.prepare(`explain query plan select * from ${table} where subject = 'a'`).all(),
-    )
-    expect(plan.map(({ detail }) => detail).join()).toMatch(/^SEARCH .* USING INDEX/)
-  },
-)
+test.each([
+  ["consents where subject = 'a'", /^SEARCH .* USING INDEX/],
+  ["awareness where subject = 'a'", /^SEARCH .* USING INDEX/],
+  ["consents where lapses_at <= '2027' order by lapses_at", /^SEARCH consents USING INDEX consents_lapses_at/],
+])('rows of %s are found by an index, not by a look at every row, also after a rebuild', async (rows, by) => {
+  const store = temporaryStore()
+  const { averba } = await openWorld({ averba: { store } })
+  const sql = `explain query plan select * from ${rows}`
+  for (let rebuilds = 0; rebuilds < 3; rebuilds++) {
+    const plan = useDatabase(store, database => database.rows<{ detail: string }>(sql))
+    expect(plan.map(({ detail }) => detail)).toEqual([expect.stringMatching(by)])
+    await averba.rebuild()
+  }
+})

@@ -1,14 +1,15 @@
 import { expect, test } from 'vitest'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { dayMs, passTime } from '../../support/pass-time.ts'
-import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 test('every expired consent lapses exactly once, however many there are', async () => {
-  const store = temporaryStore()
   const policies = { consentService: { expiry: 'never' } } as const
-  const { averba, clock, consentService } = await openWorld({ averba: { store, schedules: true }, policies })
+  const { averba, clock, consentService } = await openWorld({
+    averba: { store: temporaryStore(), schedules: true },
+    policies,
+  })
   const cpf = cpfOf(7)
   // More than one page, most of them at the same instant.
   for (let n = 0; n < 450; n++) consentService.addConsent({ cpf, status: 'ATIVO', expiresInMs: dayMs })
@@ -29,22 +30,4 @@ test('every expired consent lapses exactly once, however many there are', async 
   const left = averba.views.selectFrom('consents').select('consent').where('lapses_at', 'is not', null)
   expect(await left.execute()).toEqual([])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
-})
-
-test('an index finds the expiring consents, also after a rebuild of the view', async () => {
-  const store = temporaryStore()
-  const world = await openWorld({ averba: { store } })
-  const planOf = () => {
-    const database = new Sqlite(store, { readOnly: true })
-    const sql = 'explain query plan select consent from consents where lapses_at <= ? order by lapses_at'
-    const plan = database.prepare(sql).all('2027')
-    database.close()
-    return plan.map(step => step.detail)
-  }
-  const searched = [expect.stringMatching(/^SEARCH consents USING INDEX consents_lapses_at/)]
-  expect(planOf()).toEqual(searched)
-  for (let times = 0; times < 2; times++) {
-    await world.averba.rebuild()
-    expect(planOf()).toEqual(searched)
-  }
 })

@@ -1,34 +1,51 @@
 import { expect, test } from 'vitest'
 import { shows } from '../../../src/simulation/index.ts'
+import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { hourMs } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openWorld } from '../../support/world.ts'
+import { consentServiceWith, openWorld } from '../../support/world.ts'
 
-const hourMs = 3_600_000
-
-test('an expired login counts as logged out without a request', async () => {
-  const world = await openWorld()
+/** An enrolled person, and a service whose next answer can take time and whose lists of awareness records can change. */
+async function given(store = ':memory:') {
+  const shown = { slowMs: 0, records: (all: object[]) => all }
+  const world = await openWorld({
+    averba: { store },
+    async intercept(request, forward) {
+      const response = await forward(request)
+      const { slowMs } = shown
+      shown.slowMs = 0
+      if (slowMs > 0) await world.clock.sleep(slowMs)
+      if (!/ciencias\/\d+$/.test(request.url)) return response
+      return Response.json(shown.records((await response.json()) as object[])) // A list.
+    },
+  })
   const { averba, clock, consentService, samples } = world
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  expect((await averba.logins.state({ subject })).autenticado).toBe(false)
-  consentService.logIn(samples.cpf, clock.now() + hourMs)
-  expect((await averba.logins.state({ subject })).autenticado).toBe(true)
-  const state = () => averba.logins.state({ subject, ageMaxMs: 24 * hourMs })
+  return {
+    ...{ ...averba, averba, clock, requests: world.requests, shown, subject },
+    logIn: (untilMs: number) => consentService.logIn(samples.cpf, untilMs),
+    addAwareness: () => consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj }),
+    now: () => toInstant(clock.now()),
+  }
+}
+
+test('an expired login counts as logged out without a request', async () => {
+  const { clock, logIn, logins, requests, subject } = await given()
+  expect((await logins.state({ subject })).autenticado).toBe(false)
+  logIn(clock.now() + hourMs)
+  expect((await logins.state({ subject })).autenticado).toBe(true)
+  const state = () => logins.state({ subject, ageMaxMs: 24 * hourMs })
   expect((await state()).autenticado).toBe(true)
-  const requestCount = world.requests.length
+  const requestCount = requests.length
   await clock.advance(hourMs)
   expect((await state()).autenticado).toBe(false)
-  expect(world.requests.length).toBe(requestCount)
+  expect(requests.length).toBe(requestCount)
 })
 
 test('a login returns only to listed addresses; any other is refused without a request', async () => {
   const redirectUrl = 'https://app.exemplo.br/volta'
   const world = await openWorld()
-  const consentService = {
-    baseUrl: 'https://consentimento.exemplo.br',
-    certificate: { cert: '', key: '' },
-    redirectUrls: [redirectUrl],
-  }
-  const listed = await openWorld({ averba: { consentService } })
+  const listed = await openWorld({ averba: { consentService: consentServiceWith({ redirectUrls: [redirectUrl] }) } })
   for (const each of [world, listed]) {
     const subject = await each.averba.consents.enrol({ cpf: each.samples.cpf })
     for (const other of ['https://malvado.exemplo/', `${redirectUrl}?x`, `${redirectUrl}.malvado.exemplo`]) {
@@ -42,127 +59,94 @@ test('a login returns only to listed addresses; any other is refused without a r
 })
 
 test('concurrent callers share one reading of awareness records that are too old', async () => {
-  const world = await openWorld()
-  const { averba, clock, consentService, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  expect(await averba.awareness.list({ subject })).toHaveLength(1)
-  consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
+  const { addAwareness, awareness, clock, now, requests, subject } = await given()
+  expect(await awareness.list({ subject })).toHaveLength(1)
+  addAwareness()
   await clock.advance(2 * hourMs)
-  expect(await averba.awareness.list({ subject })).toHaveLength(1)
-  const requestCount = world.requests.length
+  expect(await awareness.list({ subject })).toHaveLength(1)
+  const requestCount = requests.length
   const fresh = { subject, ageMaxMs: hourMs }
-  const lists = await Promise.all(Array.from({ length: 20 }, () => averba.awareness.list(fresh)))
+  const lists = await Promise.all(Array.from({ length: 20 }, () => awareness.list(fresh)))
   expect(lists.map(list => list.length)).toEqual(Array.from({ length: 20 }, () => 2))
-  expect(world.requests.length).toBe(requestCount + 1)
+  expect(requests.length).toBe(requestCount + 1)
   const id = lists[0]?.[1]?.id ?? ''
-  const detail = await averba.awareness.get({ subject, id })
+  const detail = await awareness.get({ subject, id })
   expect(detail?.hipoteses?.[0]?.hipoteseTratamento.nome).toBe('Execução de contrato')
-  expect(await averba.awareness.get({ subject, id: 'nao-existe' })).toBeUndefined()
-  await averba.awareness.get({ ...fresh, id })
-  expect(world.requests.length).toBe(requestCount + 2)
+  expect(await awareness.get({ subject, id: 'nao-existe' })).toBeUndefined()
+  await awareness.get({ ...fresh, id })
+  expect(requests.length).toBe(requestCount + 2)
   await clock.advance(2 * hourMs)
-  expect((await averba.awareness.get({ ...fresh, id }))?.readAt).toBe(new Date(clock.now()).toISOString())
+  expect((await awareness.get({ ...fresh, id }))?.readAt).toBe(now())
 })
 
 test('an unlisted awareness record vanishes, is announced, and may appear again', async () => {
-  let hidden: 'none' | 'all' | 'unreadable' = 'none'
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      if (hidden === 'none' || !/ciencias\/\d+$/.test(request.url)) return forward(request)
-      return Response.json(hidden === 'all' ? [] : [{ id: 7 }])
-    },
-  })
-  const { averba, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const { averba, awareness, clock, requests, shown, subject } = await given()
   const announced: unknown[] = []
   averba.on('subject.awarenessVanished', event => announced.push(event.anomaly))
   const fresh = { subject, ageMaxMs: 0 }
-  const again = async () => {
-    await world.clock.advance(1_000)
-    return (await averba.awareness.list(fresh)).map(each => each.id)
+  const again = async (records = (all: object[]) => all) => {
+    shown.records = records
+    await clock.advance(1_000)
+    return (await awareness.list(fresh)).map(each => each.id)
   }
   const [id = ''] = await again()
-  const known = await averba.awareness.get({ subject, id })
+  const known = await awareness.get({ subject, id })
   // The unreadable record may be the missing one.
-  hidden = 'unreadable'
-  expect(await again()).toEqual([id])
-  hidden = 'all'
-  expect(await again()).toEqual([])
-  expect(await again()).toEqual([])
+  expect(await again(() => [{ id: 7 }])).toEqual([id])
+  expect(await again(() => [])).toEqual([])
+  expect(await again(() => [])).toEqual([])
   expect(announced).toEqual(['the service no longer lists it'])
-  expect(await averba.awareness.list({ subject, vanished: true })).toMatchObject([{ id }])
-  const requestCount = world.requests.length
-  expect(await averba.awareness.get({ ...fresh, id })).toEqual(known)
-  expect(world.requests.length).toBe(requestCount)
-  hidden = 'none'
+  expect(await awareness.list({ subject, vanished: true })).toMatchObject([{ id }])
+  const requestCount = requests.length
+  expect(await awareness.get({ ...fresh, id })).toEqual(known)
+  expect(requests.length).toBe(requestCount)
   expect(await again()).toEqual([id])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
 test('readings of logins and awareness count from their request, so newer needs do not share', async () => {
-  let slowMs = 0
-  const world = await openWorld({
-    async intercept(request, forward) {
-      const response = await forward(request)
-      const ms = slowMs
-      slowMs = 0
-      if (ms > 0) await world.clock.sleep(ms)
-      return response
-    },
-  })
-  const { averba, clock, consentService, samples } = world
-  const now = () => new Date(clock.now()).toISOString()
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  consentService.logIn(samples.cpf, clock.now() + hourMs)
+  const { addAwareness, averba, awareness, clock, logIn, logins, now, requests, shown, subject } = await given()
+  logIn(clock.now() + hourMs)
   const askedAt = now()
-  slowMs = 8_000
-  const asking = averba.logins.state({ subject })
+  shown.slowMs = 8_000
+  const asking = logins.state({ subject })
   await clock.advance(4_000)
-  consentService.logIn(samples.cpf, clock.now()) // Logged out.
+  logIn(clock.now()) // Logged out.
   expect(await clock.finish(asking)).toMatchObject({ autenticado: true, readAt: askedAt })
-  expect((await averba.logins.state({ subject, ageMaxMs: 7_000 })).autenticado).toBe(false)
+  expect((await logins.state({ subject, ageMaxMs: 7_000 })).autenticado).toBe(false)
 
   const first = now()
-  slowMs = 8_000
-  const lists = [averba.awareness.list({ subject, ageMaxMs: 0 })]
+  shown.slowMs = 8_000
+  const lists = [awareness.list({ subject, ageMaxMs: 0 })]
   await clock.advance(5_000)
-  consentService.addAwareness({ cpf: samples.cpf, cnpj: samples.cnpj })
+  addAwareness()
   await clock.advance(1_000)
-  const requestCount = world.requests.length
-  for (const ageMaxMs of [6_000, 5_999, 0]) lists.push(averba.awareness.list({ subject, ageMaxMs }))
+  const requestCount = requests.length
+  for (const ageMaxMs of [6_000, 5_999, 0]) lists.push(awareness.list({ subject, ageMaxMs }))
   await clock.advance(1_999)
-  expect(world.requests.length).toBe(requestCount)
+  expect(requests.length).toBe(requestCount)
   const results = await clock.finish(Promise.all(lists))
   expect(results.map(list => list.length)).toEqual([1, 1, 2, 2])
   expect(results.map(list => list[0]?.readAt)).toEqual([first, first, now(), now()])
-  expect(world.requests.length).toBe(requestCount + 1)
+  expect(requests.length).toBe(requestCount + 1)
   const [id = ''] = results[3]?.map(each => each.id) ?? []
   const described = now()
-  slowMs = 8_000
-  expect((await clock.finish(averba.awareness.get({ subject, id })))?.readAt).toBe(described)
+  shown.slowMs = 8_000
+  expect((await clock.finish(awareness.get({ subject, id })))?.readAt).toBe(described)
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
 
 test('a changed controller or date of an awareness record is recorded and shown', async () => {
-  let changed = {}
-  const { averba, clock, samples } = await openWorld({
-    averba: { store: temporaryStore() },
-    async intercept(request, forward) {
-      const response = await forward(request)
-      if (!/ciencias\/\d+$/.test(request.url)) return response
-      return Response.json(((await response.json()) as object[]).map(each => ({ ...each, ...changed })))
-    },
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const { averba, awareness, clock, shown, subject, subjects } = await given(temporaryStore())
   const announced: unknown[] = []
   averba.on('subject.awarenessAmended', ({ data }) => announced.push(data))
   const again = async (cnpj?: string) => {
     await clock.advance(1_000)
-    return averba.awareness.list({ subject, ageMaxMs: 0, ...(cnpj !== undefined && { cnpj }) })
+    return awareness.list({ subject, ageMaxMs: 0, ...(cnpj !== undefined && { cnpj }) })
   }
   const [first] = await again()
   const cnpjUsuario = '00000000000191'
-  changed = { cnpjUsuario, dataHora: '2026-11-01T00:00:00Z' }
+  shown.records = all => all.map(each => ({ ...each, cnpjUsuario, dataHora: '2026-11-01T00:00:00Z' }))
   const dataHora = '2026-11-01T00:00:00.000Z'
   expect(await again()).toMatchObject([{ id: first?.id, cnpjUsuario, dataHora }])
   expect(await again(cnpjUsuario)).toHaveLength(1)
@@ -170,56 +154,34 @@ test('a changed controller or date of an awareness record is recorded and shown'
   expect(announced).toEqual([{ record: expect.any(String), createdAt: dataHora, controller: cnpjUsuario }])
   expect((await averba.rebuild()).every(view => view.differences === 0)).toBe(true)
   expect((await averba.audit.verify()).faults).toEqual([])
-  expect(await averba.subjects.report({ subject }, { language: 'en' })).toContain(
+  expect(await subjects.report({ subject }, { language: 'en' })).toContain(
     'The service corrected date or controller of an awareness record',
   )
 })
 
 test('concurrent questions of one page show that an awareness record is missing', async () => {
-  let isMissing = false
-  const { averba, clock, samples } = await openWorld({
-    async intercept(request, forward) {
-      const answer = await forward(request)
-      return isMissing && /ciencias\/\d+$/.test(request.url) ? Response.json([]) : answer
-    },
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
+  const { awareness, clock, logins, shown, subject } = await given()
   const page = async () => {
     await clock.advance(hourMs)
     const asked = { subject, ageMaxMs: hourMs / 2 }
-    const both = Promise.all([averba.awareness.list(asked), averba.logins.state(asked)])
-    return (await clock.finish(both))[0]
+    return (await clock.finish(Promise.all([awareness.list(asked), logins.state(asked)])))[0]
   }
   expect(await page()).toHaveLength(1)
-  isMissing = true
+  shown.records = () => []
   expect(await page()).toEqual([])
 })
 
 test('an older answer about a login does not replace a newer one', async () => {
-  const [arrived, opened] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-  let isSlow = false
-  const { averba, clock, consentService, samples } = await openWorld({
-    async intercept(request, forward) {
-      const answer = await forward(request)
-      if (!isSlow || !/autenticacao\/\d+$/.test(request.url)) return answer
-      isSlow = false
-      arrived.resolve()
-      await opened.promise
-      return answer
-    },
-  })
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  consentService.logIn(samples.cpf, clock.now() + hourMs)
-  isSlow = true
-  const slow = averba.logins.state({ subject })
-  await arrived.promise
+  const { clock, logIn, logins, shown, subject } = await given()
+  logIn(clock.now() + hourMs)
+  shown.slowMs = 5_000
+  const slow = logins.state({ subject })
   await clock.advance(1_000)
-  consentService.logIn(samples.cpf, 0)
-  const newer = await averba.logins.state({ subject })
-  opened.resolve()
-  await slow
+  logIn(0)
+  const newer = await logins.state({ subject })
+  await clock.finish(slow)
   expect(newer.autenticado).toBe(false)
-  expect(await averba.logins.state({ subject, ageMaxMs: hourMs })).toEqual(newer)
+  expect(await logins.state({ subject, ageMaxMs: hourMs })).toEqual(newer)
 })
 
 test('an older detail does not replace a newer one', () => {

@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest'
 import { readConsentHistory } from '../../../src/api/consents/consent-events.ts'
 import { type Events, valueOf } from '../../../src/index.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
-import { systemEntropy } from '../../../src/runtime/entropy.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
 import { readConsent } from '../../support/given-consent.ts'
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
-
-const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+import { basis } from './story.ts'
 
 test('standing is answered without reading old uses and gives the position of the last one', async () => {
   const path = temporaryStore()
@@ -34,7 +31,7 @@ test('standing is answered without reading old uses and gives the position of th
   await expect(consents.use(which, { basis })).rejects.toThrow('revoked')
   await world.close()
 
-  const store = await openStore<Events>({ ...{ path, views: [], clock: systemClock, entropy: systemEntropy } })
+  const store = await openStore<Events>({ path })
   const counted = async (options?: Parameters<typeof readConsentHistory>[3]) => {
     let events = 0
     const reading: Parameters<typeof readConsentHistory>[0] = {

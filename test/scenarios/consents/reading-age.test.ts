@@ -2,14 +2,11 @@ import { describe, expect, test } from 'vitest'
 import { valueOf } from '../../../src/index.ts'
 import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { basis, givenStory } from './story.ts'
+import { basis, givenStory, tell } from './story.ts'
 
-test('the age of a reading counts from its request, and a use needs one no older than that', async () => {
-  const { world, which, play, end } = await givenStory('ATIVO')
-  await play('10 min, hold lists back, begin list, 1 s, person REVOGADO, 8 s, open 1, 4900 ms')
-  const using = world.averba.consents.use({ ...which, ageMaxMs: 5_000 }, { basis })
-  await expect(using).rejects.toMatchObject({ standing: { reason: 'revoked' } })
-  await end()
+tell({
+  'the age of a reading counts from its request, and a use needs one no older than that':
+    '10 min, hold lists back, begin list, 1 s, person REVOGADO, 8 s, open 1, 4900 ms, use within 5 s revoked',
 })
 
 test('a use with ageMaxMs 0 accepts a slow reading that it started', async () => {
@@ -25,10 +22,8 @@ test('a use waits for a reading no longer than its caller waits', async () => {
   const { world, which, play } = await givenStory('ATIVO')
   await play('1 min, hold lists back')
   const stopped = new AbortController()
-  const asks = [{ waitMs: 200 }, { signal: stopped.signal }]
-  const using = Promise.allSettled(
-    asks.map(ask => world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, ...ask })),
-  )
+  const use = (ask: object) => world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, ...ask })
+  const using = Promise.allSettled([use({ waitMs: 200 }), use({ signal: stopped.signal })])
   await world.clock.quiet()
   stopped.abort()
   await world.clock.advance(200)

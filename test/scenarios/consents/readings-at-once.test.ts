@@ -3,13 +3,13 @@ import { isDetail } from '../../support/consent-requests.ts'
 import { givenConsent } from '../../support/given-consent.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
+import { consentServiceWith, openEngine } from '../../support/world.ts'
 
 /** Far more rounds than needed. */
 const roundsMax = 30
 
 /** Two engines on one file, each always with a reading in full of one consent under way. */
-async function given(shown: (status: string) => string) {
+async function given(status: string) {
   const answers: (() => void)[] = []
   let isSlow = false
   const answerLater = async (answering: Promise<Response>) => {
@@ -17,7 +17,6 @@ async function given(shown: (status: string) => string) {
     if (!isSlow) return answer
     await new Promise<void>(resolve => answers.push(resolve))
     const record = (await answer.json()) as { status: string; historico: object[] } // The service sends a record.
-    const status = shown(record.status)
     return Response.json({ ...record, status, ...(status !== record.status && { historico: [] }) })
   }
   const store = temporaryStore()
@@ -33,7 +32,7 @@ async function given(shown: (status: string) => string) {
       const answer = consentService.fetch(request, { clientName: 'gestora' })
       return isDetail(request) ? answerLater(answer) : answer
     },
-    consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate: { cert: '', key: '' } },
+    consentService: consentServiceWith({}),
   })
   const stops = [averba, other].map(each => startRun({ averba: each, clock }))
   onTestFinished(async () => {
@@ -64,14 +63,11 @@ async function given(shown: (status: string) => string) {
   return { averba, which, answerAll }
 }
 
-test('overlapping readings in full of two engines come to an end', async () => {
-  const { averba, which, answerAll } = await given(status => status)
-  expect(await answerAll()).toBeLessThan(5)
-  expect(await averba.consents.get(which)).toMatchObject({ status: 'REVOGADO', knowledge: 'known' })
-})
-
-test('so do readings that show another status than the list did', async () => {
-  const { averba, which, answerAll } = await given(() => 'EXPIRADO')
-  expect(await answerAll()).toBeLessThan(10)
-  expect(await averba.consents.get(which)).toMatchObject({ status: 'EXPIRADO', knowledge: 'known' })
+test.each([
+  ['the status of the list', 'REVOGADO', 5],
+  ['another one', 'EXPIRADO', 10],
+])('overlapping readings in full of two engines that show %s come to an end', async (_, status, below) => {
+  const { averba, which, answerAll } = await given(status)
+  expect(await answerAll()).toBeLessThan(below)
+  expect(await averba.consents.get(which)).toMatchObject({ status, knowledge: 'known' })
 })

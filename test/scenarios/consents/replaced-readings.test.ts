@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest'
 import type { AverbaError } from '../../../src/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-import { passTime } from '../../support/pass-time.ts'
-
-const basis = { purpose: 'credit analysis', legalBasis: 'LGPD 7 I' }
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { basis } from './story.ts'
 
 test('questions during an outage cause only two readings per kind afterwards', async () => {
   let isDown = false
@@ -31,12 +30,8 @@ test('questions during an outage cause only two readings per kind afterwards', a
   expect(await averba.effects.list({ state: 'deferred' })).toHaveLength(7)
   isDown = false
   requestCounts.clear()
-  await passTime({ averba, clock }, 3_600_000)
-  expect(Object.fromEntries(requestCounts)).toEqual({
-    consentimentos: 3,
-    ciencias: 2,
-    autenticacao: 2,
-  })
+  await passTime(world, hourMs)
+  expect(Object.fromEntries(requestCounts)).toEqual({ consentimentos: 3, ciencias: 2, autenticacao: 2 })
   expect(await averba.consents.sync({ subject }, ask)).toMatchObject({ status: 'settled' })
 })
 
@@ -45,13 +40,12 @@ test('health reports an outage of days, however often questions are asked meanwh
   const { world, subject } = await givenConsent('ATIVO', async (request, forward) => {
     return isDown ? new Response('', { status: 503 }) : forward(request)
   })
-  const { averba, clock } = world
+  const { averba } = world
   isDown = true
   for (let hour = 0; hour < 30; hour++) {
     await averba.logins.state({ subject }).catch(() => undefined)
-    await passTime({ averba, clock }, 3_600_000)
+    await passTime(world, hourMs)
   }
   expect((await averba.effects.list({ state: 'parked' })).length).toBeGreaterThan(0)
-  const { checks } = await averba.health()
-  expect(checks.find(({ name }) => name === 'effects')).toMatchObject({ ok: false })
+  expect((await averba.health({ only: ['effects'] })).checks).toMatchObject([{ ok: false }])
 })

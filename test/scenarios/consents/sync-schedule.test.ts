@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { samples, type World } from '../../../src/simulation/index.ts'
+import { eventsOf } from '../../support/events-of.ts'
 import { dayMs, hourMs } from '../../support/pass-time.ts'
+import { refuses } from '../../support/refuses.ts'
 import { openWorld } from '../../support/world.ts'
 
 const readings = (world: World) => world.requests.filter(each => /consentimentos\/\d+$/.test(each.path)).length
@@ -12,12 +14,12 @@ async function settleHourly({ averba, clock }: World, hours: number): Promise<vo
   }
 }
 
-async function schedulesOf({ averba }: World): Promise<unknown[]> {
-  const all: unknown[] = []
-  const types = ['subject.scheduled', 'subject.unscheduled'] as const
-  for await (const { type, data, actor } of averba.log.read({ types })) all.push([type, data, actor?.ref])
-  return all
-}
+const schedulesOf = async (world: World) =>
+  (await eventsOf(world, 'subject.scheduled', 'subject.unscheduled')).map(event => [
+    event.type,
+    event.data,
+    event.actor?.ref,
+  ])
 
 test('the interval of a subject can be changed, ended and begun again at any time', async () => {
   const world = await openWorld()
@@ -49,8 +51,7 @@ test('the interval of a subject can be changed, ended and begun again at any tim
   // No reading of the former schedule is left.
   expect(await averba.effects.list({ state: 'pending' })).toHaveLength(1)
 
-  const said = await schedulesOf(world)
-  expect(said).toEqual([
+  expect(await schedulesOf(world)).toEqual([
     ['subject.scheduled', { everyMs: 2 * hourMs }, 'clerk-7'],
     ['subject.unscheduled', {}, 'clerk-7'],
     ['subject.scheduled', { everyMs: dayMs }, 'clerk-7'],
@@ -69,28 +70,26 @@ test('an unchanged schedule records no event; a wrong one, or one of no subject,
   for (let times = 0; times < 2; times++) await consents.schedule({ subject }, { syncEveryMs: null })
   expect(ended).toEqual([{}])
   expect(await schedulesOf(world)).toHaveLength(2)
-  const often = { syncEveryMs: 59_999 }
-  await expect(consents.schedule({ subject }, often)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  const unknown = consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null })
-  await expect(unknown).rejects.toMatchObject({ code: 'NOT_FOUND' })
+  await refuses('INVALID_INPUT', consents.schedule({ subject }, { syncEveryMs: 59_999 }))
+  await refuses('NOT_FOUND', consents.schedule({ cpf: '11144477735' }, { syncEveryMs: null }))
 })
 
 test('a reading under way when its schedule ends is recorded and schedules no other', async () => {
-  let answer: (() => void) | undefined
+  const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const world = await openWorld({
-    intercept: (request, forward) =>
-      new Promise(resolve => {
-        answer = () => resolve(forward(request))
-      }),
+    async intercept(request, forward) {
+      asked.resolve()
+      await answered.promise
+      return forward(request)
+    },
   })
   const { consents, effects, settle } = world.averba
   const subject = await consents.enrol({ cpf: samples.cpf }, { syncEveryMs: dayMs })
   const settling = settle()
-  await expect.poll(() => answer).toBeDefined()
+  await asked.promise
   await consents.schedule({ subject }, { syncEveryMs: null })
-  answer?.()
+  answered.resolve()
   await settling
   expect(await consents.list({ subject })).not.toEqual([])
-  expect(await effects.list({ state: 'pending' })).toEqual([])
-  expect(await effects.list({ state: 'cancelled' })).toEqual([])
+  for (const state of ['pending', 'cancelled'] as const) expect(await effects.list({ state })).toEqual([])
 })
