@@ -1,57 +1,44 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { replayLog, valueOf, verifyLog } from '../../../src/index.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { readConsent } from '../../support/given-consent.ts'
+import { dayMs, passTime } from '../../support/pass-time.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
-/** What an auditor finds in the store, in its bundle, and by replaying every decision. */
-async function audit(store: string, bundle: string) {
-  const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
-  expect(whole.faults).toEqual([])
-  expect(exported.faults).toEqual([])
-  expect((await replayLog({ store })).divergence).toBeUndefined()
-  return { whole, exported }
-}
-
 test('a log stays verifiable after an erasure that kept parts, late facts and a second erasure', async () => {
   const store = temporaryStore()
-  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const held = { left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
   const world = await openWorld({
     averba: { store },
     async intercept(request, forward) {
       const answer = await forward(request)
-      if (held.isOn && request.method === 'PUT') {
-        held.left.resolve()
-        await held.let.promise
-      }
+      if (request.method !== 'PUT') return answer
+      held.left.resolve()
+      await held.let.promise
       return answer
     },
   })
-  const { averba, samples, clock } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  valueOf(await averba.consents.sync({ subject }))
+  const { averba, samples } = world
+  const { subject, which } = await readConsent(world, 'PENDENTE')
   valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
-  const [pending] = await averba.consents.list({ subject, status: 'PENDENTE' })
-  held.isOn = true
-  const approving = averba.consents.approve({ subject, id: pending?.id ?? '' })
+  const approving = averba.consents.approve(which)
   await held.left.promise
   const first = await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
   held.let.resolve()
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
-  held.isOn = false
 
   // The same person is enrolled again, and the log continues.
   const again = await averba.consents.enrol({ cpf: samples.cpf })
   valueOf(await averba.consents.sync({ subject: again }))
-  await clock.advance(60_000)
+  await world.clock.advance(60_000)
   const second = await averba.subjects.erase({ subject }, asked)
   expect(second.keeps).toEqual([])
   expect(first.keeps).toEqual(['validation.result'])
   await averba.subjects.erase({ subject: again }, asked)
-  await passTime({ averba, clock }, 40 * 86_400_000)
+  await passTime(world, 40 * dayMs)
   const last = await averba.consents.enrol({ cpf: samples.cpf })
   expect(new Set([subject, again, last]).size).toBe(3)
 
@@ -60,7 +47,9 @@ test('a log stays verifiable after an erasure that kept parts, late facts and a 
   const bundle = join(store, '..', 'bundle')
   await averba.audit.export(bundle)
   await world.close()
-  const { whole, exported } = await audit(store, bundle)
+  const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
+  expect([whole.faults, exported.faults]).toEqual([[], []])
+  expect((await replayLog({ store })).divergence).toBeUndefined()
   expect(exported.erasedParts).toBeGreaterThan(6)
   expect(exported.erasedParts).toBe(whole.erasedParts)
 })

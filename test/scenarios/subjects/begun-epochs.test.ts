@@ -7,17 +7,15 @@ import { cpfOf } from '../../support/cpf-of.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
+const erasure = { requester: 'pedido-1', legalBasis: 'LGPD art. 18, VI' }
 const receiver = { publicUrl: 'https://receptor.exemplo.br/averba' }
 
 test('an epoch of a process that died does not affect running processes', async () => {
   const store = temporaryStore()
   const { averba, clock, close } = await openWorld({ averba: { store } })
   const deliver = async (to: typeof averba, n: number, toWhom = '11222333000181') => {
-    const request = new Request(receiver.publicUrl, {
-      method: 'POST',
-      headers: { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': toWhom },
-      body: `{"n":${n}}`,
-    })
+    const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': toWhom }
+    const request = new Request(receiver.publicUrl, { method: 'POST', headers, body: `{"n":${n}}` })
     return (await to.receiver.fetch(request, { remoteAddress: '161.148.0.1' })).status
   }
   await averba.consents.enrol({ cpf: '25774435016' })
@@ -52,7 +50,7 @@ test('a log opens while an erasure begins an epoch after the keyring was read', 
   }
   const opening = openAverba({ store, clock, keys: slow })
   await asked.promise
-  await clock.finish(averba.subjects.erase({ subject }, { requester: 'pedido-1', legalBasis: 'LGPD 18 VI' }))
+  await clock.finish(averba.subjects.erase({ subject }, erasure))
   answered.resolve()
   const later = await opening
   expect((await later.health({ only: ['store'] })).ready).toBe(true)
@@ -64,18 +62,14 @@ test('persons who are erased at the same time take nothing from the others', asy
   const cpfs = Array.from({ length: 24 }, (_, i) => cpfOf(i + 1))
   const subjects = await Promise.all(cpfs.map(cpf => averba.consents.enrol({ cpf })))
   const erased = subjects.slice(0, 8)
-  await Promise.all(
-    erased.map(subject => averba.subjects.erase({ subject }, { requester: 'r', legalBasis: 'LGPD art. 18, VI' })),
-  )
+  await Promise.all(erased.map(subject => averba.subjects.erase({ subject }, erasure)))
   await averba.settle()
   await averba.settle()
   await close()
   const again = await openEngine({ store, receiver })
   for (const [i, subject] of subjects.entries()) {
-    const report = again.subjects.report(
-      { subject },
-      { reveal: { actor: { kind: 'system', ref: 'test' }, purpose: 'x' } },
-    )
+    const reveal = { actor: { kind: 'system', ref: 'test' }, purpose: 'x' } as const
+    const report = again.subjects.report({ subject }, { reveal })
     if (i < erased.length) await expect(report).resolves.toBeDefined()
     else expect(JSON.stringify(await report)).toContain(cpfs[i])
   }

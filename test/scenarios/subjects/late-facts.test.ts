@@ -1,15 +1,20 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { replayLog, verifyLog } from '../../../src/index.ts'
+import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { passTime } from '../../support/pass-time.ts'
+import { hourMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan, inboxOf } from '../../support/portal.ts'
+import { refuses } from '../../support/refuses.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const asked = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
 
+/** Answers that leave, and then wait. */
+const hold = () => ({ isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() })
+
 /** A world that can delay the answers of one operation, and whose log is verified at the end of the test. */
 async function holding(path: RegExp, method = 'GET') {
-  const held = { isOn: false, left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const held = hold()
   const store = temporaryStore()
   const world = await openWorld({
     averba: { store },
@@ -30,8 +35,7 @@ async function holding(path: RegExp, method = 'GET') {
   return { ...world, held }
 }
 
-const eventsOf = (averba: Awaited<ReturnType<typeof holding>>['averba'], after = 0) =>
-  Array.fromAsync(averba.log.read({ after }))
+const eventsOf = ({ log }: Averba, after = 0) => Array.fromAsync(log.read({ after }))
 
 test('a list under way during an erasure is recorded as unexpected and brings back no personal data', async () => {
   const { averba, samples, held } = await holding(/consentimentos\/\d+$/)
@@ -45,14 +49,9 @@ test('a list under way during an erasure is recorded as unexpected and brings ba
   held.let.resolve()
   expect(await syncing).toMatchObject({ status: 'declined', problem: { code: 'SUBJECT_ERASED' } })
   const late = await eventsOf(averba, before)
-  expect(late.map(({ type, data, parts, anomaly }) => ({ type, data, parts, anomaly }))).toEqual([
-    {
-      type: 'subject.unexpected',
-      data: { fact: 'consentService.consentsListed', event: 'subject.synced' },
-      parts: undefined,
-      anomaly: 'its data subject was erased',
-    },
-  ])
+  expect(late).toMatchObject([{ type: 'subject.unexpected', anomaly: 'its data subject was erased' }])
+  expect(late[0]?.data).toEqual({ fact: 'consentService.consentsListed', event: 'subject.synced' })
+  expect(late[0]).not.toHaveProperty('parts')
   expect(await averba.views.selectFrom('consents').selectAll().execute()).toEqual([])
   expect(await averba.effects.get(`subject-${subject}/2/0`)).toMatchObject({ state: 'cancelled' })
 })
@@ -69,8 +68,7 @@ test('a late answer to a change is recorded without parts and requests no call',
   // The service made the change.
   expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
   const late = await eventsOf(averba, before)
-  expect(late.map(event => event.type)).toEqual(['consent.unexpected'])
-  expect(late[0]).toMatchObject({ anomaly: 'its data subject was erased' })
+  expect(late).toMatchObject([{ type: 'consent.unexpected', anomaly: 'its data subject was erased' }])
   expect(late[0]).not.toHaveProperty('parts')
   const [row] = await averba.views.selectFrom('consents').selectAll().where('status', '=', 'PENDENTE').execute()
   expect(row?.knowledge).toBe('erased')
@@ -89,13 +87,13 @@ test('a late answer to a validation leaves no claims and no result', async () =>
   const answered = (await eventsOf(averba)).find(event => event.type === 'validation.answered')
   expect(answered).toMatchObject({ anomaly: 'it had ended before' })
   expect(answered).not.toHaveProperty('parts')
-  await expect(averba.validations.get('p1')).rejects.toMatchObject({ code: 'PART_DESTROYED' })
+  await refuses('PART_DESTROYED', averba.validations.get('p1'))
   for await (const listed of averba.validations.list())
     expect(listed).toMatchObject({ id: 'p1', state: 'answered', fields: {}, isDestroyed: true })
 })
 
 test('of the calls that an erasure ends, sent ones are in doubt and unsent ones are declined', async () => {
-  const held = { left: Promise.withResolvers<void>(), let: Promise.withResolvers<void>() }
+  const held = hold()
   const statuses: (number | undefined)[] = []
   const { averba, samples } = await openWorld({
     async intercept(request, forward) {
@@ -109,55 +107,52 @@ test('of the calls that an erasure ends, sent ones are in doubt and unsent ones 
   })
   const ask = (id: string, more = {}) =>
     averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } }, more)
-  const putOff = { status: 'deferred' }
   statuses.push(429, 503)
-  expect(await ask('put off')).toMatchObject(putOff)
-  expect(await ask('put off too')).toMatchObject(putOff)
+  for (const id of ['put off', 'put off too']) expect(await ask(id)).toMatchObject({ status: 'deferred' })
   const away = ask('away')
   await held.left.promise
   await averba.subjects.erase({ cpf: samples.cpf }, asked)
-  const again = (became: string) => ({
-    code: 'SUBJECT_ERASED',
-    message: expect.stringMatching(`again: its data subject was erased. ${became}$`),
-  })
+  const isRefused = (asking: Promise<unknown>, became: string) =>
+    refuses('SUBJECT_ERASED', asking, {
+      message: expect.stringMatching(`again: its data subject was erased. ${became}$`),
+    })
   // Also while the call is under way.
-  await expect(ask('away', { waitMs: 0 })).rejects.toMatchObject(again('Its call was perhaps made'))
-  await expect(ask('put off')).rejects.toMatchObject(again('Its call had no effect'))
-  await expect(ask('put off too')).rejects.toMatchObject(again('Its call had no effect'))
+  await isRefused(ask('away', { waitMs: 0 }), 'Its call was perhaps made')
+  for (const id of ['put off', 'put off too']) await isRefused(ask(id), 'Its call had no effect')
   held.let.resolve()
   expect(await away).toMatchObject({ status: 'unknown', next: 'person' })
-  await expect(ask('away')).rejects.toMatchObject(again('Its call was perhaps made'))
+  await isRefused(ask('away'), 'Its call was perhaps made')
 })
 
-test('a notification about an erased person gets 2xx and belongs to a new subject', async () => {
+/** A world whose portal sends notifications about the sample person. */
+async function notifying() {
   const world = await openWorld({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
-  const { averba } = world
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await applyPlan(world.averba)
   const person = { destinatarioTipo: 'CPF', destinatarioId: world.samples.cpf } as const
-  const first = await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
-  expect(first).toMatchObject([{ isDelivered: true }])
-  await averba.subjects.erase({ cpf: world.samples.cpf }, asked)
-  const bodies = () =>
-    Array.fromAsync(averba.notifications.list(), ({ body, recipient }) => ({ body, id: recipient?.id }))
-  expect(await bodies()).toEqual([{ body: null, id: undefined }])
+  return { ...world, world, notify: () => world.portal.notify({ evento: 'e', ...person, body: { n: 1 } }) }
+}
+
+test('a notification about an erased person gets 2xx and belongs to a new subject', async () => {
+  const { averba, notify, samples } = await notifying()
+  expect(await notify()).toMatchObject([{ isDelivered: true }])
+  await averba.subjects.erase({ cpf: samples.cpf }, asked)
+  const bodies = async () => (await inboxOf(averba)).map(({ body, recipient }) => [body, recipient?.id])
+  expect(await bodies()).toEqual([[null, undefined]])
   // The same content is new, because no record of the first is left.
-  expect(await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })).toMatchObject([{ isDelivered: true }])
+  expect(await notify()).toMatchObject([{ isDelivered: true }])
   expect(await bodies()).toEqual([
-    { body: null, id: undefined },
-    { body: { n: 1 }, id: world.samples.cpf },
+    [null, undefined],
+    [{ n: 1 }, samples.cpf],
   ])
   const subjects = await averba.views.selectFrom('subjects').selectAll().orderBy('subject').execute()
   expect(subjects.map(row => row.erased_at !== null)).toEqual([true, false])
 })
 
 test('scheduled readings end with the person, and handlers are not called without content', async () => {
-  const world = await openWorld({ averba: { subscriptions: [{ evento: 'e', chaveSecreta: 'x'.repeat(20) }] } })
-  const { averba, clock, samples } = world
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
-  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: 3_600_000 })
+  const { averba, consentService, notify, samples, world } = await notifying()
+  const subject = await averba.consents.enrol({ cpf: samples.cpf }, { syncEveryMs: hourMs })
   await averba.settle()
-  const person = { destinatarioTipo: 'CPF', destinatarioId: samples.cpf } as const
-  await world.portal.notify({ evento: 'e', ...person, body: { n: 1 } })
+  await notify()
   let calls = 0
   averba.notifications.handle('e', 'h', async () => {
     calls += 1
@@ -166,14 +161,13 @@ test('scheduled readings end with the person, and handlers are not called withou
   await averba.settle()
   expect(calls).toBe(1)
   await averba.subjects.erase({ subject }, asked)
-  const before = [...world.consentService.requests]
-  await passTime({ averba, clock }, 24 * 3_600_000)
+  const before = [...consentService.requests]
+  await passTime(world, 24 * hourMs)
   expect(calls).toBe(1)
-  expect([...world.consentService.requests]).toEqual(before)
-  const states = await Array.fromAsync(averba.notifications.list(), ({ state }) => state)
-  expect(states).toEqual(['parked'])
-  const pending = await Array.fromAsync(averba.effects.list({ state: 'pending' }))
+  expect([...consentService.requests]).toEqual(before)
+  expect(await inboxOf(averba)).toMatchObject([{ state: 'parked' }])
+  const pending = await averba.effects.list({ state: 'pending' })
   expect(pending).toMatchObject([{ type: 'keys.destroyEpochs', waiting: { for: 'time', actions: [] } }])
   // Released by a person, it would destroy the keys of backups that are still kept.
-  await expect(averba.effects.park(pending[0]?.id ?? '')).rejects.toMatchObject({ code: 'REFUSED' })
+  await refuses('REFUSED', averba.effects.park(pending[0]?.id ?? ''))
 })

@@ -145,11 +145,8 @@ test('what a service quotes from its request is neither stored nor shown', async
       const values = [...request.headers].flatMap(([name, value]) => (/^(accept|content-)/.test(name) ? [] : value))
       const body = await request.text()
       for (const value of values) sent.add(value.replace(/^Bearer /, ''))
-      const quoted = {
-        code: values[0]?.replace('Bearer ', ''),
-        detail: values.join(),
-        type: `${request.url}#${body}`,
-      }
+      const code = values[0]?.replace('Bearer ', '')
+      const quoted = { code, detail: values.join(), type: `${request.url}#${body}` }
       const status = body.includes('CANARIO DUVIDA') ? 502 : 422
       return Response.json({ ...quoted, title: body === '' ? pathname : body }, { status })
     },
