@@ -1,8 +1,6 @@
-import type { Averba } from '../../src/index.ts'
+import type { Averba, HealthCheck } from '../../src/index.ts'
 
-type Name = NonNullable<NonNullable<Parameters<Averba['health']>[0]>['only']>[number]
-
-/** What health says of one check. */
-export async function checkOf(averba: Averba, name: Name) {
-  return (await averba.health({ only: [name] })).checks[0]
+/** What one check of the health of a log says. */
+export async function checkOf({ health }: Pick<Averba, 'health'>, name: HealthCheck['name']) {
+  return (await health({ only: [name] })).checks[0]
 }

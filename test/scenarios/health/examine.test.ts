@@ -1,11 +1,14 @@
-import { once } from 'node:events'
 import { existsSync, renameSync, statSync, truncateSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AverbaOptions, examine, openAverba, portalAccessKeys } from '../../../src/index.ts'
 import { type Clock, systemClock } from '../../../src/runtime/clock.ts'
 import { type RunningServices, startServices } from '../../../src/simulation/index.ts'
 import { createAuthority } from '../../../src/simulation/served/authority.ts'
+import { checkOf } from '../../support/check-of.ts'
+import { freePort } from '../../support/free-port.ts'
+import { listenUntilEnd } from '../../support/listen-until-end.ts'
+import { applyPlan, statusOf } from '../../support/portal.ts'
 import { makeSampleStore } from '../../support/sample-store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { useDatabase } from '../../support/use-database.ts'
@@ -33,14 +36,17 @@ async function troubles(options: AverbaOptions, how?: Parameters<typeof examine>
   return Object.fromEntries(wrong.map(({ name, detail }) => [name, detail]))
 }
 
+/** One check of a configuration. */
+const examined = async (options: AverbaOptions, name: string) =>
+  (await examine(options)).checks.find(each => each.name === name)
+
 const clockAt = (offsetMs: number): Clock => ({ ...systemClock, now: () => systemClock.now() + offsetMs })
 
 test('a healthy configuration passes every check without a call or a write', async () => {
   const before = { requests: services.requests.length, tokens: services.tokenService.requests }
   const options = given()
-  const { ok, checks, store } = await examine(options)
-  expect(checks.filter(each => !each.ok)).toEqual([])
-  expect(ok).toBe(true)
+  const { checks, store } = await examine(options)
+  expect(await troubles(options)).toEqual({})
   expect(checks.map(each => each.name)).toEqual([
     ...['configuration', 'store', 'writing', 'certificate'],
     ...['consentService', 'tokenService', 'validationService', 'portal', 'clock'],
@@ -53,12 +59,9 @@ test('a healthy configuration passes every check without a call or a write', asy
 })
 
 test('the ports of averba run are tried: what no process can listen on is wrong, and one in use is told', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo // It listens on a port.
+  const port = await listenUntilEnd(createServer())
   const certificate = async () => ({ cert: '', key: '' })
-  const portsOf = async (run: NonNullable<AverbaOptions['run']>) =>
-    (await examine(given({ run }))).checks.find(({ name }) => name === 'ports')
+  const portsOf = (run: NonNullable<AverbaOptions['run']>) => examined(given({ run }), 'ports')
   expect(await portsOf({ port, receiver: { port: 0, certificate } })).toEqual({
     ...{ name: 'ports', ok: true },
     detail: `run (127.0.0.1:${port}) is in use: by averba run, or by another program; run.receiver (*:0) can listen`,
@@ -68,27 +71,20 @@ test('the ports of averba run are tried: what no process can listen on is wrong,
     ok: false,
     detail: expect.stringMatching(/run\.receiver \(192\.0\.2\.1:443\) cannot listen \(EADDRNOTAVAIL\): give a host/),
   })
-  server.close()
-  await once(server, 'close')
-  expect(await portsOf({ port, receiver: { host: '127.0.0.1', port, certificate } })).toMatchObject({
+  const free = await freePort()
+  expect(await portsOf({ port: free, receiver: { host: '127.0.0.1', port: free, certificate } })).toMatchObject({
     ok: false,
-    detail: expect.stringContaining(`run.receiver (127.0.0.1:${port}) has the port of run`),
+    detail: expect.stringContaining(`run.receiver (127.0.0.1:${free}) has the port of run`),
   })
 })
 
 test('a parked notification is reported, and one that is handled again is not', async () => {
   const options = given()
   const averba = await openEngine(options)
-  averba.notifications.handle('e', 'crm', async () => {
-    throw new TypeError('broken')
-  })
-  const headers = { 'event-type': 'e', 'destinatario-tipo': 'CNPJ', 'destinatario-id': '12ABC34501DE35' }
-  const request = new Request('https://receptor.exemplo.br/averba', {
-    ...{ method: 'POST', body: '{}', headers: { ...headers, secret: 'segredo-canario' } },
-  })
-  expect((await averba.receiver.fetch(request, { remoteAddress: '189.9.1.2' })).status).toBe(200)
+  averba.notifications.handle('e', 'crm', () => Promise.reject(new TypeError('broken')))
+  expect(await statusOf(averba, 'segredo-canario', 'e')).toBe(200)
   await averba.settle()
-  const found = async () => (await examine(options)).checks.find(each => each.name === 'notifications')
+  const found = () => examined(options, 'notifications')
   expect(await found()).toMatchObject({ ok: true, detail: '0 parked, 1 to be retried' })
   await averba.close()
   // As the twelfth attempt would, half an hour later.
@@ -100,8 +96,8 @@ test('a parked notification is reported, and one that is handled again is not', 
 test('the last delivery of each active subscription is shown, as the portal was last listed', async () => {
   const options = given()
   const averba = await openEngine(options)
-  const found = async () => (await examine(options)).checks.find(each => each.name === 'subscriptions')?.detail
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  const found = async () => (await examined(options, 'subscriptions'))?.detail
+  await applyPlan(averba)
   expect(await found()).toMatch(/^no delivery of an active subscription has succeeded/)
   // The row of the list is that of the next reading.
   const row = { ...(await averba.subscriptions.list())[0], chaveSecreta: 'segredo-canario' }
@@ -119,13 +115,11 @@ test('calls with an unknown outcome are listed and fail no check', async () => {
   const asked = { id: 'order-1', cpf: services.samples.cpf, claims: { nome: 'MARIA' } }
   expect(await averba.validations.validate(asked)).toMatchObject({ status: 'unknown' })
   const detail = "0 parked, 1 with an unknown outcome: see effects.list({ state: 'unknown' })"
-  const doubt = { ok: true, detail }
-  const examined = async () => (await examine(options)).checks.find(each => each.name === 'effects')
-  const checkEffects = async () => (await averba.health({ only: ['effects'] })).checks[0]
-  expect(await examined()).toMatchObject(doubt)
-  expect(await checkEffects()).toMatchObject(doubt)
+  expect(await examined(options, 'effects')).toMatchObject({ ok: true, detail })
+  expect(await checkOf(averba, 'effects')).toMatchObject({ ok: true, detail })
   await averba.validations.resolve('order-1', { charged: false, note: 'not in the report' })
-  expect(await examined()).toMatchObject({ ok: true, detail: '0 parked, 0 with an unknown outcome' })
+  const settled = { ok: true, detail: '0 parked, 0 with an unknown outcome' }
+  expect(await examined(options, 'effects')).toMatchObject(settled)
 })
 
 test('a store in use is checked, and parked calls and missing files are reported', async () => {
@@ -140,24 +134,22 @@ test('a store in use is checked, and parked calls and missing files are reported
     effects: "1 parked, 0 with an unknown outcome: see effects.list({ state: 'parked' })",
   })
   await averba.close()
-  renameSync(`${options.store}.keys`, `${options.store}.away`)
-  expect(await troubles(options)).toMatchObject({ keyring: expect.stringMatching(/is missing: restore it/) })
-  renameSync(`${options.store}.away`, `${options.store}.keys`)
-  renameSync(`${options.store}.mark`, `${options.store}.away`)
-  expect(Object.values(await troubles(options))).toContainEqual(
-    expect.stringContaining('the high-water mark is missing'),
-  )
-  renameSync(`${options.store}.away`, `${options.store}.mark`)
-  renameSync(options.store, `${options.store}.away`)
-  expect(await troubles(options)).toEqual({ store: expect.stringContaining('restore a backup') })
+  const without = async (end: string) => {
+    renameSync(`${options.store}${end}`, `${options.store}.away`)
+    const found = await troubles(options)
+    renameSync(`${options.store}.away`, `${options.store}${end}`)
+    return found
+  }
+  expect(await without('.keys')).toMatchObject({ keyring: expect.stringMatching(/is missing: restore it/) })
+  const ofMark = expect.stringContaining('the high-water mark is missing')
+  expect(Object.values(await without('.mark'))).toContainEqual(ofMark)
+  expect(await without('')).toEqual({ store: expect.stringContaining('restore a backup') })
 })
 
 test('a store file cut off within a page is reported, as when it is opened', async () => {
   const options = given({ store: await makeSampleStore(3) })
   truncateSync(options.store, statSync(options.store).size - 100)
-  expect(await troubles(options)).toEqual({
-    store: expect.stringMatching(/: it ends within a page: it was cut off: /),
-  })
+  expect(await troubles(options)).toEqual({ store: expect.stringMatching(/: it ends within a page: it was cut off: /) })
   await expect(openAverba(options)).rejects.toMatchObject({ code: 'CORRUPT' })
 })
 
@@ -170,49 +162,40 @@ test('unusable options, secrets and certificates are reported by name', async ()
   const expired = await old.issueClient('gestora')
   const { client } = services
   const authenticate = portalAccessKeys({ clientId: 'a', clientSecret: fail, roleType: 'IMPEXP' })
-  const wrongs = {
-    option: await troubles(given({ storee: 'x' } as Partial<AverbaOptions>)),
-    vault: await troubles(given({ tokenService: { ...tokenService, consumerSecret: fail } })),
-    empty: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '' } })),
-    both: await troubles(given({ tokenService: { ...tokenService, consumerKey: () => '', consumerSecret: fail } })),
-    subscription: await troubles(given({ subscriptions: [{ evento: 'e', chaveSecreta: fail }] })),
-    accessKeys: await troubles(given({ portal: { ...portal, authenticate } })),
-    nothing: await troubles(given({ consentService: { ...consentService, certificate: () => undefined as never } })),
-    expired: await troubles(given({ consentService: { ...consentService, certificate: expired } })),
-    mismatch: await troubles(
-      given({ consentService: { ...consentService, certificate: { cert: client.cert, key: expired.key } } }),
-    ),
-  }
-  expect(wrongs).toMatchObject({
-    option: { configuration: expect.stringMatching(/Unknown option "storee": Known options: /) },
-    vault: { configuration: expect.stringContaining('Cannot get the consumer secret') },
-    empty: { configuration: expect.stringContaining('consumer key: it is empty') },
-    both: {
-      configuration: expect.stringMatching(/consumer key: it is empty; Cannot get the consumer secret/),
-    },
-    subscription: { configuration: expect.stringContaining('Cannot get the chaveSecreta') },
-    accessKeys: { configuration: expect.stringContaining('Cannot get the clientSecret of the portal') },
-    nothing: {
-      certificate: expect.stringContaining('it has neither cert and key nor pfx: Give { cert, key }'),
-    },
-    expired: { certificate: expect.stringMatching(/it expired on .*: Renew it/) },
-    mismatch: { certificate: expect.stringContaining('its key belongs to another certificate') },
+  const ofToken = (more: object) => ({ tokenService: { ...tokenService, ...more } })
+  const ofConsents = (certificate: unknown) => ({
+    consentService: { ...consentService, certificate: certificate as never },
   })
-  expect(JSON.stringify(wrongs)).not.toContain('segredo-canario')
+  const wrongs: [Partial<AverbaOptions>, string, RegExp][] = [
+    [{ storee: 'x' } as Partial<AverbaOptions>, 'configuration', /Unknown option "storee": Known options: /],
+    [ofToken({ consumerSecret: fail }), 'configuration', /Cannot get the consumer secret/],
+    [ofToken({ consumerKey: () => '' }), 'configuration', /consumer key: it is empty/],
+    [
+      ofToken({ consumerKey: () => '', consumerSecret: fail }),
+      ...(['configuration', /consumer key: it is empty; Cannot get the consumer secret/] as const),
+    ],
+    [{ subscriptions: [{ evento: 'e', chaveSecreta: fail }] }, 'configuration', /Cannot get the chaveSecreta/],
+    [{ portal: { ...portal, authenticate } }, 'configuration', /Cannot get the clientSecret of the portal/],
+    [ofConsents(() => undefined), 'certificate', /it has neither cert and key nor pfx: Give { cert, key }/],
+    [ofConsents(expired), 'certificate', /it expired on .*: Renew it/],
+    [ofConsents({ cert: client.cert, key: expired.key }), 'certificate', /its key belongs to another certificate/],
+  ]
+  for (const [options, check, said] of wrongs) {
+    const found = await troubles(given(options))
+    expect(found).toMatchObject({ [check]: expect.stringMatching(said) })
+    expect(JSON.stringify(found)).not.toContain('segredo-canario')
+  }
 })
 
 test('an unreachable or wrong service is reported with what to do', async () => {
   const { consentService, validationService, portal } = services.options
   const other = await createAuthority(systemClock.now(), 'another')
-  expect(
-    await troubles(
-      given({
-        consentService: { ...consentService, ca: other.ca },
-        validationService: { ...validationService, baseUrl: 'https://nao-existe.invalid' },
-        portal: { ...portal, baseUrl: 'https://localhost:1' },
-      }),
-    ),
-  ).toEqual({
+  const options = given({
+    consentService: { ...consentService, ca: other.ca },
+    validationService: { ...validationService, baseUrl: 'https://nao-existe.invalid' },
+    portal: { ...portal, baseUrl: 'https://localhost:1' },
+  })
+  expect(await troubles(options)).toEqual({
     consentService: expect.stringContaining('is the option ca missing or wrong?'),
     validationService: expect.stringContaining('correct its address'),
     portal: expect.stringContaining('nothing listens at its address and port'),
