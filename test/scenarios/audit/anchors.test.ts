@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign } from 'node:crypto'
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { openAverba, verifyLog } from '../../../src/index.ts'
+import { type Averba, type AverbaOptions, openAverba, verifyLog } from '../../../src/index.ts'
 import { yieldToEventLoop } from '../../../src/runtime/event-loop.ts'
 import { createVerifierKey, parseVerifierKey, writeVerifierKey } from '../../../src/verify.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -29,12 +29,24 @@ function createWitness(name: string, seconds = 1_800_000_000) {
   }
 }
 
+/** Opens a log, and enrols a person. */
+async function openEnrolled(options: AverbaOptions) {
+  const averba = await openEngine(options)
+  const subject = await averba.consents.enrol({ cpf: '25774435016' })
+  return { ...averba, averba, subject }
+}
+
+/** Exports a bundle beside a log. */
+async function exportBeside(store: string, { audit }: Averba): Promise<string> {
+  const bundle = join(store, '..', 'bundle')
+  await audit.export(bundle)
+  return bundle
+}
+
 test('a checkpoint signed by a witness anchors the log, as a store and as a bundle', async () => {
   const store = temporaryStore()
   const witness = createWitness('testemunha.exemplo.br')
-  const averba = await openEngine({ store, anchor: witness.sign })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  await averba.close()
+  await (await openEnrolled({ store, anchor: witness.sign })).close()
   expect(witness.seen.length).toBeGreaterThan(0)
 
   const witnesses = [witness.key]
@@ -46,15 +58,12 @@ test('a checkpoint signed by a witness anchors the log, as a store and as a bund
   expect(anchored.unproven.join()).not.toContain('write it anew')
 
   const again = await openEngine({ store, anchor: witness.sign })
-  const bundle = join(store, '..', 'bundle')
-  await again.audit.export(bundle)
+  const bundle = await exportBeside(store, again)
   await again.close()
   expect(await verifyLog({ store: bundle })).toMatchObject({ level: 'self-consistent' })
   expect(await verifyLog({ store: bundle, witnesses })).toMatchObject({ level: 'anchored', faults: [] })
   const stranger = createWitness('testemunha.exemplo.br')
-  expect(await verifyLog({ store: bundle, witnesses: [stranger.key] })).toMatchObject({
-    level: 'self-consistent',
-  })
+  expect(await verifyLog({ store: bundle, witnesses: [stranger.key] })).toMatchObject({ level: 'self-consistent' })
 
   // A changed signature of the witness breaks the log.
   const path = join(bundle, 'checkpoints.ndjson')
@@ -77,11 +86,8 @@ test.each([
 ])('an anchor that %s leaves the log held', async (_, anchor, isTold) => {
   const store = temporaryStore()
   const lines: unknown[] = []
-  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  await averba.close()
-  const witness = createWitness('w')
-  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held', faults: [] })
+  await (await openEnrolled({ store, anchor, logger: line => void lines.push(line) })).close()
+  expect(await verifyLog({ store, witnesses: [createWitness('w').key] })).toMatchObject({ level: 'held', faults: [] })
   expect(JSON.stringify(lines).includes('a checkpoint could not be anchored')).toBe(isTold)
 })
 
@@ -90,21 +96,14 @@ test('an anchor of up to 64 kB is stored, a longer one is refused', async () => 
   const lines: unknown[] = []
   let size = 65_537
   const anchor = async () => new Uint8Array(size)
-  const averba = await openEngine({ store, anchor, logger: line => void lines.push(line) })
-  await averba.consents.enrol({ cpf: '25774435016' })
+  const averba = await openEnrolled({ store, anchor, logger: line => void lines.push(line) })
   await averba.audit.checkpoint()
   size = 65_536
   await averba.consents.enrol({ cpf: '52998224725' })
   await averba.close()
-  expect(lines).toContainEqual({
-    level: 'error',
-    message: 'a checkpoint could not be anchored',
-    error: 'MISCONFIGURED',
-  })
-  const again = await openEngine({ store })
-  const bundle = join(store, '..', 'bundle')
-  await again.audit.export(bundle)
-  await again.close()
+  const message = 'a checkpoint could not be anchored'
+  expect(lines).toContainEqual({ level: 'error', message, error: 'MISCONFIGURED' })
+  const bundle = await exportBeside(store, await openEngine({ store }))
   const kept = readFileSync(join(bundle, 'checkpoints.ndjson'), 'utf8')
     .trimEnd()
     .split('\n')
@@ -120,50 +119,38 @@ test('a failed anchor is requested again with the next checkpoint and by the nex
     asked += 1
     throw new Error('the witness is away')
   }
-  const first = await openEngine({ store, anchor: away, logger: () => undefined })
-  await first.consents.enrol({ cpf: '25774435016' })
+  const first = await openEnrolled({ store, anchor: away, logger: () => undefined })
   await first.audit.checkpoint()
   await first.audit.checkpoint()
   await first.close()
   expect(asked).toBeGreaterThan(1)
   expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'held' })
-  const second = await openEngine({ store, anchor: witness.sign })
-  await second.close()
-  expect(witness.seen).toHaveLength(1)
-  expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
   // An existing anchor is not requested again.
-  await (await openAverba({ store, anchor: witness.sign })).close()
-  expect(witness.seen).toHaveLength(1)
+  for (let times = 0; times < 2; times++) {
+    await (await openAverba({ store, anchor: witness.sign })).close()
+    expect(witness.seen).toHaveLength(1)
+    expect(await verifyLog({ store, witnesses: [witness.key] })).toMatchObject({ level: 'anchored' })
+  }
 })
 
 test('an export contains the anchor of its last checkpoint', async () => {
   const store = temporaryStore()
   const witness = createWitness('testemunha.exemplo.br')
-  const averba = await openEngine({
-    store,
-    async anchor(checkpoint) {
-      // Other work runs before it answers.
-      for (let turn = 0; turn < 100; turn++) await yieldToEventLoop()
-      return witness.sign(checkpoint)
-    },
-  })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  const bundle = join(store, '..', 'bundle')
-  await averba.audit.export(bundle)
-  const { events } = await verifyLog({ store: bundle })
-  expect(await verifyLog({ store: bundle, witnesses: [witness.key] })).toMatchObject({
-    level: 'anchored',
-    anchored: events,
-  })
+  const anchor = async (checkpoint: Uint8Array) => {
+    // Other work runs before it answers.
+    for (let turn = 0; turn < 100; turn++) await yieldToEventLoop()
+    return witness.sign(checkpoint)
+  }
+  const { averba } = await openEnrolled({ store, anchor })
+  const verdict = await verifyLog({ store: await exportBeside(store, averba), witnesses: [witness.key] })
+  expect(verdict).toMatchObject({ level: 'anchored', anchored: verdict.events })
 })
 
 test('the own key of a log does not count as a witness under any name', async () => {
   const store = temporaryStore()
-  const averba = await openEngine({ store })
-  await averba.consents.enrol({ cpf: '25774435016' })
-  const bundle = join(store, '..', 'bundle')
-  await averba.audit.export(bundle)
-  await averba.close()
+  const { averba, close } = await openEnrolled({ store })
+  const bundle = await exportBeside(store, averba)
+  await close()
   const own = readFileSync(join(bundle, 'key'), 'utf8').trim()
   const { publicKey } = parseVerifierKey(own) ?? { publicKey: new Uint8Array() }
   const renamed = writeVerifierKey(createVerifierKey('testemunha.exemplo.br', publicKey))
@@ -174,10 +161,9 @@ test('the own key of a log does not count as a witness under any name', async ()
 test('an older copy keeps its level, and every verdict says that newer events may be missing', async () => {
   const [store, older] = [temporaryStore(), temporaryStore()]
   const witness = createWitness('testemunha.exemplo.br')
-  const first = await openEngine({ store, anchor: witness.sign })
-  const subject = await first.consents.enrol({ cpf: '25774435016' })
-  const mark = await first.audit.checkpoint()
-  await first.close()
+  const { audit, close, subject } = await openEnrolled({ store, anchor: witness.sign })
+  const mark = await audit.checkpoint()
+  await close()
   for (const end of ['', '.keys']) copyFileSync(`${store}${end}`, `${older}${end}`)
   const second = await openEngine({ store, anchor: witness.sign })
   await second.subjects.erase({ subject }, { requester: 'p-1', legalBasis: 'LGPD art. 18, VI' })
@@ -194,8 +180,7 @@ test('an older copy keeps its level, and every verdict says that newer events ma
 
 test('a log is held only by something that was not read from it', async () => {
   const store = temporaryStore()
-  const averba = await openEngine({ store })
-  await averba.consents.enrol({ cpf: '25774435016' })
+  const averba = await openEnrolled({ store })
   const mark = await averba.audit.checkpoint()
   const [began] = await Array.fromAsync(averba.log.read({ types: ['log.began'] }))
   await averba.close()
@@ -203,11 +188,9 @@ test('a log is held only by something that was not read from it', async () => {
   expect(await levelOf({})).toBe('held')
   rmSync(`${store}.keys`)
   const { level, next, held } = await verifyLog({ store })
-  expect({ level, isCompared: held > 0, next }).toEqual({
-    level: 'self-consistent',
-    isCompared: true,
-    next: expect.stringContaining('read from the log itself: give a key, a mark or the keyring'),
-  })
+  expect(held).toBeGreaterThan(0)
+  const advice = expect.stringContaining('read from the log itself: give a key, a mark or the keyring')
+  expect([level, next]).toEqual(['self-consistent', advice])
   expect(await levelOf({ mark })).toBe('held')
   expect(await levelOf({ keys: [began?.data.key] })).toBe('held')
 })

@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest'
-import type { Averba, LogLine } from '../../../src/index.ts'
+import type { Averba, LogLine, Recorded } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
 import { openTags } from '../../support/open-tags.ts'
 import { passTime } from '../../support/pass-time.ts'
+import { inboxOf } from '../../support/portal.ts'
+import { refuses } from '../../support/refuses.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { startRun } from '../../support/start-run.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { withoutGuards } from '../../support/use-database.ts'
 import { openEngine } from '../../support/world.ts'
-
-const cpfs = ['25774435016', '11144477735', '52998224725']
 
 /** A log, the lines it logs, and direct access to its file. */
 async function given() {
@@ -34,11 +34,24 @@ async function given() {
     put(how(was))
     return () => put(was)
   }
-  const ofFollowers = async () => {
-    const { checks } = await averba.health({ only: ['followers', 'notifications'] })
-    return checks.map(({ ok, detail }) => `${ok} ${detail}`)
+  /** Runs for some time. */
+  const run = async (ms: number) => {
+    const stop = startRun({ averba, clock })
+    await clock.advance(ms)
+    await stop()
   }
-  return { averba, clock, logged, file, change, ofFollowers }
+  /** Follows a type, and returns the positions. */
+  const follow = (name: string, type: Recorded['type']) => {
+    const seen: number[] = []
+    averba.log.follow(name, [type], async ({ position }) => void seen.push(position))
+    return seen
+  }
+  const enrolAll = async () => {
+    for (const cpf of ['25774435016', '11144477735', '52998224725']) await averba.consents.enrol({ cpf })
+  }
+  const ofFollowers = async () =>
+    (await averba.health({ only: ['followers', 'notifications'] })).checks.map(({ ok, detail }) => `${ok} ${detail}`)
+  return { averba, clock, logged, file, change, run, follow, enrolAll, ofFollowers }
 }
 
 /** Damages a header as if it had been cut off. */
@@ -51,31 +64,22 @@ async function notify(averba: Averba, body: unknown, evento: string): Promise<vo
   expect(status).toBe(200)
 }
 
-const inbox = (averba: Averba) => Array.fromAsync(averba.notifications.list())
-
-/** Runs for some time. */
-async function run(averba: Averba, clock: VirtualClock, ms: number): Promise<void> {
-  const stop = startRun({ averba, clock })
-  await clock.advance(ms)
-  await stop()
-}
-
 test('a notification with a damaged body is parked and listed as such, and all others are handled', async () => {
-  const { averba, clock, logged, file, ofFollowers } = await given()
+  const { averba, clock, logged, file, run, ofFollowers } = await given()
   await notify(averba, { n: 0 }, 'evento-a')
   file.exec(`update part set sealed = cast(substr(sealed, 1, length(sealed) - 1) || x'00' as blob)`)
   await notify(averba, { n: 1 }, 'evento-a')
   await notify(averba, { n: 2 }, 'evento-b')
-  expect(await inbox(averba)).toMatchObject([{ body: null, isDamaged: true }, { body: { n: 1 } }, { body: { n: 2 } }])
+  expect(await inboxOf(averba)).toMatchObject([{ body: null, isDamaged: true }, { body: { n: 1 } }, { body: { n: 2 } }])
   const seen: unknown[] = []
   for (const evento of ['evento-a', 'evento-b'])
     averba.notifications.handle(evento, 'crm', async ({ body }) => void seen.push(body))
   averba.log.follow('all', ['notification.received'], async ({ position }) => void seen.push(position))
-  await run(averba, clock, 20_000)
+  await run(20_000)
   expect(seen).toHaveLength(5)
   await passTime({ averba, clock }, 900_000, 8)
   expect(seen).toHaveLength(5)
-  expect(await inbox(averba)).toMatchObject([
+  expect(await inboxOf(averba)).toMatchObject([
     { state: 'parked', isDamaged: true, handlers: [{ attempts: 12, reason: 'CORRUPT' }] },
     { state: 'handled' },
     { state: 'handled' },
@@ -88,12 +92,11 @@ test('a notification with a damaged body is parked and listed as such, and all o
 })
 
 test('a follower is parked at a damaged event, and continues after it when an operator skips it', async () => {
-  const { averba, clock, logged, change, ofFollowers } = await given()
-  for (const cpf of cpfs) await averba.consents.enrol({ cpf })
+  const { averba, logged, change, run, follow, enrolAll, ofFollowers } = await given()
+  await enrolAll()
   change(3, cutOff)
-  const seen: number[] = []
-  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
-  await run(averba, clock, 200_000)
+  const seen = follow('crm', 'subject.enrolled')
+  await run(200_000)
   expect(seen).toEqual([2])
   expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, attempts: 8, reason: 'CORRUPT' }])
   expect(await ofFollowers()).toEqual(['false crm parked: use log.retry or log.skip', expect.anything()])
@@ -104,14 +107,12 @@ test('a follower is parked at a damaged event, and continues after it when an op
 })
 
 test('a follower that only this process cannot continue is released, logged and retried', async () => {
-  const { averba, clock, logged, file, change, ofFollowers } = await given()
-  for (const cpf of cpfs) await averba.consents.enrol({ cpf })
+  const { averba, logged, file, change, run, follow, enrolAll, ofFollowers } = await given()
+  await enrolAll()
   const putBack = change(3, header => header.replace(/}$/, ',"schema":2}'))
-  const seen: number[] = []
-  const others: number[] = []
-  averba.log.follow('crm', ['subject.enrolled'], async event => void seen.push(event.position))
-  averba.log.follow('other', ['log.began'], async event => void others.push(event.position))
-  await run(averba, clock, 600_000)
+  const seen = follow('crm', 'subject.enrolled')
+  const others = follow('other', 'log.began')
+  await run(600_000)
   expect([seen, others]).toEqual([[2], [1]])
   const crm = file.prepare('select position, attempts, is_parked, lease_owner from follower where name = ?')
   expect(crm.get('crm')).toEqual({ position: 2, attempts: 0, is_parked: 0, lease_owner: null })
@@ -122,20 +123,20 @@ test('a follower that only this process cannot continue is released, logged and 
     expect.stringMatching(/^false crm cannot continue: .*schema is 2.*Update averba$/),
     expect.anything(),
   ])
-  await expect(averba.settle()).rejects.toMatchObject({ code: 'NOT_OURS' })
+  await refuses('NOT_OURS', averba.settle())
   putBack()
-  await run(averba, clock, 300_000)
+  await run(300_000)
   expect(seen).toEqual([2, 3, 4])
   expect(await ofFollowers()).toEqual(['true no follower is parked', expect.anything()])
 })
 
 test('a handler is parked at an unreadable arrival after handling earlier ones, and can skip it', async () => {
-  const { averba, clock, change } = await given()
+  const { averba, change, run } = await given()
   for (const n of [1, 2, 3]) await notify(averba, { n }, 'evento-a')
   change(3, cutOff)
   const seen: unknown[] = []
   averba.notifications.handle('evento-a', 'crm', async ({ body }) => void seen.push(body))
-  await run(averba, clock, 600_000)
+  await run(600_000)
   expect(seen).toEqual([{ n: 1 }])
   expect(await averba.log.followers()).toMatchObject([{ position: 2, isParked: true, reason: 'CORRUPT' }])
   await averba.log.skip('notifications/evento-a/crm')
@@ -144,7 +145,7 @@ test('a handler is parked at an unreadable arrival after handling earlier ones, 
 })
 
 test('a notification whose own history is damaged is set aside and reported, and others are handled', async () => {
-  const { averba, clock, logged, change, ofFollowers } = await given()
+  const { averba, logged, change, run, ofFollowers } = await given()
   await notify(averba, { n: 1 }, 'evento-a')
   let isBroken = true
   const seen: unknown[] = []
@@ -156,7 +157,7 @@ test('a notification whose own history is damaged is set aside and reported, and
   isBroken = false
   await notify(averba, { n: 2 }, 'evento-a')
   const putBack = change(3, cutOff)
-  await run(averba, clock, 60_000)
+  await run(60_000)
   expect(seen).toEqual([{ n: 2 }])
   expect(logged.filter(line => line.includes('CORRUPT'))).toEqual(
     [1, 2, 4].map(attempt => `a handler failed for a notification crm ${attempt} CORRUPT`),
@@ -166,7 +167,7 @@ test('a notification whose own history is damaged is set aside and reported, and
     expect.anything(),
   ])
   putBack()
-  await run(averba, clock, 60_000)
+  await run(60_000)
   expect(seen).toEqual([{ n: 2 }, { n: 1 }])
   expect(await ofFollowers()).toEqual(['true no follower is parked', 'true 0 parked, 0 to be retried'])
 })

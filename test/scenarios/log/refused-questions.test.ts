@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { listEventTypes } from '../../../src/engine/machine-tables.ts'
 import type { LogLine } from '../../../src/index.ts'
 import { machines } from '../../../src/machines/machines.ts'
+import { refuses } from '../../support/refuses.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
 
 /** A value that its type forbids, as an untyped host may give it. */
@@ -17,9 +18,7 @@ async function given() {
   return { ...world, subject, lines }
 }
 
-async function all<T>(list: () => AsyncIterable<T>): Promise<T[]> {
-  return Array.fromAsync(list())
-}
+const all = async <T>(list: () => AsyncIterable<T>) => Array.fromAsync(list())
 
 const refused = { code: 'INVALID_INPUT', hint: expect.any(String) }
 
@@ -36,24 +35,19 @@ test('an invalid position is refused instead of returning nothing', async () => 
   expect(await averba.viewAsOf('subjects', { position: 0 })).toEqual([])
   const { position: end } = await averba.figures()
   expect(await averba.viewAsOf('subjects', { position: end })).toHaveLength(1)
-  await expect(averba.viewAsOf('subjects', { position: end + 1 })).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    hint: `The log ends at ${end}`,
-  })
+  const hint = `The log ends at ${end}`
+  await refuses('INVALID_INPUT', averba.viewAsOf('subjects', { position: end + 1 }), { hint })
   for (const asOf of [{}, { at: '2099-01-01T00:00:00.000Z' }])
     await expect(averba.viewAsOf('subjects', asOf)).rejects.toMatchObject(refused)
 })
 
 test('an unknown event type or state is refused', async () => {
   const { averba, lines } = await given()
-  const types = ['subject.enrolled', ['consent.revokd'], [7], null]
-  for (const each of types)
-    await expect(all(() => averba.log.read({ types: wrong(each) }))).rejects.toMatchObject(refused)
+  for (const types of ['subject.enrolled', ['consent.revokd'], [7], null])
+    await expect(all(() => averba.log.read({ types: wrong(types) }))).rejects.toMatchObject(refused)
   expect(await all(() => averba.log.read({ types: ['consent.revoked'] }))).toEqual([])
-  await expect(all(() => averba.log.read({ kind: 'consents' }))).rejects.toMatchObject({
-    code: 'INVALID_INPUT',
-    hint: expect.stringMatching(/^It is one of: budget, .*consent, .*validation/),
-  })
+  const hint = expect.stringMatching(/^It is one of: budget, .*consent, .*validation/)
+  await expect(all(() => averba.log.read({ kind: 'consents' }))).rejects.toMatchObject({ ...refused, hint })
   expect(await all(() => averba.log.read({ kind: 'validation' }))).toEqual([])
   await expect(averba.effects.list({ state: wrong('opened') })).rejects.toMatchObject(refused)
   const state = wrong('done')
@@ -61,13 +55,9 @@ test('an unknown event type or state is refused', async () => {
   await expect(all(() => averba.notifications.list({ state }))).rejects.toMatchObject(refused)
   averba.log.follow('right', ['consent.revoked', 'log.resumed'], async () => {})
   averba.log.follow('mistyped', wrong(['consent.revokd']), async () => {})
-  expect(lines.filter(line => line.follower !== undefined)).toMatchObject([
-    {
-      message: 'a follower has an event type that this version does not record',
-      follower: 'mistyped',
-      detail: 'consent.revokd',
-    },
-  ])
+  const message = 'a follower has an event type that this version does not record'
+  const told = { message, follower: 'mistyped', detail: 'consent.revokd' }
+  expect(lines.filter(line => line.follower !== undefined)).toMatchObject([told])
 })
 
 test('an unknown view and an unknown call are refused with a hint', async () => {
@@ -111,13 +101,10 @@ test('ageMaxMs must be a whole number in every method', async () => {
 
 test('failure records of a day that the portal does not keep are refused', async () => {
   const { averba } = await given() // Its clock shows 2026-11-20.
+  const hint = expect.stringContaining('2026-10-21 to 2026-11-20')
   for (const day of ['2020-01-01', '2026-10-19', '2026-11-22', '2027-01-01']) {
-    const hint = expect.stringContaining('2026-10-21 to 2026-11-20')
-    await expect(averba.subscriptions.failures({ day })).rejects.toMatchObject({
-      code: 'INVALID_INPUT',
-      hint,
-    })
-    await expect(averba.subscriptions.recover(day)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+    await refuses('INVALID_INPUT', averba.subscriptions.failures({ day }), { hint })
+    await refuses('INVALID_INPUT', averba.subscriptions.recover(day))
   }
   // A portal whose clock is a day off may date failures so.
   for (const day of ['2026-10-20', '2026-11-20', '2026-11-21'])

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest'
 import { diagnoseStore, valueOf } from '../../../src/index.ts'
 import { samples, VirtualClock } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
-
 import { openStore } from '../../support/store.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
@@ -35,12 +34,10 @@ test('events of unknown types are kept on every stream and disturb nothing', asy
   expect(valueOf(await averba.consents.sync({ subject })).read).toBe(5)
   expect((await averba.rebuild()).every(each => each.differences === 0)).toBe(true)
   expect((await averba.health()).checks.filter(each => !each.ok)).toEqual([])
-  const kept = []
-  for await (const { stream, type, data } of averba.log.read()) {
-    const typeName: string = type
-    if (typeName.endsWith('.dreamt')) kept.push({ stream, data })
-  }
-  expect(kept).toEqual([...streams].map(stream => ({ stream, data: { of: 'sheep' } })))
+  const kept = (await Array.fromAsync(averba.log.read())).filter(({ type }) => String(type).endsWith('.dreamt'))
+  expect(kept.map(({ stream, data }) => ({ stream, data }))).toEqual(
+    [...streams].map(stream => ({ stream, data: { of: 'sheep' } })),
+  )
   await averba.close()
   expect((await diagnoseStore({ store: path, isDeep: true })).problems).toEqual([])
 })

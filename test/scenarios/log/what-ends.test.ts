@@ -3,8 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import type { Recorded } from '../../../src/index.ts'
 import { givenConsent } from '../../support/given-consent.ts'
-
-const minuteMs = 60_000
+import { dayMs, minuteMs } from '../../support/pass-time.ts'
 
 /** The event types that the documentation has a host follow. */
 function endsOfPage(): Recorded['type'][] {
@@ -32,7 +31,7 @@ test.each(['PENDENTE', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'its expiry', 'no recor
     await clock.advance(minuteMs)
     if (how === 'no record') isHidden = true
     else if (how === 'a lost revocation') await averba.consents.revoke({ subject, id: consent.id })
-    else if (how === 'its expiry') await clock.advance(366 * 24 * 60 * minuteMs)
+    else if (how === 'its expiry') await clock.advance(366 * dayMs)
     else consentService.change(samples.cpf, consent.id, how)
     await clock.advance(minuteMs)
     await averba.consents.sync({ subject })
