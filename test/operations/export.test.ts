@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { Steps } from '../../src/store/database/connection.ts'
 import { Snapshot } from '../../src/store/database/snapshot.ts'
 import { exportLog } from '../../src/store/files/export-log.ts'
+import { refuses } from '../support/refuses.ts'
 import { makeSampleStore } from '../support/sample-store.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -19,10 +20,7 @@ test('a bundle of another export that began in the meantime is left unchanged', 
     },
   }
   const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
-  await expect(exporting).rejects.toMatchObject({
-    code: 'STORE_UNSAFE',
-    message: expect.stringContaining('EEXIST'),
-  })
+  await refuses('STORE_UNSAFE', exporting, { message: expect.stringContaining('EEXIST') })
   await snapshot.close()
   expect(readdirSync(dir)).toEqual(['key'])
   expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')

@@ -23,6 +23,7 @@ import { UnsentError } from '../../../src/vocabulary/connection-errors.ts'
 import { checkOf } from '../../support/check-of.ts'
 import { averba, failedWith } from '../../support/command-line.ts'
 import { eventsOf } from '../../support/events-of.ts'
+import { loseStore } from '../../support/lose-store.ts'
 import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { refuses } from '../../support/refuses.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -69,10 +70,6 @@ async function backedUp() {
   loseStore(store)
   const restore = (clock = new VirtualClock()) => restoreStore({ backup, store, acceptRollback: true, clock })
   return { store, backup, restore }
-}
-
-function loseStore(store: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(`${store}${end}`, { force: true })
 }
 
 test('a log that was put back where it is continues with a record of it, and sends no call again', async () => {
