@@ -1,14 +1,26 @@
 import { createSecretKey } from 'node:crypto'
-import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type AverbaError, backupStore, diagnoseStore, openAverba, restoreStore } from '../../src/index.ts'
 import { systemEntropy } from '../../src/runtime/entropy.ts'
+import type { Steps } from '../../src/store/database/connection.ts'
+import { Snapshot } from '../../src/store/database/snapshot.ts'
+import { exportLog } from '../../src/store/files/export-log.ts'
 import { encrypt } from '../../src/vault/cryptography.ts'
 import { loseStore } from '../support/lose-store.ts'
 import { refuses } from '../support/refuses.ts'
 import { copyStore, makeSampleStore } from '../support/sample-store.ts'
-import { temporaryStore } from '../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../support/temporary-folder.ts'
 import { useDatabase, withoutGuards } from '../support/use-database.ts'
 import { writeKeyring } from '../support/write-keyring.ts'
 
@@ -143,4 +155,22 @@ test('a restore refuses a backup exactly when diagnoseStore finds a fault, on an
   truncateSync(damaged, statSync(damaged).size - 1)
   const message = `Cannot back up "${damaged}": it ends within a page: it was cut off`
   await refuses('CORRUPT', backupStore({ store: damaged, to: elsewhere }), { message })
+})
+
+test('a bundle of another export that began in the meantime is left unchanged', async () => {
+  const dir = join(temporaryFolder(), 'bundle')
+  const snapshot = await Snapshot.open(await makeSampleStore(2))
+  const late = {
+    name: 'log',
+    async read<T>(steps: () => Steps<T>): Promise<T> {
+      mkdirSync(dir, { recursive: true })
+      writeFileSync(join(dir, 'key'), 'of the other')
+      return snapshot.read(steps)
+    },
+  }
+  const exporting = exportLog(late as unknown as Snapshot, dir) // It needs no more of one.
+  await refuses('STORE_UNSAFE', exporting, { message: expect.stringContaining('EEXIST') })
+  await snapshot.close()
+  expect(readdirSync(dir)).toEqual(['key'])
+  expect(readFileSync(join(dir, 'key'), 'utf8')).toBe('of the other')
 })

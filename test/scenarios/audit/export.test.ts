@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { valueOf, verifyLog } from '../../../src/index.ts'
 import { exportUpTo } from '../../../src/operations/audit.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
-import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { temporaryFolder, temporaryStore } from '../../support/temporary-folder.ts'
 import { openWorld } from '../../support/world.ts'
 
 const erasure = { requester: 'pedido-4711', legalBasis: 'LGPD art. 18, VI' }
@@ -42,4 +42,25 @@ test('an export during continuous erasures gives up after ten checkpoints', asyn
   await expect(exporting).rejects.toMatchObject({ code: 'STORE_BUSY', hint: expect.any(String) })
   expect(signed).toBe(10)
   expect(existsSync(dir)).toBe(false)
+})
+
+test('a log can be verified while its engine signs the next checkpoint', async () => {
+  const store = temporaryStore()
+  const { averba, clock } = await openWorld({ store })
+  const signed = async () => {
+    await clock.advance(61_000)
+    await averba.consents.enrol({ cpf: '52998224725' })
+    await averba.audit.checkpoint()
+  }
+  for (const cpf of ['25774435016', '11144477735']) await averba.consents.enrol({ cpf })
+  await averba.audit.checkpoint()
+  let going: Promise<void> | undefined
+  const verdict = await verifyLog({
+    store,
+    onProgress: () => {
+      going ??= signed()
+    },
+  })
+  await going
+  expect(verdict.faults).toEqual([])
 })

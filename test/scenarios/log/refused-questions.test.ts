@@ -2,10 +2,12 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { expect, test } from 'vitest'
 import { listEventTypes } from '../../../src/engine/machine-tables.ts'
-import type { LogLine } from '../../../src/index.ts'
+import { type LogLine, serveReceivers } from '../../../src/index.ts'
 import { machines } from '../../../src/machines/machines.ts'
+import { givenConsent } from '../../support/given-consent.ts'
 import { refuses } from '../../support/refuses.ts'
 import { openEngine, openWorld } from '../../support/world.ts'
+import { basis } from '../consents/story.ts'
 
 /** A value that its type forbids, as an untyped host may give it. */
 const wrong = (value: unknown) => value as never
@@ -124,4 +126,55 @@ test('every event type in the golden tables is known', () => {
   }
   expect(recorded.size).toBeGreaterThan(40)
   expect([...recorded].filter(type => !known.has(type))).toEqual([])
+})
+
+test('a misspelt option is refused instead of ignored', async () => {
+  const { world, subject, consent } = await givenConsent('ATIVO')
+  const { consents, validations, notifications, effects, log } = world.averba
+  const collect = (found: AsyncIterable<unknown>) => Array.fromAsync(found)
+  const { cpf } = world.samples
+  const which = { subject, id: consent.id }
+  const claims = { nome: 'MARIA' }
+  const sent = world.requests.length
+  const slips: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['ageMaxMS', () => consents.use(wrong({ ...which, ageMaxMS: 1_000 }), { basis })],
+    ['ageMaxMs', () => consents.use(which, wrong({ ageMaxMs: 1_000, basis }))],
+    ['ageMaxMS', () => consents.standing(wrong({ ...which, ageMaxMS: 1_000 }))],
+    ['asOf', () => consents.standing(which, wrong({ asOf: '2026-11-20T12:00:00.000Z' }))],
+    ['syncEveryMS', () => consents.enrol({ cpf }, wrong({ syncEveryMS: 60_000 }))],
+    ['comandId', () => consents.revoke(which, wrong({ comandId: 'one' }))],
+    ['waitMS', () => consents.sync({ subject }, wrong({ waitMS: 0 }))],
+    ['timeout', async () => notifications.handle('e', 'erp', async () => undefined, wrong({ timeout: 1 }))],
+    ['stat', () => collect(notifications.list(wrong({ stat: 'parked' })))],
+    ['stat', () => collect(effects.list(wrong({ stat: 'open' })))],
+    ['kinds', async () => collect(log.read(wrong({ kinds: 'consent' })))],
+    ['reuseWithinMS', () => validations.validate(wrong({ id: 'v', cpf, claims, reuseWithinMS: 1 }))],
+  ]
+  for (const [name, slip] of slips) {
+    const message = expect.stringContaining(`"${name}"`)
+    await refuses('INVALID_INPUT', slip(), { message, hint: expect.stringMatching(/^Known (option|member)s: /) })
+  }
+  // Personal data in the place of a name is not repeated.
+  await expect(consents.sync({ subject }, wrong({ 'MARIA DE EXEMPLO': 1 }))).rejects.toMatchObject({
+    message: expect.not.stringContaining('MARIA'),
+  })
+  expect(world.requests).toHaveLength(sent)
+})
+
+test('a call without a person is refused', async () => {
+  const { averba } = await openWorld()
+  const { consents } = averba
+  const expected = { code: 'INVALID_INPUT', message: expect.stringContaining('CPF and ref are missing') }
+  for (const who of [undefined, null, '01kc1v7m4d000w3c5y2n8q6r9t', {}]) {
+    await expect(consents.sync(wrong(who))).rejects.toMatchObject(expected)
+    await expect(consents.list(wrong(who))).rejects.toMatchObject(expected)
+  }
+})
+
+test.each([
+  [{ receivers: { '/averba': { listener: () => undefined } } }, 'there is no certificate'],
+  [{ receivers: { '/averba': {} }, certificate: { cert: '', key: '' } }, 'is not a receiver'],
+])('a receiver that could not be reached is not served: %j', async (options, why) => {
+  const message = expect.stringContaining(why)
+  await expect(serveReceivers(wrong(options))).rejects.toMatchObject({ code: 'MISCONFIGURED', message })
 })

@@ -1,7 +1,8 @@
+import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { type Averba, replayLog, verifyLog } from '../../../src/index.ts'
+import { type Averba, replayLog, valueOf, verifyLog } from '../../../src/index.ts'
 import { readConsent } from '../../support/given-consent.ts'
-import { hourMs, passTime } from '../../support/pass-time.ts'
+import { dayMs, hourMs, passTime } from '../../support/pass-time.ts'
 import { applyPlan, inboxOf } from '../../support/portal.ts'
 import { refuses } from '../../support/refuses.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -32,7 +33,7 @@ async function holding(path: RegExp, method = 'GET') {
     expect((await verifyLog({ store })).faults).toEqual([])
     expect((await replayLog({ store })).divergence).toBeUndefined()
   })
-  return { ...world, held }
+  return { ...world, held, store, world }
 }
 
 const eventsOf = ({ log }: Averba, after = 0) => Array.fromAsync(log.read({ after }))
@@ -57,8 +58,8 @@ test('a list under way during an erasure is recorded as unexpected and brings ba
 })
 
 test('a late answer to a change is recorded without parts and requests no call', async () => {
-  const { averba, held, ...world } = await holding(/status/, 'PUT')
-  const { subject, which } = await readConsent({ averba, ...world }, 'PENDENTE')
+  const { averba, held, world } = await holding(/status/, 'PUT')
+  const { subject, which } = await readConsent(world, 'PENDENTE')
   held.isOn = true
   const approving = averba.consents.approve(which)
   await held.left.promise
@@ -170,4 +171,37 @@ test('scheduled readings end with the person, and handlers are not called withou
   expect(pending).toMatchObject([{ type: 'keys.destroyEpochs', waiting: { for: 'time', actions: [] } }])
   // Released by a person, it would destroy the keys of backups that are still kept.
   await refuses('REFUSED', averba.effects.park(pending[0]?.id ?? ''))
+})
+
+test('a log stays verifiable after an erasure that kept parts, late facts and a second erasure', async () => {
+  const { averba, held, samples, store, world } = await holding(/status/, 'PUT')
+  const { subject, which } = await readConsent(world, 'PENDENTE')
+  valueOf(await averba.validations.validate({ id: 'p1', cpf: samples.cpf, claims: { nome: 'X' } }))
+  held.isOn = true
+  const approving = averba.consents.approve(which)
+  await held.left.promise
+  const first = await averba.subjects.erase({ subject }, { ...asked, keep: ['validation.result'] })
+  held.let.resolve()
+  expect(await approving).toMatchObject({ status: 'unknown', next: 'person' })
+
+  // The same person is enrolled again, and the log continues.
+  const again = await averba.consents.enrol({ cpf: samples.cpf })
+  valueOf(await averba.consents.sync({ subject: again }))
+  await world.clock.advance(60_000)
+  const second = await averba.subjects.erase({ subject }, asked)
+  expect(second.keeps).toEqual([])
+  expect(first.keeps).toEqual(['validation.result'])
+  await averba.subjects.erase({ subject: again }, asked)
+  await passTime(world, 40 * dayMs)
+  const last = await averba.consents.enrol({ cpf: samples.cpf })
+  expect(new Set([subject, again, last]).size).toBe(3)
+
+  const types = await Array.fromAsync(averba.log.read({ stream: `subject-${subject}` }), ({ type }) => type)
+  expect(types.filter(type => type === 'subject.erased')).toHaveLength(2)
+  const bundle = join(store, '..', 'bundle')
+  await averba.audit.export(bundle)
+  const [whole, exported] = [await verifyLog({ store }), await verifyLog({ store: bundle })]
+  expect([whole.faults, exported.faults]).toEqual([[], []])
+  expect(exported.erasedParts).toBeGreaterThan(6)
+  expect(exported.erasedParts).toBe(whole.erasedParts)
 })

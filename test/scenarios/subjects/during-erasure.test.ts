@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { Engine } from '../../../src/engine/engine.ts'
-import { diagnoseStore, verifyLog } from '../../../src/index.ts'
+import { diagnoseStore, valueOf, verifyLog } from '../../../src/index.ts'
 import { Owners } from '../../../src/store/owners/owners.ts'
 import { cpfOf } from '../../support/cpf-of.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
@@ -85,4 +85,29 @@ test('a call requested for a person during the erasure is cancelled too', async 
   expect(destroyed.calls).toHaveLength(1)
   const changes = (await averba.effects.list()).filter(({ type }) => type === 'consentService.changeStatus')
   expect(changes).toMatchObject([{ state: 'cancelled' }])
+})
+
+test('a result is not reused once its subject was erased, however close together', async () => {
+  const claims = { nome: 'X' }
+  const seen = new Set<string>()
+  for (let turns = 0; turns < 12; turns++) {
+    const { averba, samples, clock, close } = await openWorld()
+    const { cpf } = samples
+    valueOf(await averba.validations.validate({ id: 'paid', cpf, claims }))
+    const subject = await averba.consents.enrol({ cpf })
+    const erasing = averba.subjects.erase({ subject }, asked)
+    for (let turn = 0; turn < turns; turn++) await new Promise(resolve => setImmediate(resolve))
+    const validating = averba.validations.validate({ id: 'again', cpf, claims, reuseWithinMs: 3_600_000 })
+    await clock.finish(Promise.allSettled([erasing, validating]))
+    const types: string[] = await Array.fromAsync(averba.log.read(), ({ type }) => type)
+    const erased = types.indexOf('subject.erased')
+    const [reused, paid] = ['validation.reused', 'validation.requested'].map(type => types.lastIndexOf(type))
+    expect(erased).toBeGreaterThan(0)
+    expect(reused).toBeLessThan(erased)
+    seen.add(reused === -1 ? 'paid' : 'reused')
+    // A new subject, known only after the erasure, pays for it.
+    if (reused === -1) expect(paid).toBeGreaterThan(erased)
+    await close()
+  }
+  expect(seen).toEqual(new Set(['reused', 'paid']))
 })
