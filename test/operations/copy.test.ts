@@ -117,17 +117,12 @@ test('an engine that is open elsewhere records nothing after the move', async ()
 test('a move that was interrupted goes on where it was', async () => {
   const { store } = await makeLog()
   const to = { store: postgres.newAddress(), keyring: join(temporaryFolder(), 'averba.keys') }
-  const stop = () => {
+  const onProgress = () => {
     throw new TypeError('interrupted')
   }
-  await expect(copyStore({ from: { store }, to, onProgress: stop })).rejects.toThrow('interrupted')
+  await expect(copyStore({ from: { store }, to, onProgress })).rejects.toThrow('interrupted')
   await refuses('MOVED', openAverba({ store }))
-  const { append } = Store.prototype
-  const arriving = vi.spyOn(Store.prototype, 'append').mockImplementation(function (this: Store, input) {
-    return input.events[0]?.event.type === 'log.arrived' ? stop() : append.call(this, input)
-  })
-  await expect(copyStore({ from: { store }, to })).rejects.toThrow('interrupted')
-  arriving.mockRestore()
+  await interruptCopy('log.arrived', { from: { store }, to })
   await refuses('MOVED', openAverba(to))
   const { events } = await copyStore({ from: { store }, to })
   expect(await verifyLog(to)).toMatchObject({ faults: [], events: events + 1 })

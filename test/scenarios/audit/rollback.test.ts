@@ -89,8 +89,8 @@ test('a log that was put back where it is continues with a record of it, and sen
   expect(await averba('resume', `${store}.none`)).toMatchObject(failedWith(/^NOT_FOUND/))
 })
 
-test('an interrupted restore leaves no store and can be repeated', async () => {
-  const { store, restore } = await backedUp()
+test('a restore that is interrupted, or that SQLite could not complete, leaves no store and can be repeated', async () => {
+  const { store, backup, restore } = await backedUp()
   const seen: boolean[] = []
   const dying = new VirtualClock()
   dying.now = () => {
@@ -101,17 +101,13 @@ test('an interrupted restore leaves no store and can be repeated', async () => {
   expect(new Set(seen)).toEqual(new Set([false]))
   const left = readdirSync(dirname(store)).filter(name => name.startsWith(basename(store)))
   expect(left.sort()).toEqual(['', '.backup', '.keys', '.mark'].map(end => basename(store) + end).slice(1))
-  const restored = await restore()
-  expect(restored.resumedAs).not.toBe(restored.origin)
-  expect((await verifyLog({ store })).faults).toEqual([])
-})
-
-test('a copy that SQLite could not write completely is not renamed', async () => {
-  const { store, backup } = await backedUp()
   const accept = async (copy: string) => writeFileSync(`${copy}-wal`, 'what could not be moved')
   const restoring = restoreBackup({ store, backup, accept, views, entropy: systemEntropy })
   await refuses('STORE_UNSAFE', restoring, { hint: expect.any(String) })
   expect(existsSync(store)).toBe(false)
+  const restored = await restore()
+  expect(restored.resumedAs).not.toBe(restored.origin)
+  expect((await verifyLog({ store })).faults).toEqual([])
 })
 
 test('the mark of the former log stays until the restored log is renamed', async () => {
@@ -133,17 +129,14 @@ test('the mark of the former log stays until the restored log is renamed', async
   expect(await verifyLog({ store })).toMatchObject({ level: 'held', faults: [] })
 })
 
-test('a damaged mark is reported as such and says nothing about the backup', async () => {
-  const { store, backup } = await backedUp()
+test('a backup behind the mark is restored only when the rollback is accepted; a damaged mark is reported', async () => {
+  const { store, backup, restore } = await backedUp()
   const mark = readFileSync(`${store}.mark`, 'utf8')
   writeFileSync(`${store}.mark`, mark.slice(0, mark.length / 2))
-  const hint = expect.stringMatching(/^It says nothing about the backup: move the mark away/)
-  await refuses('ROLLED_BACK', restoreStore({ backup, store }), { hint })
-})
-
-test('a backup behind the mark is restored only when the rollback is accepted', async () => {
-  const { store, backup, restore } = await backedUp()
-  const marked = parseCheckpoint(readFileSync(`${store}.mark`, 'utf8'))?.size ?? 0
+  const ofMark = expect.stringMatching(/^It says nothing about the backup: move the mark away/)
+  await refuses('ROLLED_BACK', restoreStore({ backup, store }), { hint: ofMark })
+  writeFileSync(`${store}.mark`, mark)
+  const marked = parseCheckpoint(mark)?.size ?? 0
   const message = expect.stringContaining(`had ${marked} when`)
   const hint = expect.stringContaining('--accept-rollback')
   await refuses('ROLLED_BACK', restoreStore({ backup, store }), { message, hint })

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { AverbaError, ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import type { World } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
-import { isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent, readConsent } from '../../support/given-consent.ts'
 import { dayMs, hourMs, minuteMs } from '../../support/pass-time.ts'
+import { refuses } from '../../support/refuses.ts'
 import { openWorld } from '../../support/world.ts'
 import { basis, givenStory, tell } from './story.ts'
 
@@ -101,10 +101,9 @@ test('a consent that is not effective says why', async () => {
   expect((await standing(which)).reason).toBe('denied')
   const unknown = { effective: false, reason: 'never-read', position: 0 }
   expect(await standing({ ...which, id: 'unknown' })).toEqual(unknown)
-  await expect(standing({ cpf: '52998224725', id: 'x' })).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  for (const wrong of [{ at: 'yesterday' }, { knownAt: -1 }, { knownAt: 'today' }]) {
-    await expect(standing(which, wrong)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
-  }
+  await refuses('NOT_FOUND', standing({ cpf: '52998224725', id: 'x' }))
+  for (const wrong of [{ at: 'yesterday' }, { knownAt: -1 }, { knownAt: 'today' }])
+    await refuses('INVALID_INPUT', standing(which, wrong))
 })
 
 /** A clock was two days ahead during a reading, and is right again. Then the service revokes. */
@@ -127,87 +126,37 @@ test('after a clock was ahead, now means all that is recorded, also for a given 
   }
 })
 
-test('after a clock was ahead, a list that covers nothing does not make a consent fresh', async () => {
-  let isOdd = false
-  const world = await openWorld({
-    intercept: async (request, forward) => {
-      const answer = await forward(request)
-      if (!isOdd || !/\/consentimentos\/\d+$/.test(new URL(request.url).pathname)) return answer
-      const records = (await answer.json()) as object[] // A list.
-      return Response.json(records.map(each => ({ ...each, id: undefined })))
-    },
-  })
-  const { averba, clock, consentService, samples } = world
-  const subject = await averba.consents.enrol({ cpf: samples.cpf })
-  clock.jump(2 * dayMs)
-  valueOf(await averba.consents.sync({ subject }))
-  clock.jump(-2 * dayMs)
-  const [consent] = await averba.consents.list({ subject, status: 'ATIVO' })
-  const which = { subject, id: consent?.id ?? '', ageMaxMs: minuteMs }
-  await clock.advance(minuteMs)
-  expect((await averba.consents.use(which, { basis })).effective).toBe(true)
-  isOdd = true
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  await clock.advance(2 * minuteMs)
-  await expect(averba.consents.use(which, { basis })).rejects.toMatchObject({ standing: { reason: 'stale' } })
-  expect((await averba.consents.standing(which)).reason).toBe('stale')
-})
-
 test('an instant in the future or a position after the end of the log is refused', async () => {
-  const { world, which, now } = await given('ATIVO')
-  const { audit, consents } = world.averba
-  const future = toInstant(world.clock.now() + 2 * minuteMs)
-  const refused = { code: 'INVALID_INPUT', message: 'Cannot use "knownAt": it is in the future' }
-  await expect(consents.standing(which, { knownAt: future })).rejects.toMatchObject(refused)
-  await expect(audit.prove({ consent: which, at: now(), knownAt: future })).rejects.toMatchObject(refused)
-  for (const question of [{ at: future }, { at: future, knownAt: now() }]) {
-    const notCome = { code: 'INVALID_INPUT', message: 'Cannot use "at": it is in the future' }
-    await expect(audit.prove({ consent: which, ...question })).rejects.toMatchObject(notCome)
-    await expect(consents.standing(which, question)).rejects.toMatchObject(notCome)
+  const { world, which, standing, now } = await given('ATIVO')
+  const isRefused = async (question: Parameters<typeof standing>[1], more: object) => {
+    await refuses('INVALID_INPUT', standing(which, question), more)
+    await refuses('INVALID_INPUT', world.averba.audit.prove({ consent: which, at: now(), ...question }), more)
   }
+  const future = now(2 * minuteMs)
+  const message = 'Cannot use "knownAt": it is in the future'
+  await isRefused({ knownAt: future }, { message })
+  const notCome = { message: 'Cannot use "at": it is in the future' }
+  await isRefused({ at: future }, notCome)
+  await isRefused({ at: future, knownAt: now() }, notCome)
   const { position } = await world.averba.figures()
-  const beyond = { ...refused, hint: `The log ends at ${position}` }
-  await expect(consents.standing(which, { knownAt: position + 1 })).rejects.toMatchObject(beyond)
-  const proving = audit.prove({ consent: which, at: now(), knownAt: position + 1 })
-  await expect(proving).rejects.toMatchObject(beyond)
-  expect((await consents.standing(which, { knownAt: position })).reason).toBe('active')
+  await isRefused({ knownAt: position + 1 }, { message, hint: `The log ends at ${position}` })
+  expect((await standing(which, { knownAt: position })).reason).toBe('active')
 })
 
 test('a consent that expires on an impossible date is uncertain', async () => {
-  const { which, standing } = await given('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (!isList(request)) return response
-    const all = (await response.json()) as object[]
-    return Response.json(all.map(each => ({ ...each, dataExpiracao: '2027-02-30T00:00:00Z' })))
-  })
-  expect(await standing(which)).toMatchObject({ effective: false, reason: 'uncertain' })
+  const { play, end } = await givenStory('ATIVO', {}, 'expiring 2027-02-30T00:00:00Z')
+  await play('is uncertain')
+  await end()
 })
 
 test('a later expiry does not make a consent effective at a time when it was known as expired', async () => {
-  let expiry = '2026-11-20T13:00:00Z'
-  const { world, which, standing, now } = await given('ATIVO', async (request, forward) => {
-    const response = await forward(request)
-    if (!request.url.includes('consentimento')) return response
-    const body = (await response.json()) as object | object[]
-    const renew = (each: object) => ({ ...each, dataExpiracao: expiry })
-    return Response.json(Array.isArray(body) ? body.map(renew) : renew(body))
-  })
-  const { averba, clock } = world
-  await clock.advance(120 * minuteMs)
-  const expired = now()
-  await expect(averba.consents.use(which, { basis })).rejects.toThrow('expired')
-  await clock.advance(60 * minuteMs)
-  expiry = '2027-01-01T00:00:00Z'
-  valueOf(await averba.consents.sync(which))
-  await averba.consents.get({ ...which, ageMaxMs: 0 })
-  expect(await standing(which)).toMatchObject({ reason: 'active', until: '2027-01-01T00:00:00.000Z' })
-  expect((await standing(which, { at: expired })).reason).toBe('expired')
-  expect((await standing(which, { at: '2026-11-20T12:59:59.999Z' })).reason).toBe('active')
-  expect((await standing(which, { at: now() })).reason).toBe('active')
+  const { world, which, play } = await givenStory('ATIVO', {}, 'expiring 2026-11-20T13:00:00Z')
+  const until = (at: string) => `lists expiring ${at}, details expiring ${at}, list`
+  await play(`2 h, mark expired, use expired, 1 h, ${until('2027-01-01T00:00:00Z')}, full, is active`)
+  expect((await world.averba.consents.standing(which)).until).toBe('2027-01-01T00:00:00.000Z')
+  await play('at expired expired, at 2026-11-20T12:59:59.999Z active, mark now, at now active')
   // An earlier expiry counts for every later question.
-  expiry = '2026-11-20T14:30:00Z'
-  valueOf(await averba.consents.sync(which))
-  expect((await standing(which, { at: now() })).reason).toBe('expired')
+  await play(`${until('2026-11-20T14:30:00Z')}, at now expired`)
 })
 
 test('a use is recorded with purpose and legal basis, and replayed under its command id', async () => {
@@ -221,18 +170,16 @@ test('a use is recorded with purpose and legal basis, and replayed under its com
   expect(used.replayed).toBe(false)
   expect(await consents.use(which, { basis, commandId: 'u1' })).toEqual({ ...used, replayed: true })
   expect(await eventsOf(world, 'consent.used')).toHaveLength(1)
-  const other = consents.use(which, { basis: { ...basis, purpose: 'marketing' }, commandId: 'u1' })
-  await expect(other).rejects.toMatchObject({ code: 'COMMAND_REUSED' })
-  await expect(consents.use(which)).rejects.toMatchObject({ code: 'INVALID_INPUT' })
+  const other = { ...basis, purpose: 'marketing' }
+  await refuses('COMMAND_REUSED', consents.use(which, { basis: other, commandId: 'u1' }))
+  await refuses('INVALID_INPUT', consents.use(which))
 })
 
 test('repeating a use after a revocation records a refusal of its own', async () => {
-  const { world, which } = await given('ATIVO')
-  const { averba, clock, consentService, samples } = world
-  const use = () => averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, commandId: 'job-77' })
+  const { world, which, play } = await givenStory('ATIVO')
+  const use = () => world.averba.consents.use({ ...which, ageMaxMs: 0 }, { basis, commandId: 'job-77' })
   const used = await use()
-  await clock.advance(2 * dayMs)
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
+  await play('2 d, person REVOGADO')
   for (const count of [1, 2]) {
     const refused = (await use().catch(error => error)) as ConsentNotEffectiveError
     expect(refused).toMatchObject({
@@ -291,10 +238,8 @@ test('a use of a consent that is not effective is refused, and the refusal is re
   expect(again.standing).toEqual({ ...refused.standing, replayed: true })
   expect(again.hint).toMatch(/another command id/)
   expect(await eventsOf(world, 'consent.useRefused')).toMatchObject([{ data: { reason: 'pending' }, basis }])
-  await expect(use('unknown')).rejects.toMatchObject({
-    standing: { reason: 'never-read' },
-    hint: expect.stringMatching(/consents\.sync.*check the id/),
-  })
+  const hint = expect.stringMatching(/consents\.sync.*check the id/)
+  await expect(use('unknown')).rejects.toMatchObject({ standing: { reason: 'never-read' }, hint })
   expect(await eventsOf(world, 'subject.useRefused')).toMatchObject([{ basis, parts: [{ name: 'id' }] }])
   expect((await world.averba.rebuild()).every(view => view.differences === 0)).toBe(true)
 })
@@ -316,7 +261,15 @@ test('no use is recorded after a revocation was requested, even concurrently', a
   expect(used.length + (await eventsOf(world, 'consent.useRefused')).length).toBe(30)
 })
 
+/** Read while the clock was ten hours ahead. The clock is right again. */
+const readAhead = 'clock +10 h, list, clock -10 h'
+
 tell({
+  'a consent just read from the service can be used, however far ahead the clock was':
+    readAhead + ', 1 h, use within 5 min active'.repeat(9),
+  'after a clock was ahead, a list that covers nothing does not make a consent fresh': `
+    clock +2 d, list, clock -2 d, 1 min, use within 1 min active, lists unnamed, person REVOGADO, 2 min,
+    use within 1 min stale, is within 1 min stale`,
   'a consent is not effective while a revocation is under way or in doubt': `
     mark earlier, 1 min, mark asked, changes lost, lists lost, details lost, revoke unknown, is uncertain, use uncertain,
     lists now, details now, 1 h, settle, not made 1, is uncertain, at earlier active, as known at asked uncertain`,
@@ -331,39 +284,11 @@ tell({
   'a use reads the service first when the last reading is too old': '2 min, person REVOGADO, use within 1 min revoked',
 })
 
-/** A consent read while the clock was ten hours ahead. The clock is right again. */
-async function givenReadAhead() {
-  const { world, which } = await givenConsent('ATIVO')
-  const { averba, clock } = world
-  clock.jump(10 * hourMs)
-  valueOf(await averba.consents.sync(which))
-  clock.jump(-10 * hourMs)
-  return { ...world, which }
-}
-
 test('a reading dated ahead by a wrong clock is never fresh', async () => {
-  const { averba, clock, consentService, faults, samples, which } = await givenReadAhead()
-  const use = () => averba.consents.use({ ...which, ageMaxMs: hourMs }, { basis })
-  consentService.change(samples.cpf, which.id, 'REVOGADO')
-  await clock.advance(2 * minuteMs)
-  await faults.add({ kind: 'refuse', service: 'consentService' })
-  expect(await averba.consents.standing({ ...which, ageMaxMs: hourMs })).toEqual({
-    effective: false,
-    reason: 'stale',
-    readAt: expect.any(String),
-    position: expect.any(Number),
-  })
-  await expect(use()).rejects.toMatchObject({ standing: { reason: 'stale' } })
-  await faults.clear()
-  await clock.advance(9.5 * hourMs)
-  await expect(use()).rejects.toMatchObject({ code: 'CONSENT_NOT_EFFECTIVE', standing: { reason: 'revoked' } })
-})
-
-test('a consent just read from the service can be used, however far ahead the clock was', async () => {
-  const { averba, clock, which } = await givenReadAhead()
-  for (let hour = 1; hour < 10; hour++) {
-    await clock.advance(hourMs)
-    const used = await averba.consents.use({ ...which, ageMaxMs: 5 * minuteMs }, { basis })
-    expect(used).toMatchObject({ effective: true, reason: 'active' })
-  }
+  const { world, which, play } = await givenStory('ATIVO')
+  await play(`${readAhead}, person REVOGADO, 2 min, refuse`)
+  const readAt = expect.any(String)
+  const stale = { effective: false, reason: 'stale', readAt, position: expect.any(Number) }
+  expect(await world.averba.consents.standing({ ...which, ageMaxMs: hourMs })).toEqual(stale)
+  await play('use within 1 h stale, reach, 570 min, use within 1 h revoked')
 })

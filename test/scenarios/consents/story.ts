@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { type Consent, type ConsentNotEffectiveError, valueOf } from '../../../src/index.ts'
 import type { WorldOptions } from '../../../src/simulation/index.ts'
 import { toInstant } from '../../../src/vocabulary/instant.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { isDetail, isList } from '../../support/consent-requests.ts'
 import { eventsOf } from '../../support/events-of.ts'
 import { givenConsent } from '../../support/given-consent.ts'
@@ -25,6 +26,11 @@ const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as con
   end => `consent.${end}` as const,
 )
 
+/** The form of a step: what is in braces is captured, and a name there stands for any word. */
+function formOf(step: string): RegExp {
+  return new RegExp(`^${step.replace(/\{(.+?)\}/g, (_, what) => (/^\w+$/.test(what) ? '(\\S+)' : `(${what})`))}$`)
+}
+
 /**
  * One consent of a world, read in a list, at a service whose answers a story rules. A story is a list of steps, in
  * their order; some change something, the others state what must hold then.
@@ -45,7 +51,7 @@ const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as con
  * | `hold lists`, `hold lists back` | the next such request waits on its way there, or back |
  * | `begin list`, `open 1`, `open all` | starts a reading or change; lets the first that waits go on, or all |
  * | `is active`, `use active` | the standing; the same of a use |
- * | `use within 5 s stale` | the same of a use that needs a reading no older than that |
+ * | `is within 5 s stale`, `use within 5 s stale` | the same with a reading no older than that |
  * | `at then active`, `at then-1 as known at then+1 active` | the standing then; just before, as known just after |
  * | `shown REVOGADO known`, `unlisted` | what we list |
  * | `moves revoked:us` | all recorded changes of status, and by whom |
@@ -53,9 +59,11 @@ const moves = (['approved', 'denied', 'revoked', 'expired', 'conflicted'] as con
  * | `given up`, `given up isUnsent` | no end was withdrawn; one was, recorded so |
  * | `count`, `asked 3` | counts requests of details from here |
  * | `health bad` | the check of consents |
+ *
+ * @param first how the service answers from the beginning, about every consent
  */
-export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOptions = {}) {
-  const modes: Record<Kind, string> = { lists: 'now', details: 'now', changes: 'now' }
+export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOptions = {}, first = 'now') {
+  const modes: Record<Kind, string> = { lists: first, details: first, changes: 'now' }
   const copies: Partial<Record<Kind, unknown>> = {}
   const holds: { kind: Kind; way: string }[] = []
   /** Lets requests go on that wait on their way there, or back. */
@@ -88,8 +96,11 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     if (mode === 'now') return response
     const body = (await response.json()) as ShownRecord[] // Or one record, in full.
     if (!Array.isArray(body)) return Response.json(twist(body, mode))
-    return Response.json(body.flatMap(each => (each.id === id ? [twist(each, mode)].flat() : [each])))
+    return Response.json(body.flatMap(each => (isMeant(each, mode) ? [twist(each, mode)].flat() : [each])))
   }
+
+  /** Whether a mode is about a record: all are meant as long as none is known, and if none has a name. */
+  const isMeant = (record: ShownRecord, mode: string) => id === '' || mode === 'unnamed' || record.id === id
 
   const page = () => new Response('<html>404</html>', { status: 404, headers: { 'content-type': 'text/html' } })
 
@@ -97,6 +108,7 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     const [word, more] = mode.split(' ')
     if (word === 'without') return []
     if (word === 'nameless') return { status: 'SUSPENSO' }
+    if (word === 'unnamed') return { ...record, id: undefined }
     if (word === 'twice') return [{ ...record, status: more }, record]
     if (word === 'as') return { ...record, status: more }
     if (word === 'shortened') return { ...record, historico: record.historico.slice(0, -1) }
@@ -200,104 +212,77 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     copies.details = await (await consentService.fetch(new Request(`${url}/${id}`), peer)).json()
   }
 
-  const steps: readonly StoryStep[] = [
-    [/^(\d+) (ms|s|min|h|d)$/, (n, unit) => clock.advance(msOf(n, unit))],
-    [/^clock (.\d+) (min|d)$/, (n, unit) => clock.jump(msOf(n, unit))],
-    [/^mark (\w+)$/, name => Object.assign(marks, { [name ?? '']: toInstant(clock.now()) })],
-    [/^person (\w+)$/, to => consentService.change(samples.cpf, id, to as Status)],
-    [/^sync$/, sync],
-    [/^hourly (\d+)$/, n => passTime({ averba: { settle: sync }, clock }, hourMs, Number(n))],
-    [/^settle hourly (\d+)$/, n => passTime(world, hourMs, Number(n))],
-    [
-      /^refuse( changes)?$/,
-      changes => faults.add({ ...{ kind: 'refuse', service }, ...(changes && { method: 'PUT' }) }),
-    ],
-    [/^reach$/, () => faults.clear()],
-    [/^give up$/, () => consents.withdrawEnd(which, { reason: 'a pessoa desistiu' })],
-    [/^park$/, async () => averba.effects.park(await effectIn('deferred'))],
-    [/^retry$/, async () => averba.effects.retry(await effectIn('parked'))],
-    [/^count$/, () => Object.assign(counts, { details: 0 })],
-    [/^asked (\d+)$/, n => expect(counts.details).toBe(Number(n))],
-    [/^copy$/, copy],
-    [/^(list|full|settle)$/, kind => start[kind ?? '']?.()],
-    [
-      /^(approve|deny|revoke)( \d)? (.+)$/,
-      async (verb, number, outcome) => expect(await request(verb as Verb, number)).toBe(outcome),
-    ],
-    [/^(lists|details|changes) (.+)$/, (kind, mode) => Object.assign(modes, { [kind ?? '']: mode })],
-    [/^all now$/, () => Object.assign(modes, { lists: 'now', details: 'now', changes: 'now' })],
-    [
-      /^hold (lists|details|changes)( back)?$/,
-      (kind, back) => holds.push({ kind: kind as Kind, way: back ? 'back' : 'there' }),
-    ],
-    [
-      /^begin (\w+)$/,
-      async what => {
-        const beginning = start[what ?? '']?.() ?? Promise.reject(new TypeError(`Cannot begin ${what}`))
-        begun.push(beginning.catch(() => undefined))
-        await clock.quiet()
-      },
-    ],
-    [
-      /^open (\d|all)$/,
-      async which => {
-        if (which === 'all') holds.length = 0
-        for (const [index, open] of held.entries()) if (which === 'all' || index === Number(which) - 1) open()
-        await clock.quiet()
-      },
-    ],
-    [
-      /^is (\S+)$/,
-      async reason => expect(await consents.standing(which)).toMatchObject({ reason, effective: reason === 'active' }),
-    ],
-    [
-      /^(?=at |as known )(?:at (\S+) )?(?:as known at (\S+) )?(\S+)$/,
-      async (at, known, reason) => {
-        const asked = { ...(at && { at: instantOf(at) }), ...(known && { knownAt: instantOf(known) }) }
-        expect((await consents.standing(which, asked)).reason).toBe(reason)
-      },
-    ],
-    [/^use (\S+)$/, async reason => expect(await reasonOfUse()).toBe(reason)],
-    [
-      /^use within (\d+) (\w+) (\S+)$/,
-      async (n, unit, reason) => expect(await reasonOfUse({ ageMaxMs: msOf(n, unit) })).toBe(reason),
-    ],
-    [
-      /^shown (\w+) (\w+)$/,
-      async (shown, knowledge) => expect(await listed()).toMatchObject({ status: shown, knowledge }),
-    ],
-    [/^unlisted$/, async () => expect(await listed()).toBeUndefined()],
-    [/^sent (\d+)$/, n => expect(counts.changes).toBe(Number(n))],
-    [
-      /^health (ok|bad)$/,
-      async state =>
-        expect((await averba.health({ only: ['consents'] })).checks).toMatchObject([{ ok: state === 'ok' }]),
-    ],
-    [/^not made (\d+)$/, async n => expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(Number(n))],
-    [/^withheld (\d+)$/, async n => expect(await eventsOf(world, 'consent.changeWithheld')).toHaveLength(Number(n))],
-    [
-      /^given up(?: (\w+))?$/,
-      async how =>
-        expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject(how ? [{ data: { [how]: true } }] : []),
-    ],
-    [
-      /^anomaly (.+)$/,
-      async words => {
-        const anomalies = await Array.fromAsync(averba.log.read(), ({ anomaly }) => anomaly ?? '')
-        expect(anomalies).toContainEqual(expect.stringContaining(words ?? ''))
-      },
-    ],
-    [
-      /^moves(.*)$/,
-      async all => {
-        const recorded = await eventsOf(world, ...moves)
-        const told = recorded.map(({ type, data }) => ` ${type.slice(8)}:${(data as { by: string }).by}`) // Of each move.
-        expect(told.join('')).toBe(all)
-      },
-    ],
-  ]
+  async function expectAt(asked: { at?: string; knownAt?: string }, reason = ''): Promise<void> {
+    expect((await consents.standing(which, asked)).reason).toBe(reason)
+  }
 
-  const play = (story: string) => playStory(steps, story)
+  const steps: Record<string, StoryStep[1]> = {
+    '{\\d+} {ms|s|min|h|d}': (n, unit) => clock.advance(msOf(n, unit)),
+    'clock {n} {min|h|d}': (n, unit) => clock.jump(msOf(n, unit)),
+    'mark {name}': name => Object.assign(marks, { [name ?? '']: toInstant(clock.now()) }),
+    'person {status}': to => consentService.change(samples.cpf, id, to as Status),
+    sync,
+    'hourly {n}': n => passTime({ averba: { settle: sync }, clock }, hourMs, Number(n)),
+    'settle hourly {n}': n => passTime(world, hourMs, Number(n)),
+    refuse: () => faults.add({ kind: 'refuse', service }),
+    'refuse changes': () => faults.add({ kind: 'refuse', service, method: 'PUT' }),
+    reach: () => faults.clear(),
+    'give up': () => consents.withdrawEnd(which, { reason: 'a pessoa desistiu' }),
+    park: async () => averba.effects.park(await effectIn('deferred')),
+    retry: async () => averba.effects.retry(await effectIn('parked')),
+    count: () => Object.assign(counts, { details: 0 }),
+    'asked {n}': n => expect(counts.details).toBe(Number(n)),
+    copy,
+    '{list|full|settle}': kind => start[kind ?? '']?.(),
+    '{approve|deny|revoke}{ \\d}? {.+}': async (verb, number, outcome) =>
+      expect(await request(verb as Verb, number)).toBe(outcome),
+    '{lists|details|changes} {.+}': (kind, mode) => Object.assign(modes, { [kind ?? '']: mode }),
+    'all now': () => Object.assign(modes, { lists: 'now', details: 'now', changes: 'now' }),
+    'hold {lists|details|changes}{ back}?': (kind, back) =>
+      holds.push({ kind: kind as Kind, way: back ? 'back' : 'there' }),
+    async 'begin {what}'(what = '') {
+      const beginning = start[what]?.() ?? Promise.reject(new TypeError(`Cannot begin ${what}`))
+      begun.push(beginning.catch(() => undefined))
+      await clock.quiet()
+    },
+    async 'open {which}'(which) {
+      if (which === 'all') holds.length = 0
+      for (const [index, open] of held.entries()) if (which === 'all' || index === Number(which) - 1) open()
+      await clock.quiet()
+    },
+    'is {reason}': async reason =>
+      expect(await consents.standing(which)).toMatchObject({ reason, effective: reason === 'active' }),
+    'is within {n} {unit} {reason}': async (n, unit, reason) =>
+      expect((await consents.standing({ ...which, ageMaxMs: msOf(n, unit) })).reason).toBe(reason),
+    'at {mark} {reason}': (at, reason) => expectAt({ at: instantOf(at) }, reason),
+    'as known at {mark} {reason}': (known, reason) => expectAt({ knownAt: instantOf(known) }, reason),
+    'at {mark} as known at {mark} {reason}': (at, known, reason) =>
+      expectAt({ at: instantOf(at), knownAt: instantOf(known) }, reason),
+    'use {reason}': async reason => expect(await reasonOfUse()).toBe(reason),
+    'use within {n} {unit} {reason}': async (n, unit, reason) =>
+      expect(await reasonOfUse({ ageMaxMs: msOf(n, unit) })).toBe(reason),
+    'shown {status} {knowledge}': async (status, knowledge) =>
+      expect(await listed()).toMatchObject({ status, knowledge }),
+    unlisted: async () => expect(await listed()).toBeUndefined(),
+    'sent {n}': n => expect(counts.changes).toBe(Number(n)),
+    'health {ok|bad}': async state => expect(await checkOf(averba, 'consents')).toMatchObject({ ok: state === 'ok' }),
+    'not made {n}': async n => expect(await eventsOf(world, 'consent.changeNotMade')).toHaveLength(Number(n)),
+    'withheld {n}': async n => expect(await eventsOf(world, 'consent.changeWithheld')).toHaveLength(Number(n)),
+    'given up': async () => expect(await eventsOf(world, 'consent.endWithdrawn')).toEqual([]),
+    'given up {how}': async (how = '') =>
+      expect(await eventsOf(world, 'consent.endWithdrawn')).toMatchObject([{ data: { [how]: true } }]),
+    async 'anomaly {.+}'(words = '') {
+      const anomalies = await Array.fromAsync(averba.log.read(), ({ anomaly }) => anomaly ?? '')
+      expect(anomalies).toContainEqual(expect.stringContaining(words))
+    },
+    async 'moves{.*}'(all) {
+      const recorded = await eventsOf(world, ...moves)
+      const told = recorded.map(({ type, data }) => ` ${type.slice(8)}:${(data as { by: string }).by}`) // Of each move.
+      expect(told.join('')).toBe(all)
+    },
+  }
+  const forms = Object.entries(steps).map(([form, take]) => [formOf(form), take] as const)
+  const play = (story: string) => playStory(forms, story)
 
   /** Lets all that is under way end, and checks that the views can be rebuilt as they are. */
   async function end(): Promise<void> {

@@ -4,9 +4,10 @@ import { createMetrics } from '../../../src/cli/metrics.ts'
 import type { AverbaOptions, LogLine } from '../../../src/index.ts'
 import { samples, type World } from '../../../src/simulation/index.ts'
 import { views } from '../../../src/views/views.ts'
-import { passTime } from '../../support/pass-time.ts'
-import { Sqlite } from '../../support/sqlite.ts'
+import { dayMs, hourMs, minuteMs, passTime } from '../../support/pass-time.ts'
+import { applyPlan } from '../../support/portal.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
+import { useDatabase } from '../../support/use-database.ts'
 import { openWorld } from '../../support/world.ts'
 
 /** Values that may occur only at the services, in sealed parts and at the host. */
@@ -32,9 +33,7 @@ const hostNames = ['evento', 'handler', 'follower']
 async function given(averba: Partial<AverbaOptions> = {}) {
   const lines: LogLine[] = []
   const subscriptions = [{ evento: canaries.evento, chaveSecreta: canaries.chaveSecreta }]
-  const world = await openWorld({
-    averba: { logger: line => void lines.push(line), subscriptions, ...averba },
-  })
+  const world = await openWorld({ averba: { logger: line => void lines.push(line), subscriptions, ...averba } })
   const metrics = createMetrics(world.averba, world.clock)
   /** The value of each sample, by its name with its labels. */
   const samplesOf = async () => {
@@ -50,18 +49,15 @@ const person = { destinatarioTipo: 'CPF', destinatarioId: canaries.recipient } a
 async function walk({ averba, portal, consentService }: World): Promise<void> {
   const titular = { cpf: canaries.cpf, nome: canaries.name, email: 'canario@exemplo.br' }
   const remoteId = consentService.addConsent({ cpf: canaries.cpf, titular })
-  averba.notifications.handle(canaries.evento, canaries.handler, async () => {
-    throw new Error(canaries.body)
-  })
-  averba.log.follow(canaries.follower, ['subject.enrolled'], async () => {
-    throw new Error(canaries.body)
-  })
-  const subject = await averba.consents.enrol({ cpf: canaries.cpf }, { syncEveryMs: 3_600_000 })
+  const fail = () => Promise.reject(new Error(canaries.body))
+  averba.notifications.handle(canaries.evento, canaries.handler, fail)
+  averba.log.follow(canaries.follower, ['subject.enrolled'], fail)
+  const subject = await averba.consents.enrol({ cpf: canaries.cpf }, { syncEveryMs: hourMs })
   await averba.settle()
   await averba.consents.approve({ subject, id: remoteId }, { reason: canaries.reason })
   const claims = { nome: canaries.claim }
   await averba.validations.validate({ id: canaries.validation, cpf: canaries.cpf, claims })
-  await averba.subscriptions.apply(await averba.subscriptions.plan())
+  await applyPlan(averba)
   const notice = { evento: canaries.evento, ...person, body: { x: canaries.body } }
   for (let i = 0; i < 2; i++) await portal.notify(notice)
   await averba.settle()
@@ -71,7 +67,7 @@ test('metrics count what was done and show the current state', async () => {
   const { world, samplesOf } = await given()
   await walk(world)
   await world.averba.subscriptions.plan() // Lists when each last worked.
-  await world.clock.advance(60_000)
+  await world.clock.advance(minuteMs)
   const refused = new Request('https://receptor.exemplo.br/averba', { method: 'POST', body: '{}' })
   await world.averba.receiver.fetch(refused, { remoteAddress: '203.0.113.7' })
   const shown = await samplesOf()
@@ -98,17 +94,15 @@ test('metrics count what was done and show the current state', async () => {
   expect(value('commit_seconds_count')).toBeGreaterThan(10)
   expect(value('check_ok{check="writing"}')).toBe(1)
   expect(value('ready')).toBe(1)
-  const events = await Array.fromAsync(world.averba.log.read())
-  expect(value('log_position')).toBe(events.length)
+  expect(value('log_position')).toBe((await Array.fromAsync(world.averba.log.read())).length)
 })
 
 test('parked, deferred and uncertain calls are shown by service and class, ended ones are not', async () => {
   const { world, samplesOf } = await given()
   const { averba, faults } = world
-  await faults.add({ kind: 'status', status: 503, service: 'validationService' })
-  await faults.add({ kind: 'status', status: 503, service: 'consentService' })
-  const validate = (id: string) => averba.validations.validate({ id, cpf: samples.cpf, claims: { nome: 'X' } })
-  await validate('v1')
+  for (const service of ['validationService', 'consentService'] as const)
+    await faults.add({ kind: 'status', status: 503, service })
+  await averba.validations.validate({ id: 'v1', cpf: samples.cpf, claims: { nome: 'X' } })
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   const { effect } = await averba.consents.sync({ subject })
   const of = async (labels: string) => (await samplesOf()).get(`averba_effects{${labels}}`)
@@ -139,7 +133,7 @@ test('notifications that failed in a handler are shown, with retries and parked 
   await walk(world)
   const shown = async (state: string) => (await samplesOf()).get(`averba_notifications{state="${state}"}`)
   expect([await shown('failing'), await shown('parked')]).toEqual([1, 0])
-  await passTime(world, 15 * 60_000, 12)
+  await passTime(world, 15 * minuteMs, 12)
   expect([await shown('failing'), await shown('parked')]).toEqual([0, 1])
 })
 
@@ -151,8 +145,8 @@ test('without readings and schedules there is no age of a reading', async () => 
   const subject = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject })
   expect(await ages()).toEqual(['averba_reading_age_seconds'])
-  await averba.consents.schedule({ subject }, { syncEveryMs: 3_600_000 })
-  await clock.advance(60_000)
+  await averba.consents.schedule({ subject }, { syncEveryMs: hourMs })
+  await clock.advance(minuteMs)
   expect(await ages()).toEqual(['averba_reading_age_seconds', 'averba_reading_age_oldest_seconds'])
   await averba.consents.schedule({ subject }, { syncEveryMs: null })
   expect(await ages()).toEqual(['averba_reading_age_seconds'])
@@ -167,41 +161,34 @@ test('the age of readings comes from an index, for any number of subjects', asyn
   const first = await averba.consents.enrol({ cpf: samples.cpf })
   await averba.consents.sync({ subject: first })
   const readAt = at()
-  await clock.advance(60_000)
+  await clock.advance(minuteMs)
   const second = await averba.consents.enrol({ cpf: canaries.recipient })
   const secondAt = at()
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: null })
-  await averba.consents.schedule({ subject: second }, { syncEveryMs: 86_400_000 })
+  await averba.consents.schedule({ subject: second }, { syncEveryMs: dayMs })
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: secondAt })
-  await averba.consents.schedule({ subject: first }, { syncEveryMs: 86_400_000 })
+  await averba.consents.schedule({ subject: first }, { syncEveryMs: dayMs })
   expect(await readings()).toEqual({ newestAt: readAt, oldestAt: readAt })
-  await clock.advance(60_000)
+  await clock.advance(minuteMs)
   await averba.consents.sync({ subject: first })
   expect(await readings()).toEqual({ newestAt: at(), oldestAt: secondAt })
   await averba.consents.schedule({ subject: second }, { syncEveryMs: null })
   expect(await readings()).toEqual({ newestAt: at(), oldestAt: at() })
-  const database = new Sqlite(store, { readOnly: true })
-  const overdue = (views: typeof averba.views) => overdueReadings(views, at())
-  const steps = [newestReading, oldestReading, overdue].flatMap(ask => {
-    const { sql, parameters } = ask(averba.views).compile()
-    return database.rows<{ detail: string }>(`explain query plan ${sql}`, ...parameters).map(step => step.detail)
+  const { views } = averba
+  const steps = [newestReading(views), oldestReading(views), overdueReadings(views, at())].flatMap(ask => {
+    const { sql, parameters } = ask.compile()
+    return useDatabase(store, file => file.rows<{ detail: string }>(`explain query plan ${sql}`, ...parameters))
   })
-  database.close()
-  expect(steps).toEqual([
-    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_synced_at/),
-    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_awaiting_since/),
-    expect.stringMatching(/^SEARCH subjects USING COVERING INDEX subjects_overdue_at/),
-  ])
+  const indices = ['subjects_synced_at', 'subjects_awaiting_since', 'subjects_overdue_at']
+  const searches = indices.map(index => `^SEARCH subjects USING COVERING INDEX ${index}`)
+  expect(steps).toMatchObject(searches.map(search => ({ detail: expect.stringMatching(search) })))
 })
 
 test('metrics, health, figures and log lines hold no personal data, secrets or host names', async () => {
   const { world, metrics, lines } = await given({ schedules: true })
   await walk(world)
-  const { averba, clock } = world
-  for (let attempt = 0; attempt < 20; attempt++) {
-    await averba.settle()
-    await clock.advance(10 * 60_000)
-  }
+  const { averba } = world
+  await passTime(world, 10 * minuteMs, 20)
   const outputs = {
     metrics: await metrics.scrape(),
     figures: JSON.stringify(await averba.figures()),
@@ -213,10 +200,8 @@ test('metrics, health, figures and log lines hold no personal data, secrets or h
   expect(outputs.lines).toContain(canaries.handler)
   const leaks = Object.entries(outputs).flatMap(([place, text]) =>
     Object.entries(canaries)
-      .filter(([name, canary]) => {
-        const mayStand = hostNames.includes(name) && (place === 'lines' || place === 'health')
-        return !mayStand && text.includes(canary)
-      })
+      .filter(([name]) => !(hostNames.includes(name) && ['lines', 'health'].includes(place)))
+      .filter(([, canary]) => text.includes(canary))
       .map(([name]) => `${name} in ${place}`),
   )
   expect(leaks).toEqual([])
@@ -238,9 +223,8 @@ test('metrics, health, figures and log lines hold no personal data, secrets or h
     certificate: /^(certificate|portalCertificate)$/,
     le: /^(\+Inf|[\d.]+)$/,
   }
-  const labels = [...outputs.metrics.matchAll(/^averba_\w+\{(.*)\} \S+$/gm)].flatMap(([, all = '']) => [
-    ...all.matchAll(/(\w+)="([^"]*)"/g),
-  ])
+  const labelled = [...outputs.metrics.matchAll(/^averba_\w+\{(.*)\} \S+$/gm)]
+  const labels = labelled.flatMap(([, all = '']) => [...all.matchAll(/(\w+)="([^"]*)"/g)])
   expect(new Set(labels.map(([, name]) => name)).size).toBeGreaterThan(8)
   const strange = labels.filter(([, name = '', value = '']) => !closed[name]?.test(value))
   expect(strange.map(([whole]) => whole)).toEqual([])

@@ -7,7 +7,8 @@ import { createAuthority } from '../../../src/simulation/served/authority.ts'
 import { dayMs } from '../../support/pass-time.ts'
 import { Sqlite } from '../../support/sqlite.ts'
 import { temporaryStore } from '../../support/temporary-folder.ts'
-import { openEngine } from '../../support/world.ts'
+import { useDatabase } from '../../support/use-database.ts'
+import { consentServiceWith, openEngine } from '../../support/world.ts'
 
 async function given(options: Partial<AverbaOptions> = {}) {
   const store = temporaryStore()
@@ -23,13 +24,15 @@ async function given(options: Partial<AverbaOptions> = {}) {
   return { store, clock, averba, stop, get }
 }
 
-test('ready while all is well, and no longer once it is told to stop', async () => {
-  const { get, stop } = await given()
+test('ready while all is well, no longer once it is told to stop, and not alive once its store does not answer', async () => {
+  const { averba, get, stop } = await given()
   expect(await get('/healthz')).toMatchObject({ status: 200, body: { alive: true } })
   expect(await get('/readyz')).toMatchObject({ status: 200, body: { ready: true, reasons: [] } })
   stop.abort()
   expect(await get('/readyz')).toEqual({ status: 503, body: { ready: false, reasons: ['it is stopping'] } })
   expect(await get('/healthz')).toMatchObject({ status: 200 })
+  await averba.close()
+  expect(await get('/healthz')).toMatchObject({ status: 503, body: { alive: false } })
 })
 
 test('a store that can be read but not written is alive and not ready', async () => {
@@ -46,22 +49,15 @@ test('a store that can be read but not written is alive and not ready', async ()
   expect(await get('/readyz')).toMatchObject({ status: 200 })
 })
 
-test('a store that does not answer is not alive', async () => {
-  const { averba, get } = await given()
-  await averba.close()
-  expect(await get('/healthz')).toMatchObject({ status: 503, body: { alive: false } })
-})
-
-test.each<[string, (certificate: { cert: string; key: string }) => Partial<AverbaOptions>]>([
-  ['certificate', certificate => ({ consentService: { baseUrl: 'https://consentimento.exemplo.br', certificate } })],
+type Certificate = { cert: string; key: string }
+test.each<[string, (certificate: Certificate) => Partial<AverbaOptions>]>([
+  ['certificate', certificate => ({ consentService: consentServiceWith({ certificate }) })],
   [
     'portalCertificate',
-    certificate => ({
-      portal: {
-        baseUrl: 'https://portal.exemplo.br',
-        authenticate: portalSession({ certificate: () => certificate, roleType: 'IMPEXP' }),
-      },
-    }),
+    certificate => {
+      const authenticate = portalSession({ certificate: () => certificate, roleType: 'IMPEXP' })
+      return { portal: { baseUrl: 'https://portal.exemplo.br', authenticate } }
+    },
   ],
   [
     'receiverCertificate',
@@ -92,17 +88,10 @@ test.each<[string, (certificate: { cert: string; key: string }) => Partial<Averb
 
 test('a stopped view makes it not ready and is named', async () => {
   const { store, averba, get } = await given()
-  const other = new Sqlite(store)
   // Its rows cannot be written, so that this view stops at the next event.
-  other.exec("create trigger broken before insert on subjects begin select raise(abort, 'broken'); end")
-  other.close()
+  const broken = "create trigger broken before insert on subjects begin select raise(abort, 'broken'); end"
+  useDatabase(store, database => database.exec(broken))
   await averba.consents.enrol({ cpf: '25774435016' })
-  expect(await get('/readyz')).toMatchObject({
-    status: 503,
-    body: {
-      reasons: [
-        expect.stringMatching(/^views: subjects has stopped: ERR_SQLITE_ERROR at position \d+: run or rebuild/),
-      ],
-    },
-  })
+  const reason = /^views: subjects has stopped: ERR_SQLITE_ERROR at position \d+: run or rebuild/
+  expect(await get('/readyz')).toMatchObject({ status: 503, body: { reasons: [expect.stringMatching(reason)] } })
 })

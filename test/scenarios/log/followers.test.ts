@@ -5,6 +5,7 @@ import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import type { Averba, LogLine } from '../../../src/index.ts'
 import { seededEntropy, VirtualClock } from '../../../src/simulation/index.ts'
+import { checkOf } from '../../support/check-of.ts'
 import { notify } from '../../support/notify.ts'
 import { dayMs, minuteMs, passTime } from '../../support/pass-time.ts'
 import { startRun } from '../../support/start-run.ts'
@@ -49,9 +50,11 @@ async function pauseAt(averba: Averba, note?: (position: number) => void, option
   return { wake, settling }
 }
 
-/** Follows enrolments, and returns their positions: negative ones for another process. */
-function noting({ log }: Averba, seen: number[] = [], sign = 1): number[] {
-  log.follow('crm', ['subject.enrolled'], async ({ position }) => void seen.push(sign * position))
+type Types = Parameters<Averba['log']['follow']>[1]
+
+/** Follows enrolments, or other types, and returns their positions: negative ones for another process. */
+function noting({ log }: Averba, seen: number[] = [], sign = 1, types: Types = ['subject.enrolled'], name = 'crm') {
+  log.follow(name, types, async ({ position }) => void seen.push(sign * position))
   return seen
 }
 
@@ -62,22 +65,19 @@ const enrolAll = async (averba: Averba, from = 0, until = cpfs.length) => {
 test('a follower cannot add a type whose events it has passed; it can change to others or fewer', async () => {
   const { averba, store } = await given()
   await enrolAll(averba, 0, 3)
-  const follow = (averba: Averba, types: Parameters<Averba['log']['follow']>[1], seen: number[]) =>
-    averba.log.follow('crm', types, async event => void seen.push(event.position))
-  follow(averba, ['subject.enrolled'], [])
+  noting(averba)
   await averba.settle()
   await averba.close()
   const others: number[] = []
-  const next = async (types: Parameters<Averba['log']['follow']>[1]) => {
-    const seen: number[] = []
+  const next = async (types: Types) => {
     const averba = await openEngine({ store, clock: new VirtualClock(), entropy: seededEntropy(9) })
-    follow(averba, types, seen)
-    averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+    const seen = noting(averba, [], 1, types)
+    noting(averba, others, 1, ['subject.enrolled'], 'other')
     const failed = await averba.settle().then(
       () => undefined,
       error => error,
     )
-    const [found] = (await averba.health({ only: ['followers'] })).checks
+    const found = await checkOf(averba, 'followers')
     const [crm] = await averba.log.followers()
     await averba.close()
     return { seen, code: failed?.code, detail: found?.detail, types: crm?.types }
@@ -158,8 +158,7 @@ test('a failing follower is retried with growing waits, then parked, and never s
     tried.push([event.position, (clock.now() - began) / 1_000])
     if (isBroken) throw new RangeError('25774435016')
   })
-  const others: number[] = []
-  averba.log.follow('other', ['subject.enrolled'], async event => void others.push(event.position))
+  const others = noting(averba, [], 1, ['subject.enrolled'], 'other')
   await averba.settle()
   await passTime({ averba, clock }, 1_000, 5 * 60)
   expect(tried).toEqual([0, 1, 3, 7, 15, 31, 63, 127].map(seconds => [2, seconds]))
@@ -274,7 +273,7 @@ test('a follower that no process runs for a day is told of, and can be removed',
   await enrolAll(first, 0, 1)
   await first.settle()
   await enrolAll(first, 1, 2)
-  const followersCheck = async () => (await second.health()).checks.find(each => each.name === 'followers')
+  const followersCheck = () => checkOf(second, 'followers')
   const remove = () => second.log.unfollow('crm', { actor })
   await passTime({ averba: second, clock }, 23 * 60 * minuteMs)
   expect(await followersCheck()).toMatchObject({ ok: true })
@@ -309,9 +308,9 @@ test('a follower that its process tries in vain is not told of, nor removed, for
   await clock.advance(3 * dayMs)
   await expect(third.settle()).rejects.toMatchObject({ code: 'INVALID_INPUT' })
   await expect(second.log.unfollow('crm')).rejects.toMatchObject({ code: 'NOT_FOUND' })
-  expect((await second.health({ only: ['followers'] })).checks).toMatchObject([{ ok: true }])
+  expect(await checkOf(second, 'followers')).toMatchObject({ ok: true })
   await clock.advance(25 * 60 * minuteMs)
-  expect((await second.health({ only: ['followers'] })).checks).toMatchObject([{ ok: false }])
+  expect(await checkOf(second, 'followers')).toMatchObject({ ok: false })
   await second.log.unfollow('crm')
 })
 
@@ -335,8 +334,7 @@ test('skip passes the failed event, whatever the follower’s types are by then 
   first.log.follow('crm', types, () => Promise.reject(new Error('poison')))
   await untilParked(first, clock)
   await second.log.skip('crm')
-  const seen: number[] = []
-  second.log.follow('crm', ['notification.received'], async event => void seen.push(event.position))
+  const seen = noting(second, [], 1, ['notification.received'])
   await second.settle()
   expect(seen).toEqual([3])
 })
@@ -374,25 +372,18 @@ test('run wakes at once for appends of its own process, and within a second for 
   expect(seen).toEqual([2, 3, -4])
 })
 
-test('a name belongs to one handler of a process, and must not be a CPF', async () => {
-  const { averba } = await given()
-  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
-  expect(() => averba.log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
-  expect(() => averba.log.follow('25774435016', ['token.renewed'], async () => undefined)).toThrow()
-})
-
-test.each([
-  ['types', async () => undefined, undefined],
-  ['a handler', ['subject.enrolled'], undefined],
-  ['any type', [], async () => undefined],
-])('follow without %s is refused', async (_, types, handler) => {
-  const { averba } = await given()
+test('follow is refused without types, a handler or any type, and under a name that is taken or a CPF', async () => {
+  const { log } = (await given()).averba
+  const handler = async () => undefined
   // The cast: no compiler has checked these.
-  expect(() => averba.log.follow('crm', types as never, handler as never)).toThrow(
-    expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
-  )
+  for (const wrong of [[handler], [['subject.enrolled']], [[], handler]])
+    expect(() => log.follow('crm', ...(wrong as unknown as [Types, () => Promise<void>]))).toThrow(
+      expect.objectContaining({ code: 'INVALID_INPUT', hint: expect.stringContaining('follow(') }),
+    )
   // The name is still free.
-  averba.log.follow('crm', ['subject.enrolled'], async () => undefined)
+  log.follow('crm', ['subject.enrolled'], handler)
+  expect(() => log.follow('crm', ['token.renewed'], async () => undefined)).toThrow('another handler')
+  expect(() => log.follow('25774435016', ['token.renewed'], handler)).toThrow()
 })
 
 test('a slow handler blocks no other follower', async () => {
