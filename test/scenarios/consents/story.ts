@@ -51,7 +51,7 @@ function formOf(step: string): RegExp {
  * | `hold lists`, `hold lists back` | the next such request waits on its way there, or back |
  * | `begin list`, `open 1`, `open all` | starts a reading or change; lets the first that waits go on, or all |
  * | `is active`, `use active` | the standing; the same of a use |
- * | `is within 5 s stale`, `use within 5 s stale` | the same with a reading no older than that |
+ * | `use within 5 s stale` | the same of a use that needs a reading no older than that |
  * | `at then active`, `at then-1 as known at then+1 active` | the standing then; just before, as known just after |
  * | `shown REVOGADO known`, `unlisted` | what we list |
  * | `moves revoked:us` | all recorded changes of status, and by whom |
@@ -96,11 +96,8 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     if (mode === 'now') return response
     const body = (await response.json()) as ShownRecord[] // Or one record, in full.
     if (!Array.isArray(body)) return Response.json(twist(body, mode))
-    return Response.json(body.flatMap(each => (isMeant(each, mode) ? [twist(each, mode)].flat() : [each])))
+    return Response.json(body.flatMap(each => (id === '' || each.id === id ? [twist(each, mode)].flat() : [each])))
   }
-
-  /** Whether a mode is about a record: all are meant as long as none is known, and if none has a name. */
-  const isMeant = (record: ShownRecord, mode: string) => id === '' || mode === 'unnamed' || record.id === id
 
   const page = () => new Response('<html>404</html>', { status: 404, headers: { 'content-type': 'text/html' } })
 
@@ -108,7 +105,6 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     const [word, more] = mode.split(' ')
     if (word === 'without') return []
     if (word === 'nameless') return { status: 'SUSPENSO' }
-    if (word === 'unnamed') return { ...record, id: undefined }
     if (word === 'twice') return [{ ...record, status: more }, record]
     if (word === 'as') return { ...record, status: more }
     if (word === 'shortened') return { ...record, historico: record.historico.slice(0, -1) }
@@ -252,8 +248,6 @@ export async function givenStory(status: 'PENDENTE' | 'ATIVO', options: WorldOpt
     },
     'is {reason}': async reason =>
       expect(await consents.standing(which)).toMatchObject({ reason, effective: reason === 'active' }),
-    'is within {n} {unit} {reason}': async (n, unit, reason) =>
-      expect((await consents.standing({ ...which, ageMaxMs: msOf(n, unit) })).reason).toBe(reason),
     'at {mark} {reason}': (at, reason) => expectAt({ at: instantOf(at) }, reason),
     'as known at {mark} {reason}': (known, reason) => expectAt({ knownAt: instantOf(known) }, reason),
     'at {mark} as known at {mark} {reason}': (at, known, reason) =>
