@@ -29,18 +29,12 @@ test('a 403 is declined in operations 1 to 5, with its problem', async () => {
 })
 
 test('a problem is read with any of its fields null', () => {
-  const all = {
-    type: 'https://exemplo.br/problema',
-    title: 'Título',
-    status: 400,
-    detail: 'Detalhe',
-    instance: '/consentimento/v1/x',
-    properties: { code: 'C-1' },
-  }
-  const read = { status: 400, type: all.type, title: 'Título', detail: 'Detalhe', code: 'C-1' }
-  expect(readProblem(400, JSON.stringify(all))).toEqual(read)
-  const none = { ...all, title: null, detail: null, instance: null, properties: null }
-  expect(readProblem(400, JSON.stringify(none))).toEqual({ status: 400, type: all.type })
+  const typed = { type: 'https://exemplo.br/problema', status: 400 }
+  const told = { title: 'Título', detail: 'Detalhe' }
+  const all = { ...typed, ...told, instance: '/consentimento/v1/x', properties: { code: 'C-1' } }
+  expect(readProblem(400, JSON.stringify(all))).toEqual({ ...typed, ...told, code: 'C-1' })
+  const none = { ...typed, title: null, detail: null, instance: null, properties: null }
+  expect(readProblem(400, JSON.stringify(none))).toEqual(typed)
 })
 
 test.each([
@@ -56,10 +50,9 @@ test.each([
 })
 
 test('an id is any text of 1 to 200 characters', async () => {
-  const consent = (id: unknown) => ({ id, status: 'ATIVO' })
   const ids = ['a', '012026-00001/2', 'x'.repeat(200)]
   const wrong = ['', 'x'.repeat(201), 7, null]
-  const listing = await readConsents(JSON.stringify([...ids, ...wrong].map(consent)))
+  const listing = await readConsents(JSON.stringify([...ids, ...wrong].map(id => ({ id, status: 'ATIVO' }))))
   expect(listing?.items.map(each => each.id)).toEqual(ids)
   expect(listing?.unreadable).toHaveLength(wrong.length)
 })
@@ -105,10 +98,7 @@ test('the headers of the portal are renewed when they are refused', async () => 
     seen.push(request.headers.get('authorization'))
     return seen.length === 1 ? new Response('', { status: 401 }) : Response.json([])
   }
-  const authenticate = staticHeaders(() => {
-    asked += 1
-    return { authorization: `sessao-${asked}` }
-  })
+  const authenticate = staticHeaders(() => ({ authorization: `sessao-${++asked}` }))
   const performers = createPerformers(fetch, { portal: { authenticate } })
   for (let i = 0; i < 2; i++) expect((await performOnce(performers, 'portal.listSubscriptions')).status).toBe('settled')
   expect(seen).toEqual(['sessao-1', 'sessao-2', 'sessao-2'])
@@ -117,23 +107,17 @@ test('the headers of the portal are renewed when they are refused', async () => 
 test('any other 4xx of the portal is declined', async () => {
   for (const status of [400, 403, 404, 409, 422]) {
     const performers = createPerformers(async () => Response.json({ code: 'PLAT-ER9100', message: 'Não' }, { status }))
-    expect(await performOnce(performers, 'portal.subscribe')).toMatchObject({
-      status: 'declined',
-      fact: { data: { httpStatus: status, code: 'PLAT-ER9100' } },
-    })
+    const fact = { data: { httpStatus: status, code: 'PLAT-ER9100' } }
+    expect(await performOnce(performers, 'portal.subscribe')).toMatchObject({ status: 'declined', fact })
   }
 })
 
 test('a subscription with dataExclusao or motivoExclusao is deleted', async () => {
-  const row = { id: 1, evento: 'e', endpoint: 'https://a.exemplo.br/' }
-  const rows = [
-    row,
-    { ...row, dataExclusao: null, motivoExclusao: null },
-    { ...row, dataExclusao: '20-11-2026 09:00:00' },
-    { ...row, motivoExclusao: 'Somente erros' },
-  ]
-  const items = (await readList(JSON.stringify(rows)))?.items ?? []
-  expect(items.map(each => each.isDeleted)).toEqual([false, false, true, true])
+  const kept = [{}, { dataExclusao: null, motivoExclusao: null }]
+  const deleted = [{ dataExclusao: '20-11-2026 09:00:00' }, { motivoExclusao: 'Somente erros' }]
+  const rows = [...kept, ...deleted].map(each => ({ id: 1, evento: 'e', endpoint: 'https://a.exemplo.br/', ...each }))
+  const listing = await readList(JSON.stringify(rows))
+  expect(listing?.items.map(each => each.isDeleted)).toEqual([false, false, true, true])
 })
 
 test('notifications are accepted from the three ranges only, first and last address included', async () => {
@@ -150,21 +134,14 @@ test('notifications are accepted from the three ranges only, first and last addr
     const request = new Request('https://receptor.exemplo.br/', { method: 'POST', headers, body: '{}' })
     return (await receiver.fetch(request, { remoteAddress })).status
   }
-  const inside = ['161.148.0.0', '161.148.255.255', '189.9.0.0', '189.9.255.255']
-  for (const address of [...inside, '200.198.192.0', '200.198.255.255'])
-    expect(await statusFrom(address), address).toBe(200)
-  const outside = ['161.147.255.255', '161.149.0.0', '189.8.255.255', '189.10.0.0', '200.198.191.255']
-  for (const address of [...outside, '200.199.0.0', '::1']) expect(await statusFrom(address), address).toBe(403)
+  for (const [status, ...addresses] of [
+    [200, '161.148.0.0', '161.148.255.255', '189.9.0.0', '189.9.255.255', '200.198.192.0', '200.198.255.255'],
+    [403, '161.147.255.255', '161.149.0.0', '189.8.255.255', '189.10.0.0', '200.198.191.255', '200.199.0.0', '::1'],
+  ] as const)
+    for (const address of addresses) expect(await statusFrom(address), address).toBe(status)
 })
 
 test('the limits are those of the contract', () => {
-  expect(limits).toEqual({
-    evento: 40,
-    endpoint: 500,
-    chave: 100,
-    motivoExclusao: 200,
-    processingMs: 3_500,
-    deletionDays: 30,
-    failureDays: 30,
-  })
+  const lengths = { evento: 40, endpoint: 500, chave: 100, motivoExclusao: 200 }
+  expect(limits).toEqual({ ...lengths, processingMs: 3_500, deletionDays: 30, failureDays: 30 })
 })

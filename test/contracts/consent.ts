@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   readAwareness,
@@ -26,16 +26,43 @@ import { readProblem } from '../../src/adapters/http/answer-body.ts'
 import type { ConsentPolicies } from '../../src/simulation/services/policies.ts'
 import type { Fetch } from '../../src/vocabulary/fetch.ts'
 import { createPerformers, performOnce } from '../support/performers.ts'
-import { cnpj, cpf, dayMs, exact, type Open, type OpenedServices, otherCnpj, secondMs } from './opened-services.ts'
+import { cnpj, cpf, dayMs, exact, exactText, open, otherCnpj, secondMs } from './opened-services.ts'
 
 /** The subject whose records a test creates. The sample records belong to another. */
 const own = '52998224725'
 const dateTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/
 const noRecord = '0'.repeat(32)
+const [dataHora, dataExpiracao] = ['2026-11-20T12:00:00.000Z', '2026-11-21T12:00:00.000Z']
 
-/** The seven operations as the client writes them. */
-function operations(base: string, of: string, id: string): [string, Request][] {
-  return [
+const titular = { cpf: own, nome: expect.any(String), email: expect.any(String) }
+/** The members that purposes, categories and their items have in common. */
+const labelled = { identificador: expect.any(String), descricao: expect.any(String), rotulo: expect.any(String) }
+const metadados = [false, true].map(sensivel => ({ ...labelled, sensivel }))
+const usuario = {
+  ...{ cnpj, nome: expect.any(String), email: expect.any(String), contato: expect.any(String) },
+  responsavel: { cpf: expect.any(String), cnpj: expect.any(String), tipo: expect.any(String) },
+}
+
+async function given(policies: ConsentPolicies = {}) {
+  const opened = await open({ consentService: policies })
+  const { at, send } = opened
+  const base = at.consentService
+  const url = `${base}/consentimento/v1`
+  const ask = (method: string, path: string) => send(new Request(`${url}/${path}`, { method }))
+  const read = (...path: string[]) => send(writeReading(base, ...path))
+  const change = (id: string, status: string, of = own) => send(writeChangeStatus(base, of, id, status))
+  const consents = () => exact(consentimentoResumidoSchema.array(), read('consentimentos', own))
+  const historyOf = async (id: string) =>
+    (await exact(consentimentoDetalhadoSchema, read('consentimentos', own, id))).historico
+  /** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
+  const listIds = async (list: 'consentimentos' | 'ciencias', of: string, filter?: string) => {
+    const response = await ask('GET', `${list}/${of}${filter === undefined ? '' : `?cnpj=${filter}`}`)
+    expect(response.status).toBe(200)
+    const records = z.array(z.looseObject({ id: z.string() })).parse(await response.json())
+    return records.map(each => each.id)
+  }
+  /** The seven operations as the client writes them. */
+  const operations = (of: string, id: string): [string, Request][] => [
     ['changeStatus', writeChangeStatus(base, of, id, 'ATIVO')],
     ['listConsents', writeReading(base, 'consentimentos', of)],
     ['readConsent', writeReading(base, 'consentimentos', of, id)],
@@ -44,9 +71,16 @@ function operations(base: string, of: string, id: string): [string, Request][] {
     ['readLogin', writeReading(base, 'autenticacao', of)],
     ['readLoginAddress', writeReadLoginAddress(base, of)],
   ]
+  /** Performs an operation as the engine does, for a missing record. */
+  const perform = (fetch: Fetch, operation: string, of = own) => {
+    const parts = { cpf: of, id: noRecord, record: { id: noRecord } }
+    return performOnce(createPerformers(fetch, { consentUrl: base }), `consentService.${operation}`, { parts })
+  }
+  return { ...opened, base, url, ask, read, change, consents, historyOf, listIds, operations, perform }
 }
 
-async function expectProblem(response: Response, status: number): Promise<void> {
+async function expectProblem(answer: Promise<Response>, status: number): Promise<void> {
+  const response = await answer
   expect(response.status).toBe(status)
   expect(response.headers.get('content-type')).toBe('application/problem+json')
   const text = await response.text()
@@ -56,525 +90,364 @@ async function expectProblem(response: Response, status: number): Promise<void> 
   expect(readProblem(status, text)).toEqual({ status, type: problem.type, title: problem.title })
 }
 
-/** Lists the ids of consents or awareness records, with the parameter `cnpj` if given. */
-async function listIds({ at, send }: OpenedServices, list: 'consentimentos' | 'ciencias', of: string, filter?: string) {
-  const query = filter === undefined ? '' : `?cnpj=${filter}`
-  const url = `${at.consentService}/consentimento/v1/${list}/${of}${query}`
-  const response = await send(new Request(url))
-  expect(response.status).toBe(200)
-  return z
-    .array(z.looseObject({ id: z.string() }))
-    .parse(await response.json())
-    .map(each => each.id)
-}
-
-/** Document 1, line by line, in process or over TLS. */
-export function consentContract(open: Open): void {
-  describe('the consent service', () => {
-    test('the seven operations answer JSON at their paths below /consentimento/v1', async () => {
-      const { at, send, consentService } = await open()
-      const consent = consentService.addConsent({ cpf, cnpj })
-      const record = consentService.addAwareness({ cpf, cnpj })
-      const paths = [
-        `PUT consentimentos/${cpf}/${consent}/status/ATIVO`,
-        `GET consentimentos/${cpf}?cnpj=${cnpj}`,
-        `GET consentimentos/${cpf}/${consent}`,
-        `GET ciencias/${cpf}?cnpj=${cnpj}`,
-        `GET ciencias/${cpf}/${record}`,
-        `GET autenticacao/${cpf}`,
-        `GET autenticacao/${cpf}/url?redirectUrl=https://app.exemplo.br/volta`,
-      ]
-      for (const each of paths) {
-        const [method = '', path = ''] = each.split(' ')
-        const url = `${at.consentService}/consentimento/v1/${path}`
-        const response = await send(new Request(url, { method }))
-        expect(response.status, each).toBe(200)
-        expect(response.headers.get('content-type'), each).toMatch(/^application\/json\b/)
-      }
-    })
-
-    test('a consent in a list has the six fields of ConsentimentoResumido, and no others', async () => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-      const response = await send(writeReading(at.consentService, 'consentimentos', own))
-      const text = await response.clone().text()
-      const [only] = await exact(z.array(consentimentoResumidoSchema), response)
-      expect(only).toEqual({
-        id,
-        status: 'PENDENTE',
-        dataHora: '2026-11-20T12:00:00.000Z',
-        dataExpiracao: '2026-11-21T12:00:00.000Z',
-        cnpjUsuario: cnpj,
-        href: `${at.consentService}/consentimento/v1/consentimentos/${own}/${id}`,
-      })
-      expect((await send(new Request(only?.href ?? ''))).status).toBe(200)
-      expect(await readConsents(text)).toEqual({
-        unreadable: [],
-        items: [
-          {
-            id,
-            record: only,
-            summary: {
-              status: 'PENDENTE',
-              createdAt: only?.dataHora,
-              expiresAt: only?.dataExpiracao,
-              controller: cnpj,
-            },
-          },
-        ],
-      })
-    })
-
-    test('a consent in full has every field of ConsentimentoDetalhado at any depth, and no others', async () => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
-      const response = await send(writeReading(at.consentService, 'consentimentos', own, id))
-      const text = await response.clone().text()
-      const detail = await exact(consentimentoDetalhadoSchema, response)
-      const dataExpiracao = '2026-11-21T12:00:00.000Z'
-      const dataHora = '2026-11-20T12:00:00.000Z'
-      expect(detail).toEqual({
-        id,
-        idTemplatePdc: expect.any(String),
-        status: 'PENDENTE',
-        dataHora,
-        dataExpiracao,
-        categoria: { ...labelled, metadados },
-        usuario: controller,
-        finalidade: labelled,
-        titular,
-        historico: [{ status: 'PENDENTE', dataHora, dataExpiracao }],
-      })
-      expect(readConsent(text, { cpf: own, id })?.detail).toEqual(detail)
-    })
-
-    test('an awareness record in a list has the four fields of CienciaResumida, and no others', async () => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addAwareness({ cpf: own, cnpj })
-      const response = await send(writeReading(at.consentService, 'ciencias', own))
-      const text = await response.clone().text()
-      const [only] = await exact(z.array(cienciaResumidaSchema), response)
-      expect(only).toEqual({
-        id,
-        dataHora: '2026-11-20T12:00:00.000Z',
-        cnpjUsuario: cnpj,
-        href: `${at.consentService}/consentimento/v1/ciencias/${own}/${id}`,
-      })
-      const summary = { createdAt: only?.dataHora, controller: cnpj }
-      expect(await readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record: only, summary }] })
-    })
-
-    test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addAwareness({ cpf: own, cnpj })
-      const response = await send(writeReading(at.consentService, 'ciencias', own, id))
-      const text = await response.clone().text()
-      const detail = await exact(cienciaDetalhadaSchema, response)
-      const dataHora = '2026-11-20T12:00:00.000Z'
-      expect(detail).toEqual({
-        id,
-        dataHora,
-        titular,
-        usuario: controller,
-        finalidade: labelled,
-        historico: [
-          {
-            info: expect.any(String),
-            dataHora,
-            dataInicio: dataHora,
-            metadados,
-          },
-        ],
-        hipoteses: [
-          {
-            complemento: expect.any(String),
-            hipoteseTratamento: {
-              envolveDadoSensivel: false,
-              id: expect.any(String),
-              nome: expect.any(String),
-            },
-          },
-        ],
-      })
-      expect(readAwareness(text, { cpf: own, id })).toEqual(detail)
-    })
-
-    test('cnpjUsuario, usuario and finalidade may be null in consents and in awareness records', async () => {
-      const { at, send, consentService } = await open()
-      const base = at.consentService
-      const consent = consentService.addConsent({ cpf: own, finalidade: null })
-      const record = consentService.addAwareness({ cpf: own, finalidade: null })
-      const consents = await (await send(writeReading(base, 'consentimentos', own))).text()
-      expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
-      expect(await readConsents(consents)).toMatchObject({
-        unreadable: [],
-        items: [{ summary: { controller: null } }],
-      })
-      const records = await (await send(writeReading(base, 'ciencias', own))).text()
-      expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
-      expect(await readAwarenessList(records)).toMatchObject({
-        unreadable: [],
-        items: [{ summary: { controller: null } }],
-      })
-      const inFull = { usuario: null, finalidade: null }
-      const consentText = await (await send(writeReading(base, 'consentimentos', own, consent))).text()
-      expect(readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
-      const recordText = await (await send(writeReading(base, 'ciencias', own, record))).text()
-      expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
-    })
-
-    test('times are ISO 8601 date-times', async () => {
-      const { at, send } = await open()
-      const texts: string[] = []
-      const collect = (value: unknown, key = ''): void => {
-        if (/^(data|hora)[A-Z]/.test(key)) texts.push(String(value))
-        else if (typeof value === 'object' && value !== null)
-          for (const [name, member] of Object.entries(value)) collect(member, name)
-      }
-      const read = async (request: Request) => {
-        const body: unknown = await (await send(request)).json()
-        collect(body)
-        return body
-      }
-      const base = at.consentService
-      const consents = consentimentoResumidoSchema.array().parse(await read(writeReading(base, 'consentimentos', cpf)))
-      const records = cienciaResumidaSchema.array().parse(await read(writeReading(base, 'ciencias', cpf)))
-      for (const { id } of consents) await read(writeReading(base, 'consentimentos', cpf, id))
-      for (const { id } of records) await read(writeReading(base, 'ciencias', cpf, id))
-      await read(writeReading(base, 'autenticacao', cpf))
-      expect(texts.length).toBeGreaterThan(20)
-      for (const text of texts) expect(text).toMatch(dateTime)
-    })
-
-    test('a login state has autenticado and horaExpiracao, and no others', async () => {
-      const { at, send, consentService, clock } = await open()
-      const ask = () => send(writeReading(at.consentService, 'autenticacao', own))
-      const loggedOut = { autenticado: false, horaExpiracao: '2026-11-20T12:00:00.000Z' }
-      expect(await exact(titularAutenticadoStatusSchema, await ask())).toEqual(loggedOut)
-      consentService.logIn(own, clock.now() + 60 * secondMs)
-      const text = await (await ask()).text()
-      const horaExpiracao = '2026-11-20T12:01:00.000Z'
-      expect(JSON.parse(text)).toEqual({ autenticado: true, horaExpiracao })
-      expect(readLogin(text)).toEqual({ isAuthenticated: true, expiresAt: horaExpiracao })
-      await clock.advance(60 * secondMs)
-      expect(await exact(titularAutenticadoStatusSchema, await ask())).toMatchObject({ autenticado: false })
-    })
-
-    test('a login address has url only, which returns to redirectUrl if given', async () => {
-      const { at, send } = await open()
-      const redirectUrl = 'https://app.exemplo.br/volta?a=1&b=ç'
-      const ask = async (target?: string) => {
-        const response = await send(writeReadLoginAddress(at.consentService, own, target))
-        const text = await response.clone().text()
-        const { url } = await exact(titularLoginUrlSchema, response)
-        expect(readLoginAddress(text)).toBe(url)
-        return new URL(url)
-      }
-      expect((await ask(redirectUrl)).searchParams.get('redirectUrl')).toBe(redirectUrl)
-      expect((await ask()).searchParams.get('redirectUrl')).toBeNull()
-    })
-
-    test.each([
-      ['PENDENTE', 'ATIVO'],
-      ['PENDENTE', 'NEGADO'],
-      ['ATIVO', 'REVOGADO'],
-    ] as const)('a change from %s to %s answers the updated summary', async (from, to) => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addConsent({ cpf: own, status: from, cnpj })
-      const response = await send(writeChangeStatus(at.consentService, own, id, to))
-      const text = await response.clone().text()
-      expect(await exact(consentimentoResumidoSchema, response)).toMatchObject({ id, status: to })
-      expect(readChanged(text, id)).toMatchObject({ status: to })
-      expect(consentService.statusOf(own, id)).toBe(to)
-      const [listed] = await exact(
-        consentimentoResumidoSchema.array(),
-        await send(writeReading(at.consentService, 'consentimentos', own)),
-      )
-      expect(listed?.status).toBe(to)
-    })
-
-    test('a move outside the table is a 400, and changes nothing', async () => {
-      const { at, send, consentService } = await open()
-      const table = ['PENDENTE ATIVO', 'PENDENTE NEGADO', 'ATIVO REVOGADO']
-      let outside = 0
-      for (const from of statusSchema.options) {
-        for (const to of ['ATIVO', 'NEGADO', 'REVOGADO']) {
-          if (table.includes(`${from} ${to}`)) continue
-          outside += 1
-          const id = consentService.addConsent({ cpf: own, status: from })
-          await expectProblem(await send(writeChangeStatus(at.consentService, own, id, to)), 400)
-          expect(consentService.statusOf(own, id)).toBe(from)
-        }
-      }
-      expect(outside).toBe(12)
-    })
-
-    test('by policy a move outside the table is a 409', async () => {
-      const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'conflict' } })
-      const id = consentService.addConsent({ cpf: own, status: 'NEGADO' })
-      await expectProblem(await send(writeChangeStatus(at.consentService, own, id, 'ATIVO')), 409)
-      expect(consentService.statusOf(own, id)).toBe('NEGADO')
-    })
-
-    test('by policy a move outside the table is accepted', async () => {
-      const { at, send, consentService } = await open({ consentService: { moveOutsideTable: 'accept' } })
-      for (const from of statusSchema.options) {
-        const id = consentService.addConsent({ cpf: own, status: from })
-        const answer = await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
-        expect(readChanged(await answer.text(), id)).toMatchObject({ status: 'ATIVO' })
-        expect(consentService.statusOf(own, id)).toBe('ATIVO')
-      }
-    })
-
-    test('a status that cannot be requested is a 400, and changes nothing', async () => {
-      const { at, send, consentService } = await open()
-      const id = consentService.addConsent({ cpf: own })
-      for (const status of ['PENDENTE', 'EXPIRADO', 'ativo', 'SUSPENSO']) {
-        await expectProblem(await send(writeChangeStatus(at.consentService, own, id, status)), 400)
-      }
-      expect(consentService.statusOf(own, id)).toBe('PENDENTE')
-    })
-
-    test('each change adds its status, time and expiry to historico', async () => {
-      const { at, send, consentService, clock } = await open()
-      const id = consentService.addConsent({ cpf: own, expiresInMs: dayMs })
-      const historico = async () => {
-        const response = await send(writeReading(at.consentService, 'consentimentos', own, id))
-        return (await exact(consentimentoDetalhadoSchema, response)).historico
-      }
-      const dataExpiracao = '2026-11-21T12:00:00.000Z'
-      const pending = { status: 'PENDENTE', dataHora: '2026-11-20T12:00:00.000Z', dataExpiracao }
-      const active = { status: 'ATIVO', dataHora: '2026-11-20T12:00:01.000Z', dataExpiracao }
-      const revoked = { status: 'REVOGADO', dataHora: '2026-11-20T12:00:02.000Z', dataExpiracao }
-      expect(await historico()).toEqual([pending])
-      await clock.advance(secondMs)
-      await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
-      expect(await historico()).toEqual([pending, active])
-      await clock.advance(secondMs)
-      await send(writeChangeStatus(at.consentService, own, id, 'REVOGADO'))
-      expect(await historico()).toEqual([pending, active, revoked])
-      await send(writeChangeStatus(at.consentService, own, id, 'ATIVO'))
-      expect(await historico()).toEqual([pending, active, revoked])
-    })
-
-    test('at dataExpiracao PENDENTE and ATIVO become EXPIRADO, and other statuses stay', async () => {
-      const { at, send, consentService, clock } = await open()
-      const ids = statusSchema.options.map(status =>
-        consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
-      )
-      const statuses = async () => {
-        const response = await send(writeReading(at.consentService, 'consentimentos', own))
-        return (await exact(consentimentoResumidoSchema.array(), response)).map(each => each.status)
-      }
-      expect(statusSchema.options).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
-      await clock.advance(dayMs - 1)
-      expect(await statuses()).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
-      await clock.advance(1)
-      expect(await statuses()).toEqual(['EXPIRADO', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'EXPIRADO'])
-      const [active = ''] = ids
-      const response = await send(writeReading(at.consentService, 'consentimentos', own, active))
-      const { historico } = await exact(consentimentoDetalhadoSchema, response)
-      expect(historico.map(each => each.status)).toEqual(['ATIVO', 'EXPIRADO'])
-      await expectProblem(await send(writeChangeStatus(at.consentService, own, active, 'REVOGADO')), 400)
-    })
-
-    test('both lists have all records of the subject, or with cnpj those of that controller', async () => {
-      const opened = await open()
-      const { consentService } = opened
-      const consents = [cnpj, otherCnpj, undefined].map(each =>
-        consentService.addConsent({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
-      )
-      const records = [cnpj, otherCnpj, undefined].map(each =>
-        consentService.addAwareness({ cpf: own, ...(each !== undefined && { cnpj: each }) }),
-      )
-      expect(await listIds(opened, 'consentimentos', own)).toEqual(consents)
-      expect(await listIds(opened, 'ciencias', own)).toEqual(records)
-      expect(await listIds(opened, 'consentimentos', own, cnpj)).toEqual([consents[0]])
-      expect(await listIds(opened, 'ciencias', own, cnpj)).toEqual([records[0]])
-      expect(await listIds(opened, 'consentimentos', own, otherCnpj)).toEqual([consents[1]])
-      expect(await listIds(opened, 'ciencias', own, '11222333000181')).toEqual([])
-      for (const list of ['consentimentos', 'ciencias'] as const)
-        expect(await listIds(opened, list, '11144477735')).toEqual([])
-    })
-
-    test('no operation changes an awareness record or a login state', async () => {
-      const { at, send, consentService } = await open()
-      const record = consentService.addAwareness({ cpf: own })
-      const read = async () => (await send(writeReading(at.consentService, 'ciencias', own, record))).text()
-      const before = await read()
-      for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`]) {
-        for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
-          const url = `${at.consentService}/consentimento/v1/${path}`
-          const refused = await send(new Request(url, { method }))
-          expect([refused.status, refused.headers.has('allow')], `${method} ${path}`).toEqual([405, true])
-        }
-      }
-      expect(await read()).toBe(before)
-    })
-
-    test('operations 1 to 5 reach only the records of the named subject', async () => {
-      const opened = await open()
-      const { at, send, consentService } = opened
-      const consent = consentService.addConsent({ cpf: own })
-      const record = consentService.addAwareness({ cpf: own })
-      expect(await listIds(opened, 'consentimentos', cpf)).not.toContain(consent)
-      expect(await listIds(opened, 'ciencias', cpf)).not.toContain(record)
-      const base = at.consentService
-      expect((await send(writeReading(base, 'consentimentos', cpf, consent))).status).toBe(404)
-      expect((await send(writeReading(base, 'ciencias', cpf, record))).status).toBe(404)
-      expect((await send(writeChangeStatus(base, cpf, consent, 'ATIVO'))).status).toBe(404)
-      expect(consentService.statusOf(own, consent)).toBe('PENDENTE')
-    })
-
-    test('a missing record is a 404, and declined by the client', async () => {
-      const { at, send } = await open()
-      for (const [operation, request] of operations(at.consentService, own, noRecord)) {
-        if (operation === 'changeStatus' || operation === 'readConsent' || operation === 'readAwareness')
-          await expectProblem(await send(request), 404)
-      }
-      const outcome = await perform(send, at.consentService, 'readConsent')
-      expect(outcome).toMatchObject({ status: 'declined', fact: { data: { httpStatus: 404 } } })
-    })
-
-    test('only the client certificate identifies the caller: no token, header or body is sent', async () => {
-      const { at, send } = await open()
-      for (const [operation, request] of operations(at.consentService, own, noRecord)) {
-        expect([...request.headers], operation).toEqual([['accept', 'application/json, application/problem+json']])
-        expect(request.body, operation).toBeNull()
-        expect((await send(request)).status, operation).not.toBe(401)
-      }
-    })
-
-    test('without a client certificate every operation is a 401, whatever its headers', async () => {
-      const { at, sendWithoutCertificate } = await open()
-      for (const [, request] of operations(at.consentService, own, noRecord)) {
-        await expectProblem(await sendWithoutCertificate(request.clone()), 401)
-        request.headers.set('authorization', 'Bearer x')
-        await expectProblem(await sendWithoutCertificate(request), 401)
-      }
-    })
-
-    /** Lists the operations that answer 403 under a policy, by number. The others answer 200. */
-    const forbidden = async (authorizedClients: ConsentPolicies['authorizedClients']) => {
-      const { at, send, consentService } = await open({ consentService: { authorizedClients } })
-      const base = at.consentService
-      const consent = operations(base, own, consentService.addConsent({ cpf: own }))
-      const record = operations(base, own, consentService.addAwareness({ cpf: own }))
-      const refused: number[] = []
-      for (const [index, [name, request]] of consent.entries()) {
-        const response = await send((name === 'readAwareness' && record[index]?.[1]) || request)
-        if (response.status === 403) {
-          await expectProblem(response, 403)
-          refused.push(index + 1)
-        } else expect(response.status, name).toBe(200)
-      }
-      return refused
+/** Document 1, line by line. */
+export function consentContract(): void {
+  test('the seven operations answer JSON at their paths below /consentimento/v1', async () => {
+    const { ask, consentService } = await given()
+    const consent = consentService.addConsent({ cpf, cnpj })
+    const record = consentService.addAwareness({ cpf, cnpj })
+    for (const each of [
+      `PUT consentimentos/${cpf}/${consent}/status/ATIVO`,
+      `GET consentimentos/${cpf}?cnpj=${cnpj}`,
+      `GET consentimentos/${cpf}/${consent}`,
+      `GET ciencias/${cpf}?cnpj=${cnpj}`,
+      `GET ciencias/${cpf}/${record}`,
+      `GET autenticacao/${cpf}`,
+      `GET autenticacao/${cpf}/url?redirectUrl=https://app.exemplo.br/volta`,
+    ]) {
+      const [method = '', path = ''] = each.split(' ')
+      const response = await ask(method, path)
+      expect(response.status, each).toBe(200)
+      expect(response.headers.get('content-type'), each).toMatch(/^application\/json\b/)
     }
-
-    test.each([
-      [undefined, []],
-      [{}, []],
-      [['gestora-de-exemplo'], []],
-      [['outra'], [1, 2, 3, 4, 5]],
-      [[], [1, 2, 3, 4, 5]],
-      [{ 1: ['outra'] }, [1]],
-      [{ 2: ['outra'] }, [2]],
-      [{ 3: ['outra'] }, [3]],
-      [{ 4: [] }, [4]],
-      [{ 5: ['outra'] }, [5]],
-      [{ 1: ['gestora-de-exemplo', 'outra'], 2: ['outra'], 4: ['gestora-de-exemplo'], 5: [] }, [2, 5]],
-    ] as [ConsentPolicies['authorizedClients'], number[]][])(
-      'by policy %j the operations %j answer the caller 403',
-      async (authorizedClients, refused) => {
-        expect(await forbidden(authorizedClients)).toEqual(refused)
-      },
-    )
-
-    test('an unauthorized caller gets the 403 before the CPF is checked', async () => {
-      const { at, send } = await open({ consentService: { authorizedClients: { 2: [] } } })
-      await expectProblem(await send(writeReading(at.consentService, 'consentimentos', '25774435017')), 403)
-      await expectProblem(await send(writeReading(at.consentService, 'ciencias', '25774435017')), 400)
-    })
-
-    test('a CPF in a wrong format or with wrong check digits is a 400 in every operation', async () => {
-      const { at, send } = await open()
-      for (const wrong of ['25774435017', '257.744.350-16', '2577443501', 'x']) {
-        for (const [, request] of operations(at.consentService, wrong, noRecord)) {
-          await expectProblem(await send(request), 400)
-        }
-      }
-    })
-
-    test('a fault inside the service is a 500', async () => {
-      const { at, send, consentService, faults } = await open()
-      const id = consentService.addConsent({ cpf: own })
-      // The service cannot write an unknown status, or an instant that no date can represent.
-      consentService.change(own, id, 'SUSPENSO' as never)
-      consentService.logIn(own, Number.POSITIVE_INFINITY)
-      await expectProblem(await send(writeReading(at.consentService, 'consentimentos', own)), 500)
-      await expectProblem(await send(writeReading(at.consentService, 'autenticacao', own)), 500)
-      faults.add({ kind: 'status', service: 'consentService', status: 500 })
-      for (const [operation, request] of operations(at.consentService, own, id))
-        expect((await send(request)).status, operation).toBe(500)
-    })
-
-    test('a fault of 403 spares the operations that have none in the contract', async () => {
-      const { at, send, consentService, faults } = await open()
-      const id = consentService.addConsent({ cpf: own })
-      faults.add({ kind: 'status', service: 'consentService', status: 403 })
-      const statuses: number[] = []
-      for (const [, request] of operations(at.consentService, own, id)) statuses.push((await send(request)).status)
-      expect(statuses.filter(status => status === 403)).toHaveLength(5)
-      expect(statuses.slice(5).every(status => status !== 403)).toBe(true)
-    })
-
-    test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {
-      const { at, send, sendWithoutCertificate } = await open()
-      for (const [operation] of operations(at.consentService, own, noRecord)) {
-        const unknown = await perform(sendWithoutCertificate, at.consentService, operation)
-        expect(unknown, operation).toMatchObject({
-          status: 'declined',
-          fact: {
-            data: { httpStatus: 401 },
-            parts: { problem: { value: { status: 401, title: 'Chamador não autenticado' } } },
-          },
-        })
-        const malformed = await perform(send, at.consentService, operation, '25774435017')
-        expect(malformed, operation).toMatchObject({
-          status: 'declined',
-          fact: { data: { httpStatus: 400 }, parts: { problem: { value: { status: 400 } } } },
-        })
-      }
-    })
-
-    test('an id has 32 hexadecimal digits, and each is different', async () => {
-      const { consentService } = await open()
-      const ids = Array.from({ length: 20 }, (_, i) =>
-        i % 2 ? consentService.addConsent({ cpf: own }) : consentService.addAwareness({ cpf: own }),
-      )
-      for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
-      expect(new Set(ids).size).toBe(20)
-    })
   })
-}
 
-const titular = { cpf: own, nome: expect.any(String), email: expect.any(String) }
-/** The members that purposes, categories and their items have in common. */
-const labelled = { identificador: expect.any(String), descricao: expect.any(String), rotulo: expect.any(String) }
-const metadados = [
-  { ...labelled, sensivel: false },
-  { ...labelled, sensivel: true },
-]
-const controller = {
-  cnpj,
-  nome: expect.any(String),
-  email: expect.any(String),
-  contato: expect.any(String),
-  responsavel: { cpf: expect.any(String), cnpj: expect.any(String), tipo: expect.any(String) },
-}
+  test('a consent in a list has the six fields of ConsentimentoResumido, and no others', async () => {
+    const { url, send, read, consentService } = await given()
+    const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
+    const { body, text } = await exactText(z.array(consentimentoResumidoSchema), read('consentimentos', own))
+    const href = `${url}/consentimentos/${own}/${id}`
+    const record = { id, status: 'PENDENTE', dataHora, dataExpiracao, cnpjUsuario: cnpj, href }
+    expect(body).toEqual([record])
+    expect((await send(new Request(href))).status).toBe(200)
+    const summary = { status: 'PENDENTE', createdAt: dataHora, expiresAt: dataExpiracao, controller: cnpj }
+    expect(await readConsents(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
+  })
 
-/** Performs an operation as the engine does, for a missing record. */
-function perform(fetch: Fetch, consentUrl: string, operation: string, of = own) {
-  const parts = { cpf: of, id: noRecord, record: { id: noRecord } }
-  return performOnce(createPerformers(fetch, { consentUrl }), `consentService.${operation}`, { parts })
+  test('a consent in full has every field of ConsentimentoDetalhado at any depth, and no others', async () => {
+    const { read, consentService } = await given()
+    const id = consentService.addConsent({ cpf: own, cnpj, expiresInMs: dayMs })
+    const { body, text } = await exactText(consentimentoDetalhadoSchema, read('consentimentos', own, id))
+    const state = { status: 'PENDENTE', dataHora, dataExpiracao }
+    expect(body).toEqual({
+      ...{ id, idTemplatePdc: expect.any(String), ...state, categoria: { ...labelled, metadados } },
+      ...{ usuario, finalidade: labelled, titular, historico: [state] },
+    })
+    expect(readConsent(text, { cpf: own, id })?.detail).toEqual(body)
+  })
+
+  test('an awareness record in a list has the four fields of CienciaResumida, and no others', async () => {
+    const { url, read, consentService } = await given()
+    const id = consentService.addAwareness({ cpf: own, cnpj })
+    const { body, text } = await exactText(z.array(cienciaResumidaSchema), read('ciencias', own))
+    const record = { id, dataHora, cnpjUsuario: cnpj, href: `${url}/ciencias/${own}/${id}` }
+    expect(body).toEqual([record])
+    const summary = { createdAt: dataHora, controller: cnpj }
+    expect(await readAwarenessList(text)).toEqual({ unreadable: [], items: [{ id, record, summary }] })
+  })
+
+  test('an awareness record in full has every field of CienciaDetalhada at any depth, and no others', async () => {
+    const { read, consentService } = await given()
+    const id = consentService.addAwareness({ cpf: own, cnpj })
+    const { body, text } = await exactText(cienciaDetalhadaSchema, read('ciencias', own, id))
+    const hipoteseTratamento = { envolveDadoSensivel: false, id: expect.any(String), nome: expect.any(String) }
+    expect(body).toEqual({
+      ...{ id, dataHora, titular, usuario, finalidade: labelled },
+      historico: [{ info: expect.any(String), dataHora, dataInicio: dataHora, metadados }],
+      hipoteses: [{ complemento: expect.any(String), hipoteseTratamento }],
+    })
+    expect(readAwareness(text, { cpf: own, id })).toEqual(body)
+  })
+
+  test('cnpjUsuario, usuario and finalidade may be null in consents and in awareness records', async () => {
+    const { read, consentService } = await given()
+    const consent = consentService.addConsent({ cpf: own, finalidade: null })
+    const record = consentService.addAwareness({ cpf: own, finalidade: null })
+    const none = { unreadable: [], items: [{ summary: { controller: null } }] }
+    const consents = await (await read('consentimentos', own)).text()
+    expect(JSON.parse(consents)).toMatchObject([{ cnpjUsuario: null }])
+    expect(await readConsents(consents)).toMatchObject(none)
+    const records = await (await read('ciencias', own)).text()
+    expect(JSON.parse(records)).toMatchObject([{ cnpjUsuario: null }])
+    expect(await readAwarenessList(records)).toMatchObject(none)
+    const inFull = { usuario: null, finalidade: null }
+    const consentText = await (await read('consentimentos', own, consent)).text()
+    expect(readConsent(consentText, { cpf: own, id: consent })?.detail).toMatchObject(inFull)
+    const recordText = await (await read('ciencias', own, record)).text()
+    expect(readAwareness(recordText, { cpf: own, id: record })).toMatchObject(inFull)
+  })
+
+  test('times are ISO 8601 date-times', async () => {
+    const { read } = await given()
+    const texts: string[] = []
+    const collect = (value: unknown, key = ''): void => {
+      if (/^(data|hora)[A-Z]/.test(key)) texts.push(String(value))
+      else if (typeof value === 'object' && value !== null)
+        for (const [name, member] of Object.entries(value)) collect(member, name)
+    }
+    const readTimes = async (...path: string[]) => {
+      const body = await (await read(...path)).json()
+      collect(body)
+      return body
+    }
+    for (const list of ['consentimentos', 'ciencias'])
+      for (const { id } of await readTimes(list, cpf)) await readTimes(list, cpf, id)
+    await readTimes('autenticacao', cpf)
+    expect(texts.length).toBeGreaterThan(20)
+    for (const text of texts) expect(text).toMatch(dateTime)
+  })
+
+  test('a login state has autenticado and horaExpiracao, and no others', async () => {
+    const { read, consentService, clock } = await given()
+    const ask = () => exactText(titularAutenticadoStatusSchema, read('autenticacao', own))
+    expect((await ask()).body).toEqual({ autenticado: false, horaExpiracao: dataHora })
+    consentService.logIn(own, clock.now() + 60 * secondMs)
+    const { body, text } = await ask()
+    const horaExpiracao = '2026-11-20T12:01:00.000Z'
+    expect(body).toEqual({ autenticado: true, horaExpiracao })
+    expect(readLogin(text)).toEqual({ isAuthenticated: true, expiresAt: horaExpiracao })
+    await clock.advance(60 * secondMs)
+    expect((await ask()).body).toMatchObject({ autenticado: false })
+  })
+
+  test('a login address has url only, which returns to redirectUrl if given', async () => {
+    const { base, send } = await given()
+    const redirectUrl = 'https://app.exemplo.br/volta?a=1&b=ç'
+    const ask = async (target?: string) => {
+      const { body, text } = await exactText(titularLoginUrlSchema, send(writeReadLoginAddress(base, own, target)))
+      expect(readLoginAddress(text)).toBe(body.url)
+      return new URL(body.url).searchParams.get('redirectUrl')
+    }
+    expect(await ask(redirectUrl)).toBe(redirectUrl)
+    expect(await ask()).toBeNull()
+  })
+
+  test.each([
+    ['PENDENTE', 'ATIVO'],
+    ['PENDENTE', 'NEGADO'],
+    ['ATIVO', 'REVOGADO'],
+  ] as const)('a change from %s to %s answers the updated summary', async (from, to) => {
+    const { change, consents, consentService } = await given()
+    const id = consentService.addConsent({ cpf: own, status: from, cnpj })
+    const { body, text } = await exactText(consentimentoResumidoSchema, change(id, to))
+    expect(body).toMatchObject({ id, status: to })
+    expect(readChanged(text, id)).toMatchObject({ status: to })
+    expect(consentService.statusOf(own, id)).toBe(to)
+    expect(await consents()).toMatchObject([{ status: to }])
+  })
+
+  test('a move outside the table is a 400, and changes nothing', async () => {
+    const { change, consentService } = await given()
+    const table = ['PENDENTE ATIVO', 'PENDENTE NEGADO', 'ATIVO REVOGADO']
+    const moves = statusSchema.options.flatMap(from => ['ATIVO', 'NEGADO', 'REVOGADO'].map(to => [from, to] as const))
+    const outside = moves.filter(([from, to]) => !table.includes(`${from} ${to}`))
+    expect(outside).toHaveLength(12)
+    for (const [from, to] of outside) {
+      const id = consentService.addConsent({ cpf: own, status: from })
+      await expectProblem(change(id, to), 400)
+      expect(consentService.statusOf(own, id)).toBe(from)
+    }
+  })
+
+  test('by policy a move outside the table is a 409', async () => {
+    const { change, consentService } = await given({ moveOutsideTable: 'conflict' })
+    const id = consentService.addConsent({ cpf: own, status: 'NEGADO' })
+    await expectProblem(change(id, 'ATIVO'), 409)
+    expect(consentService.statusOf(own, id)).toBe('NEGADO')
+  })
+
+  test('by policy a move outside the table is accepted', async () => {
+    const { change, consentService } = await given({ moveOutsideTable: 'accept' })
+    for (const from of statusSchema.options) {
+      const id = consentService.addConsent({ cpf: own, status: from })
+      expect(readChanged(await (await change(id, 'ATIVO')).text(), id)).toMatchObject({ status: 'ATIVO' })
+      expect(consentService.statusOf(own, id)).toBe('ATIVO')
+    }
+  })
+
+  test('a status that cannot be requested is a 400, and changes nothing', async () => {
+    const { change, consentService } = await given()
+    const id = consentService.addConsent({ cpf: own })
+    for (const status of ['PENDENTE', 'EXPIRADO', 'ativo', 'SUSPENSO']) await expectProblem(change(id, status), 400)
+    expect(consentService.statusOf(own, id)).toBe('PENDENTE')
+  })
+
+  test('each change adds its status, time and expiry to historico', async () => {
+    const { change, historyOf, consentService, clock } = await given()
+    const id = consentService.addConsent({ cpf: own, expiresInMs: dayMs })
+    const pending = { status: 'PENDENTE', dataHora, dataExpiracao }
+    const active = { status: 'ATIVO', dataHora: '2026-11-20T12:00:01.000Z', dataExpiracao }
+    const revoked = { status: 'REVOGADO', dataHora: '2026-11-20T12:00:02.000Z', dataExpiracao }
+    expect(await historyOf(id)).toEqual([pending])
+    await clock.advance(secondMs)
+    await change(id, 'ATIVO')
+    expect(await historyOf(id)).toEqual([pending, active])
+    await clock.advance(secondMs)
+    await change(id, 'REVOGADO')
+    expect(await historyOf(id)).toEqual([pending, active, revoked])
+    await change(id, 'ATIVO')
+    expect(await historyOf(id)).toEqual([pending, active, revoked])
+  })
+
+  test('at dataExpiracao PENDENTE and ATIVO become EXPIRADO, and other statuses stay', async () => {
+    const { change, consents, historyOf, consentService, clock } = await given()
+    const [active = ''] = statusSchema.options.map(status =>
+      consentService.addConsent({ cpf: own, status, expiresInMs: dayMs }),
+    )
+    const statuses = async () => (await consents()).map(each => each.status)
+    await clock.advance(dayMs - 1)
+    expect(await statuses()).toEqual(['ATIVO', 'NEGADO', 'REVOGADO', 'PENDENTE', 'EXPIRADO'])
+    await clock.advance(1)
+    expect(await statuses()).toEqual(['EXPIRADO', 'NEGADO', 'REVOGADO', 'EXPIRADO', 'EXPIRADO'])
+    expect((await historyOf(active)).map(each => each.status)).toEqual(['ATIVO', 'EXPIRADO'])
+    await expectProblem(change(active, 'REVOGADO'), 400)
+  })
+
+  test('both lists have all records of the subject, or with cnpj those of that controller', async () => {
+    const { listIds, consentService } = await given()
+    const owners = [{ cpf: own, cnpj }, { cpf: own, cnpj: otherCnpj }, { cpf: own }]
+    for (const [list, ids] of [
+      ['consentimentos', owners.map(consentService.addConsent)],
+      ['ciencias', owners.map(consentService.addAwareness)],
+    ] as const) {
+      expect(await listIds(list, own)).toEqual(ids)
+      expect(await listIds(list, own, cnpj)).toEqual([ids[0]])
+      expect(await listIds(list, own, otherCnpj)).toEqual([ids[1]])
+      expect(await listIds(list, own, '11222333000181')).toEqual([])
+      expect(await listIds(list, '11144477735')).toEqual([])
+    }
+  })
+
+  test('no operation changes an awareness record or a login state', async () => {
+    const { ask, read, consentService } = await given()
+    const record = consentService.addAwareness({ cpf: own })
+    const recordText = async () => (await read('ciencias', own, record)).text()
+    const before = await recordText()
+    for (const path of [`ciencias/${own}/${record}`, `ciencias/${own}`, `autenticacao/${own}`])
+      for (const method of ['PUT', 'POST', 'PATCH', 'DELETE']) {
+        const refused = await ask(method, path)
+        expect([refused.status, refused.headers.has('allow')], `${method} ${path}`).toEqual([405, true])
+      }
+    expect(await recordText()).toBe(before)
+  })
+
+  test('operations 1 to 5 reach only the records of the named subject', async () => {
+    const { read, change, listIds, consentService } = await given()
+    const consent = consentService.addConsent({ cpf: own })
+    const record = consentService.addAwareness({ cpf: own })
+    expect(await listIds('consentimentos', cpf)).not.toContain(consent)
+    expect(await listIds('ciencias', cpf)).not.toContain(record)
+    expect((await read('consentimentos', cpf, consent)).status).toBe(404)
+    expect((await read('ciencias', cpf, record)).status).toBe(404)
+    expect((await change(consent, 'ATIVO', cpf)).status).toBe(404)
+    expect(consentService.statusOf(own, consent)).toBe('PENDENTE')
+  })
+
+  test('a missing record is a 404, and declined by the client', async () => {
+    const { send, operations, perform } = await given()
+    const ofRecord = ['changeStatus', 'readConsent', 'readAwareness']
+    for (const [operation, request] of operations(own, noRecord))
+      if (ofRecord.includes(operation)) await expectProblem(send(request), 404)
+    const declined = { status: 'declined', fact: { data: { httpStatus: 404 } } }
+    expect(await perform(send, 'readConsent')).toMatchObject(declined)
+  })
+
+  test('only the client certificate identifies the caller: no token, header or body is sent', async () => {
+    const { send, operations } = await given()
+    for (const [operation, request] of operations(own, noRecord)) {
+      expect([...request.headers], operation).toEqual([['accept', 'application/json, application/problem+json']])
+      expect(request.body, operation).toBeNull()
+      expect((await send(request)).status, operation).not.toBe(401)
+    }
+  })
+
+  test('without a client certificate every operation is a 401, whatever its headers', async () => {
+    const { sendWithoutCertificate, operations } = await given()
+    for (const [, request] of operations(own, noRecord)) {
+      await expectProblem(sendWithoutCertificate(request.clone()), 401)
+      request.headers.set('authorization', 'Bearer x')
+      await expectProblem(sendWithoutCertificate(request), 401)
+    }
+  })
+
+  test.each([
+    [undefined, []],
+    [{}, []],
+    [['gestora-de-exemplo'], []],
+    [['outra'], [1, 2, 3, 4, 5]],
+    [[], [1, 2, 3, 4, 5]],
+    [{ 1: ['outra'] }, [1]],
+    [{ 2: ['outra'] }, [2]],
+    [{ 3: ['outra'] }, [3]],
+    [{ 4: [] }, [4]],
+    [{ 5: ['outra'] }, [5]],
+    [{ 1: ['gestora-de-exemplo', 'outra'], 2: ['outra'], 4: ['gestora-de-exemplo'], 5: [] }, [2, 5]],
+  ] as [ConsentPolicies['authorizedClients'], number[]][])(
+    'by policy %j the operations %j answer the caller 403',
+    async (authorizedClients, refused) => {
+      const { send, operations, consentService } = await given({ authorizedClients })
+      const ofConsent = operations(own, consentService.addConsent({ cpf: own }))
+      const ofRecord = operations(own, consentService.addAwareness({ cpf: own }))
+      for (const [i, [name, request]] of ofConsent.entries()) {
+        const answer = send((name === 'readAwareness' && ofRecord[i]?.[1]) || request)
+        if (refused.includes(i + 1)) await expectProblem(answer, 403)
+        else expect((await answer).status, name).toBe(200)
+      }
+    },
+  )
+
+  test('an unauthorized caller gets the 403 before the CPF is checked', async () => {
+    const { read } = await given({ authorizedClients: { 2: [] } })
+    await expectProblem(read('consentimentos', '25774435017'), 403)
+    await expectProblem(read('ciencias', '25774435017'), 400)
+  })
+
+  test('a CPF in a wrong format or with wrong check digits is a 400 in every operation', async () => {
+    const { send, operations } = await given()
+    for (const wrong of ['25774435017', '257.744.350-16', '2577443501', 'x'])
+      for (const [, request] of operations(wrong, noRecord)) await expectProblem(send(request), 400)
+  })
+
+  test('a fault inside the service is a 500', async () => {
+    const { send, read, operations, consentService, faults } = await given()
+    const id = consentService.addConsent({ cpf: own })
+    // The service cannot write an unknown status, or an instant that no date can represent.
+    consentService.change(own, id, 'SUSPENSO' as never)
+    consentService.logIn(own, Number.POSITIVE_INFINITY)
+    await expectProblem(read('consentimentos', own), 500)
+    await expectProblem(read('autenticacao', own), 500)
+    faults.add({ kind: 'status', service: 'consentService', status: 500 })
+    for (const [operation, request] of operations(own, id)) expect((await send(request)).status, operation).toBe(500)
+  })
+
+  test('a fault of 403 spares the operations that have none in the contract', async () => {
+    const { send, operations, consentService, faults } = await given()
+    const id = consentService.addConsent({ cpf: own })
+    faults.add({ kind: 'status', service: 'consentService', status: 403 })
+    const refused: boolean[] = []
+    for (const [, request] of operations(own, id)) refused.push((await send(request)).status === 403)
+    expect(refused).toEqual([true, true, true, true, true, false, false])
+  })
+
+  test('400 and 401 are declined by the client in each of the seven operations, with the problem', async () => {
+    const { send, sendWithoutCertificate, operations, perform } = await given()
+    for (const [operation] of operations(own, noRecord)) {
+      const declined = (status: number, title?: string) => ({
+        status: 'declined',
+        fact: { data: { httpStatus: status }, parts: { problem: { value: { status, ...(title && { title }) } } } },
+      })
+      const unknown = await perform(sendWithoutCertificate, operation)
+      expect(unknown, operation).toMatchObject(declined(401, 'Chamador não autenticado'))
+      expect(await perform(send, operation, '25774435017'), operation).toMatchObject(declined(400))
+    }
+  })
+
+  test('an id has 32 hexadecimal digits, and each is different', async () => {
+    const { consentService } = await given()
+    const ids = Array.from({ length: 20 }, (_, i) =>
+      i % 2 ? consentService.addConsent({ cpf: own }) : consentService.addAwareness({ cpf: own }),
+    )
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/)
+    expect(new Set(ids).size).toBe(20)
+  })
 }

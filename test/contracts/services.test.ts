@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -5,21 +6,21 @@ import { connect } from 'node:tls'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createReceiver } from '../../src/adapters/receiver/receiver.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { type RunningServices, type ServicesOptions, startServices, VirtualClock } from '../../src/simulation/index.ts'
+import { type ServicesOptions, startServices, VirtualClock } from '../../src/simulation/index.ts'
 import { closeAtEnd } from '../support/close-at-end.ts'
 import { openServices } from '../support/world.ts'
 import { consentContract } from './consent.ts'
 import { documentsContract } from './documents.ts'
-import { openOverTls, portalHeaders } from './opened-services.ts'
+import { portalHeaders } from './opened-services.ts'
 import { portalContract } from './portal.ts'
 import { tokenContract } from './token.ts'
 import { validationContract } from './validation.ts'
 
-consentContract(openOverTls)
-tokenContract(openOverTls)
-validationContract(openOverTls)
-portalContract(openOverTls)
-documentsContract(openOverTls)
+describe('the consent service', consentContract)
+describe('the token service', tokenContract)
+describe('the validation service', validationContract)
+describe('the portal', portalContract)
+describe('the documents of docs/openapi', documentsContract)
 
 const evento = 'dimp-situacao-import'
 const notice = { evento, destinatarioTipo: 'ORGAO', destinatarioId: '26000', body: {} } as const
@@ -29,47 +30,37 @@ const oldCiphers = 'DEFAULT@SECLEVEL=0'
 const webhook = 'https://portal.exemplo.br/portal/api/ext/webhook'
 
 /** The services over TLS, with one subscription whose receiver is a server of the test. */
-async function openWithReceiver(
-  options: object,
-  handle: RequestListener,
-  given: ServicesOptions = {},
-): Promise<RunningServices> {
+async function openWithReceiver(options: object, handle: RequestListener, given: ServicesOptions = {}) {
   const services = await startServices({ clock: new VirtualClock(), ...given })
   const server = createServer({ ...services.receiver, ...options }, handle)
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { close } = services
-  closeAtEnd(
-    Object.assign(services, {
-      close: async () => {
-        server.close()
-        server.closeAllConnections()
-        await close()
-      },
-    }),
-  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   services.connect('receptor.exemplo.br', (server.address() as AddressInfo).port) // It listens on a port, not on a pipe.
-  const endpoint = 'https://receptor.exemplo.br/averba'
-  const body = JSON.stringify({ evento, endpoint })
+  const body = JSON.stringify({ evento, endpoint: 'https://receptor.exemplo.br/averba' })
   const request = new Request(webhook, { method: 'POST', headers: portalHeaders, body })
   expect((await services.portal.fetch(request)).status).toBe(200)
-  return services
+  const close = async () => {
+    server.close()
+    server.closeAllConnections()
+    await services.close()
+  }
+  return closeAtEnd({ portal: services.portal, close })
 }
 
 test('the services speak TLS 1.2 or higher', async () => {
   const services = await openServices({ clock: new VirtualClock() })
   const { consentService, tokenService, validationService, portal } = services.options
-  const handshake = (address: string, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') =>
-    new Promise<string>(resolve => {
-      const socket = connect({
-        ...{ host: 'localhost', port: Number(new URL(address).port), ca: services.ca, servername: 'localhost' },
-        ...{ minVersion: version, maxVersion: version, ciphers: oldCiphers },
-      })
-      socket.once('error', () => resolve('refused'))
-      socket.once('secureConnect', () => {
-        resolve(socket.getProtocol() ?? '')
-        socket.destroy()
-      })
+  const handshake = async (address: string, version: 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3') => {
+    const socket = connect({
+      ...{ host: 'localhost', port: Number(new URL(address).port), ca: services.ca, servername: 'localhost' },
+      ...{ minVersion: version, maxVersion: version, ciphers: oldCiphers },
     })
+    const protocol = await once(socket, 'secureConnect').then(
+      () => socket.getProtocol(),
+      () => 'refused',
+    )
+    socket.destroy()
+    return protocol
+  }
   for (const address of [consentService.baseUrl, tokenService.url, validationService.baseUrl, portal.baseUrl]) {
     expect(await handshake(address, 'TLSv1.1')).toBe('refused')
     expect(await handshake(address, 'TLSv1.2')).toBe('TLSv1.2')
@@ -86,11 +77,11 @@ test.each([
   async (version, isDelivered) => {
     let requests = 0
     const limits = { minVersion: version, maxVersion: version, ciphers: oldCiphers }
-    const services = await openWithReceiver(limits, (_, response) => {
+    const { portal } = await openWithReceiver(limits, (_, response) => {
       requests += 1
       response.end()
     })
-    expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered }])
+    expect(await portal.notify(notice)).toMatchObject([{ isDelivered }])
     expect(requests).toBe(isDelivered ? 1 : 0)
   },
 )
@@ -102,43 +93,38 @@ describe('a delivery that takes seconds', () => {
     setTimeout(() => response.end('}'), 4_000)
   }
   /** Takes two seconds for the handshake and two for the answer: neither reaches 3500 milliseconds alone. */
-  const slowHandshake = {
-    SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, 2_000, null),
-  }
+  const slowHandshake = { SNICallback: (_: string, done: (error: null) => void) => setTimeout(done, 2_000, null) }
   const slowAnswer: RequestListener = (_, response) => setTimeout(() => response.end(), 2_000)
 
   /** What a delivery came to, and after how many milliseconds. */
-  async function deliver(
-    options: object,
-    handle: RequestListener,
-    processingTime: 'exchange' | 'answer' | 'processing',
-  ) {
-    const services = await openWithReceiver(options, handle, { policies: { portal: { processingTime } } })
+  async function deliver(options: object, handle: RequestListener, processingTime: (typeof times)[number]) {
+    const { portal, close } = await openWithReceiver(options, handle, { policies: { portal: { processingTime } } })
     const startedAt = performance.now()
-    const results = await services.portal.notify(notice)
-    return { services, results, tookMs: performance.now() - startedAt }
+    const results = await portal.notify(notice)
+    return { portal, close, results, tookMs: performance.now() - startedAt }
   }
 
-  const [never, slow] = [() => undefined, ['exchange', 'answer', 'processing'] as const]
+  const times = ['exchange', 'answer', 'processing'] as const
+  const never = () => undefined
   // All at the same time: the time limit of a real socket is real time.
   const deliverAll = () =>
     Promise.all([
       deliver({}, never, 'exchange'),
-      ...slow.flatMap(each => [deliver({}, slowBody, each), deliver(slowHandshake, slowAnswer, each)]),
+      ...times.flatMap(each => [deliver({}, slowBody, each), deliver(slowHandshake, slowAnswer, each)]),
     ])
   let deliveries: Awaited<ReturnType<typeof deliverAll>>
 
   beforeAll(async () => {
     deliveries = await deliverAll()
-    return () => Promise.all(deliveries.map(({ services }) => services.close()))
+    return () => Promise.all(deliveries.map(({ close }) => close()))
   })
 
   test('a receiver that takes longer than 3500 milliseconds is a delivery error', async () => {
-    const [{ services, results, tookMs }] = deliveries
+    const [{ portal, results, tookMs }] = deliveries
     expect(results).toMatchObject([{ isDelivered: false, description: 'Tempo esgotado: 3500 ms' }])
     expect(tookMs).toBeGreaterThan(3_400)
     const query = new Request(`${webhook}/falhas`, { headers: portalHeaders })
-    expect(await (await services.portal.fetch(query)).json()).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
+    expect(await (await portal.fetch(query)).json()).toMatchObject([{ descricao: 'Tempo esgotado: 3500 ms' }])
   })
 
   test.each([
@@ -147,10 +133,10 @@ describe('a delivery that takes seconds', () => {
     ['processing', true, true],
   ] as const)(
     '%s: a slow end of the answer is delivered: %s, a slow connection: %s',
-    async (processingTime, isSlowBodyDelivered, isSlowConnectionDelivered) => {
-      const [ofBody, ofConnection] = deliveries.slice(1 + 2 * slow.indexOf(processingTime))
-      expect(ofBody?.results).toMatchObject([{ isDelivered: isSlowBodyDelivered }])
-      expect(ofConnection?.results).toMatchObject([{ isDelivered: isSlowConnectionDelivered }])
+    async (processingTime, ...areDelivered) => {
+      const [ofBody, ofConnection] = deliveries.slice(1 + 2 * times.indexOf(processingTime))
+      const results = [ofBody, ofConnection].flatMap(each => each?.results.map(({ isDelivered }) => isDelivered))
+      expect(results).toEqual(areDelivered)
     },
   )
 })
@@ -168,20 +154,15 @@ test('deliveries come from deliverFrom, and a receiver can filter by it', async 
       onRefused: status => statuses.push(status),
       onStoreError: () => undefined,
     })
-  const allowing = receiverFor(['127.9.9.0/24'])
-  const refusing = receiverFor(['127.9.8.0/24', '161.148.0.0/16'])
-  let receiver = allowing
-  const services = await openWithReceiver(
-    {},
-    (request, response) => {
-      seen.push(request.socket.remoteAddress)
-      receiver.listener(request, response)
-    },
-    { deliverFrom: '127.9.9.9' },
-  )
-  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: true }])
-  receiver = refusing
-  expect(await services.portal.notify(notice)).toMatchObject([{ isDelivered: false, description: 'HTTP 403' }])
+  let receiver = receiverFor(['127.9.9.0/24'])
+  const receive: RequestListener = (request, response) => {
+    seen.push(request.socket.remoteAddress)
+    receiver.listener(request, response)
+  }
+  const { portal } = await openWithReceiver({}, receive, { deliverFrom: '127.9.9.9' })
+  expect(await portal.notify(notice)).toMatchObject([{ isDelivered: true }])
+  receiver = receiverFor(['127.9.8.0/24', '161.148.0.0/16'])
+  expect(await portal.notify(notice)).toMatchObject([{ isDelivered: false, description: 'HTTP 403' }])
   expect([seen, statuses, incoming]).toEqual([['127.9.9.9', '127.9.9.9'], [403], [evento]])
 })
 
