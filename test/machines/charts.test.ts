@@ -34,39 +34,16 @@ test.each(machines)(
 
 test('a Mermaid diagram has boxes for regions, conditions, and arrows between boxes that name the states inside', () => {
   const leaf = { description: '' }
-  const moved = (guard: object, target?: string) => ({
-    guard: { type: 'reports', ...guard },
-    ...(target && { target }),
-  })
-  const light = {
-    ...leaf,
-    initial: 'off',
-    on: { reset: [{ target: '#lamp.light.off' }] },
-    states: {
-      off: {
-        ...leaf,
-        on: { on: [moved({ params: { by: 'us' } }, '#lamp.light.on.bright'), { target: '#lamp.light.on' }] },
-      },
-      on: {
-        ...leaf,
-        initial: 'dim',
-        on: {
-          again: [{ target: '#lamp.light.on' }],
-          off: [{ guard: { type: 'isDark', params: { by: 'us' } }, target: '#lamp.light.off' }],
-        },
-        states: {
-          dim: { ...leaf, on: { break: [moved({ params: { by: 'us' } }), { target: '#lamp.light.off' }], ping: [{}] } },
-          bright: leaf,
-        },
-      },
-    },
-  }
-  const place = {
-    ...leaf,
-    initial: 'here',
-    states: { here: { ...leaf, on: { stay: [{ target: '#lamp.place.here' }] } } },
-  }
-  const all = { move: [{ target: '#lamp.place.here' }] }
+  const to = (path: string) => ({ target: `#lamp.${path}` })
+  const byUs = { guard: { type: 'reports', params: { by: 'us' } } }
+  const isDark = { guard: { type: 'isDark', params: { by: 'us' } } }
+  const dim = { ...leaf, on: { break: [byUs, to('light.off')], ping: [{}] } }
+  const off = { ...leaf, on: { on: [{ ...byUs, ...to('light.on.bright') }, to('light.on')] } }
+  const leaving = { again: [to('light.on')], off: [{ ...isDark, ...to('light.off') }] }
+  const on = { ...leaf, initial: 'dim', on: leaving, states: { dim, bright: leaf } }
+  const light = { ...leaf, initial: 'off', on: { reset: [to('light.off')] }, states: { off, on } }
+  const place = { ...leaf, initial: 'here', states: { here: { ...leaf, on: { stay: [to('place.here')] } } } }
+  const all = { move: [to('place.here')] }
   expect(toMermaid({ ...leaf, id: 'lamp', type: 'parallel', on: all, states: { light, place } })).toBe(`stateDiagram-v2
   state "light" as lamp_light {
     state "off" as lamp_light_off

@@ -59,13 +59,14 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
       }),
     )
 
-    const isSure = ({ regions }: PossibleStates) => regions.every(possible => possible.length === 1)
+    /** Where the table knows the state of each region. */
+    const sure = reached.filter(({ states }) => states.regions.every(possible => possible.length === 1))
 
     test('leads to the same states as the chart', () => {
       for (const { state, states } of reached) {
         for (const [i, path] of statePaths(state.value).entries()) expect(states.regions[i]).toContain(path)
       }
-      expect(reached.filter(({ states }) => isSure(states)).length).toBeGreaterThan(0)
+      expect(sure.length).toBeGreaterThan(0)
     })
 
     test('accepts every decision', () => {
@@ -76,8 +77,11 @@ describe.each(samples.map(sample => ({ ...sample, name: sample.machine.name })))
 
     test('rejects every event of a command or fact where the chart refuses it', () => {
       const isUnsure = (type: string) => Object.values(table.moves).some(of => of[type]?.some(move => move.perhaps))
-      for (const { event, causedBy } of recorded.filter(each => !isUnsure(each.event.type))) {
-        for (const { states } of reached.filter(({ state, states }) => isSure(states) && !takes(state, event)))
+      // The same event is recorded in many states.
+      const different = new Map(recorded.map(each => [JSON.stringify([each.event, each.causedBy]), each])).values()
+      for (const { event, causedBy } of different) {
+        const refusing = isUnsure(event.type) ? [] : sure.filter(({ state }) => !takes(state, event))
+        for (const { states } of refusing)
           expect(findViolation(states, headerOf(event, causedBy)), `${event.type} in ${states.key}`).toBeDefined()
       }
     })
@@ -133,15 +137,13 @@ describe('the table of consent', () => {
   const requested = (status: string) => ({ type: 'consent.changeRequested', data: { status } })
   const statesOf = (...events: Event[]) => events.reduce((at, event) => statesAfter(at, headerOf(event, '')), start)
 
+  const vanished = { type: 'consent.vanished', data: {} }
+
   test('rejects an event that one region does not take', () => {
     const revoke = headerOf(requested('REVOGADO'), 'consent.revoke')
     expect(findViolation(statesOf(appeared), revoke)).toBeUndefined()
-    for (const event of [
-      { type: 'consent.erased', data: {} },
-      { type: 'consent.changeSeen', data: { status: 'REVOGADO' } },
-      { type: 'consent.vanished', data: {} },
-      requested('REVOGADO'),
-    ])
+    const seen = { type: 'consent.changeSeen', data: { status: 'REVOGADO' } }
+    for (const event of [{ type: 'consent.erased', data: {} }, seen, vanished, requested('REVOGADO')])
       expect(findViolation(statesOf(appeared, event), revoke)).toContain('in this state')
   })
 
@@ -149,18 +151,16 @@ describe('the table of consent', () => {
     const revoked = { ...appeared, data: { status: 'REVOGADO' } }
     const appears = headerOf(appeared, 'consent.observe')
     expect(findViolation(statesOf(revoked), appears)).toContain('in this state')
-    expect(findViolation(statesOf(revoked, { type: 'consent.vanished', data: {} }), appears)).toBeUndefined()
-    for (const type of ['consent.described', 'consent.conflicted'])
-      expect(
-        findViolation(start, headerOf({ type, data: { status: 'ATIVO' } }, 'consentService.consentRead')),
-      ).toContain('in this state')
+    expect(findViolation(statesOf(revoked, vanished), appears)).toBeUndefined()
+    for (const type of ['consent.described', 'consent.conflicted']) {
+      const described = headerOf({ ...appeared, type }, 'consentService.consentRead')
+      expect(findViolation(start, described)).toContain('in this state')
+    }
   })
 
   test('rejects an event whose data belongs to another command', () => {
-    const other = headerOf(requested('REVOGADO'), 'consent.approve')
-    expect(findViolation(statesOf(appeared), other)).toBe(
-      '"consent.approve" leads to another "consent.changeRequested"',
-    )
+    const violation = findViolation(statesOf(appeared), headerOf(requested('REVOGADO'), 'consent.approve'))
+    expect(violation).toBe('"consent.approve" leads to another "consent.changeRequested"')
   })
 
   test('accepts a full reading that a list requests, because the history contradicts it', () => {
@@ -187,15 +187,16 @@ describe('the table of consent', () => {
 })
 
 test('an action throws on an event that it is not for', () => {
-  const keep = actionsOf<Event<'a.kept' | 'a.other', { n: number }>, { n: number }>()
+  type Either = Event<'a.kept' | 'a.other', { n: number }>
+  const keep = actionsOf<Either, { n: number }>()
   const wrong = setup({
-    types: typesOf<Event<'a.kept' | 'a.other', { n: number }>, { n: number }>(),
+    types: typesOf<Either, { n: number }>(),
     actions: { keepNumber: keep('a.kept', ({ data }) => data) },
   }).createMachine({
     context: { n: 0 },
     on: { 'a.kept': { actions: 'keepNumber' }, 'a.other': { actions: 'keepNumber' } },
   })
-  const after = (type: 'a.kept' | 'a.other') => transition(wrong, initialTransition(wrong)[0], { type, data: { n: 1 } })
+  const after = (type: Either['type']) => transition(wrong, initialTransition(wrong)[0], { type, data: { n: 1 } })
   expect(after('a.kept')[0].context).toEqual({ n: 1 })
   expect(() => after('a.other')).toThrow('a.other')
 })

@@ -12,7 +12,7 @@ import { subjectMachine } from '../../src/machines/subject/subject.ts'
 import { subscriptionMachine } from '../../src/machines/subscription/subscription.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
 import { validationMachine } from '../../src/machines/validation.ts'
-import type { MessageWithParts } from '../../src/vocabulary/message.ts'
+import type { Json, MessageWithParts } from '../../src/vocabulary/message.ts'
 
 /**
  * A machine with messages that, in some order, lead to each of its states. With `more` messages, and from the ends of
@@ -25,43 +25,48 @@ export interface Sample {
   readonly walks?: readonly (readonly MessageWithParts[])[]
 }
 
-const reading = (status: string) => ({
-  status,
-  createdAt: '2026-11-20T12:00:00.000Z',
-  expiresAt: '2027-11-20T12:00:00.000Z',
-  controller: '12ABC34501DE35',
-})
-const now = '2026-11-20T12:00:00.000Z'
+/** A message of this type with each of these data. */
+const of = (type: string, ...all: Json[]) => all.map(data => ({ type, data }))
+
+const [now, nextDay] = ['2026-11-20T12:00:00.000Z', '2026-11-21T12:00:00.000Z']
+const times = { createdAt: now, expiresAt: '2027-11-20T12:00:00.000Z' }
+const reading = (status: string) => ({ status, ...times, controller: '12ABC34501DE35' })
 const entryOf = (status: string | null, i: number) => ({ status, since: `2026-11-20T1${i}:00:00.000Z` })
 const shown = (status: string) => ({
   type: 'consent.observe',
   data: { ...reading(status), consent: 'c', subject: 's' },
 })
-const answered = (status: string) => ({ type: 'consentService.statusChanged', data: reading(status) })
+const answered = (status: string, asked = {}) => ({
+  type: 'consentService.statusChanged',
+  data: { ...reading(status), ...asked },
+})
+const inFull = (history: (string | null)[], asked = {}, status = history.at(-1) ?? 'ATIVO') => ({
+  type: 'consentService.consentRead',
+  data: { ...reading(status), history: history.map(entryOf), ...asked },
+})
 const missed = { type: 'consent.miss', data: {} }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const askedAt = '2026-11-20T15:00:00.000Z'
+const askedLater = { askedAt: '2026-11-20T18:00:00.000Z' }
 const lost = { type: 'consentService.changeLost', data: { lostAt: askedAt } }
 const histories = [
   ...['PENDENTE', 'PENDENTE ATIVO', 'PENDENTE NEGADO', 'PENDENTE EXPIRADO', 'PENDENTE NEGADO ATIVO'],
   ...['PENDENTE EXPIRADO PENDENTE', 'PENDENTE ATIVO REVOGADO', 'PENDENTE ATIVO REVOGADO ATIVO'],
 ].map(statuses => statuses.split(' '))
 const listed = {
-  remoteId: 7,
-  evento: 'e',
-  endpoint: 'https://a.exemplo.br/x',
-  generation: 1,
-  isDeleted: false,
-  deletedAt: null,
-  lastSuccessAt: '2026-11-22T12:00:00.000Z',
-  readAt: '2026-11-22T12:00:00.000Z',
+  ...{ remoteId: 7, evento: 'e', endpoint: 'https://a.exemplo.br/x', generation: 1, isDeleted: false, deletedAt: null },
+  ...{ lastSuccessAt: '2026-11-22T12:00:00.000Z', readAt: '2026-11-22T12:00:00.000Z' },
 }
-/** A reading after three quarters of the thirty days without a success. */
-const late = { ...listed, lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z' }
-const failure = { failure: 'f1', remoteId: 70, failedAt: '2026-11-21T12:00:00.000Z', evento: 'e' }
+const observed = (change: object) => ({ type: 'subscription.observe', data: { ...listed, ...change } })
+const failure = { failure: 'f1', remoteId: 70, failedAt: nextDay, evento: 'e' }
 const declared = { type: 'subscription.declare', data: { subscription: 'a', evento: 'e', endpoint: listed.endpoint } }
 const adopted = { type: 'subscription.adopt', data: { ...listed, lastSuccessAt: now } }
 const failed = (failedAt: string) => ({ type: 'subscription.observeFailure', data: { ...failure, failedAt } })
+
+const tokenRequest = (need: string, contract: string, credential: string, askedAt: string) => ({
+  ...{ type: 'token.request', data: { need, contract, credential, askedAt } },
+})
+const unserved = { generation: 1, hasServed: false }
 
 const byPolicy = { reason: 'no answer in time', policy: 'day-1', elapsedMs: 9_000 }
 const call = { effect: 'subject-s/2/0', type: 'consentService.listConsents' }
@@ -70,29 +75,24 @@ const erasure = {
   ...{ requester: 'r', legalBasis: 'LGPD art. 18, VI', subject: 's', keeps: [], effects: ['subject-s/2/0'] },
   ...{ kept: [], parts: 1, list: 'l', indexRows: 1, endsGivenUp: 0, endings: ['e'] },
 }
+const ofTwo = (handler: string) => ({ handler, handlers: ['a', 'b'] })
+const thrown = { reason: 'RangeError' }
+const reused = { claims: 'w/1/claims', result: 'w/2/result' }
+const revoked = { reason: 'revoked', at: now, position: 9 }
+const unchanged = { read: 1, changed: 0, unreadable: 0 }
 const completed = {
   ...{ epoch: 2, previous: [1], rewrapped: 1, searchedBytes: 4_096, searchedFor: 1, found: 0, unsearched: 0 },
-  copiesOpenUntil: failure.failedAt,
+  copiesOpenUntil: nextDay,
 }
 
 export const samples: readonly Sample[] = [
   {
     machine: retentionMachine,
-    messages: [
-      {
-        type: 'retention.apply',
-        data: { kind: 'notification.body', rule: '30 days', parts: ['7/body'] },
-      },
-    ],
+    messages: of('retention.apply', { kind: 'notification.body', rule: '30 days', parts: ['7/body'] }),
   },
   {
     machine: revealMachine,
-    messages: [
-      {
-        type: 'reveal.record',
-        data: { parts: ['subject-s/1/cpf'], owners: ['subject-s'], purpose: 'atendimento' },
-      },
-    ],
+    messages: of('reveal.record', { parts: ['subject-s/1/cpf'], owners: ['subject-s'], purpose: 'atendimento' }),
   },
   {
     machine: followerMachine,
@@ -104,51 +104,32 @@ export const samples: readonly Sample[] = [
   },
   {
     machine: budgetMachine,
-    messages: [
-      { type: 'budget.spend', data: { for: 'v', max: 0 } },
-      { type: 'budget.spend', data: { for: 'v', max: 1 } },
-    ],
+    messages: of('budget.spend', { for: 'v', max: 0 }, { for: 'v', max: 1 }),
   },
   {
     machine: consentMachine,
     messages: [
       ...statuses.map(shown),
       { type: 'consent.approve', data: {} },
-      { type: 'consent.deny', data: {} },
-      { type: 'consent.deny', data: { sentBefore: true } },
+      ...of('consent.deny', {}, { sentBefore: true }),
       { type: 'consent.approve', data: { sentBefore: true } },
-      { type: 'consent.revoke', data: { sentBefore: true } },
-      { type: 'consent.revoke', data: {} },
-      { type: 'consent.withdrawEnd', data: {} },
-      { type: 'consent.withdrawEnd', data: { isUnsent: true } },
-      { type: 'consent.withdrawEnd', data: { sentBefore: true } },
+      ...of('consent.revoke', { sentBefore: true }, {}),
+      ...of('consent.withdrawEnd', {}, { isUnsent: true }, { sentBefore: true }),
       { type: 'consent.approve', data: { isUnsent: true } },
       { type: 'consent.readDetail', data: {} },
       missed,
       { type: 'consent.erase', data: {} },
-      { type: 'consent.passTime', data: { now: '2027-11-20T11:59:59.999Z' } },
-      { type: 'consent.passTime', data: { now: '2027-11-20T12:00:00.000Z' } },
+      ...of('consent.passTime', { now: '2027-11-20T11:59:59.999Z' }, { now: times.expiresAt }),
       ...['ATIVO', 'REVOGADO'].map(status => ({ ...shown(status), isStale: true })),
       { type: 'consent.observeUnreadable', data: {} },
       ...statuses.map(answered),
-      { type: 'consentService.statusChanged', data: { ...reading('ATIVO'), asked: 'ATIVO', askedAt: now } },
-      {
-        type: 'consentService.statusChanged',
-        data: { ...reading('ATIVO'), asked: 'REVOGADO', askedAt: now },
-      },
-      ...[['PENDENTE', 'ATIVO', 'REVOGADO'], ['PENDENTE', null, 'ATIVO'], []].map(history => ({
-        type: 'consentService.consentRead',
-        data: { ...reading(history.at(-1) ?? 'ATIVO'), history: history.map(entryOf), askedAt: now },
-      })),
-      {
-        type: 'consentService.consentRead',
-        data: { ...reading('REVOGADO'), history: [] },
-        isStale: true,
-      },
-      { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: null, readAt: now } },
-      { type: 'consent.use', data: { at: '2026-11-21T12:00:00.000Z', ageMaxMs: 1, readAt: now } },
-      { type: 'consent.withholdChange', data: { asked: 'ATIVO' } },
-      { type: 'consent.withholdChange', data: { asked: 'REVOGADO', sentBefore: true } },
+      ...['ATIVO', 'REVOGADO'].map(asked => answered('ATIVO', { asked, askedAt: now })),
+      ...[['PENDENTE', 'ATIVO', 'REVOGADO'], ['PENDENTE', null, 'ATIVO'], []].map(each =>
+        inFull(each, { askedAt: now }),
+      ),
+      { ...inFull([], {}, 'REVOGADO'), isStale: true },
+      ...[null, 1].map(ageMaxMs => ({ type: 'consent.use', data: { at: nextDay, ageMaxMs, readAt: now } })),
+      ...of('consent.withholdChange', { asked: 'ATIVO' }, { asked: 'REVOGADO', sentBefore: true }),
       { type: 'consentService.changeDeclined', data: { httpStatus: 400 } },
       { type: 'consentService.readDeclined', data: { httpStatus: 404 } },
       { type: 'consentService.readGivenUp', data: {} },
@@ -160,16 +141,8 @@ export const samples: readonly Sample[] = [
       lost,
       { type: 'consent.observe', data: { ...shown('ATIVO').data, expiresAt: null } },
       // By its times, each history is from before the request. Without `askedAt`, the reading may be as well.
-      ...histories.flatMap(history =>
-        [{}, { askedAt: '2026-11-20T18:00:00.000Z' }].map(given => ({
-          type: 'consentService.consentRead',
-          data: { ...reading(history.at(-1) ?? ''), history: history.map(entryOf), ...given },
-        })),
-      ),
-      ...statuses.map(status => ({
-        type: 'consentService.consentRead',
-        data: { ...reading(status), history: [], askedAt: '2026-11-20T18:00:00.000Z' },
-      })),
+      ...histories.flatMap(history => [inFull(history), inFull(history, askedLater)]),
+      ...statuses.map(status => inFull([], askedLater, status)),
     ],
     walks: [
       // An approval that was requested before it vanished, and an end that a list showed before.
@@ -182,20 +155,17 @@ export const samples: readonly Sample[] = [
   },
   {
     machine: certificateMachine,
-    messages: [31, 30, 15, 14, 1, 0].map(daysLeft => ({
-      type: 'certificate.observe',
-      data: { service: 'consentService', daysLeft },
-    })),
+    messages: of(
+      'certificate.observe',
+      ...[31, 30, 15, 14, 1, 0].map(daysLeft => ({ service: 'consentService', daysLeft })),
+    ),
   },
   {
     machine: effectMachine,
     messages: [
       { type: 'effect.attempt', data: { ...call, attempts: 1 } },
       { type: 'effect.park', data: { ...call, attempts: 3, reason: 'no answer in time' } },
-      {
-        type: 'effect.defer',
-        data: { ...call, ...byPolicy, attempts: 3, wait: 'backoff', dueAt: '2026-11-20T12:00:09.000Z' },
-      },
+      ...of('effect.defer', { ...call, ...byPolicy, attempts: 3, wait: 'backoff', dueAt: '2026-11-20T12:00:09.000Z' }),
       { type: 'effect.exhaust', data: { ...call, ...byPolicy, attempts: 200 } },
       { type: 'effect.retry', data: call },
       { type: 'effect.withdraw', data: call },
@@ -205,49 +175,24 @@ export const samples: readonly Sample[] = [
   {
     machine: tokenMachine,
     messages: [
-      ...['absent', 'lost', 'rejected', 'repeated'].map(need => ({
-        type: 'token.request',
-        data: { need, contract: 'c1', credential: 'k1', askedAt: '2026-11-20T12:00:00.000Z' },
-      })),
-      {
-        type: 'token.request',
-        data: { need: 'lost', contract: 'c2', credential: 'k2', askedAt: '2026-11-20T14:00:00.000Z' },
-      },
-      ...[
-        { contract: 'c2', credential: 'k2' },
-        { contract: 'c1', credential: 'k3' },
-      ].map(holder => ({
-        type: 'token.request',
-        data: { need: 'changed', ...holder, askedAt: '2026-11-20T12:00:00.000Z' },
-      })),
-      ...[
-        { generation: 1, hasServed: true },
-        { generation: 1, hasServed: false },
-        { generation: 2, hasServed: false },
-      ].map(data => ({ type: 'token.reject', data: { ...data, at: '2026-11-20T12:00:00.000Z' } })),
-      // By the clocks of other processes: long after the issue, a little before it, and long before it.
-      ...['12:20', '11:55', '11:40'].map(time => ({
-        type: 'token.reject',
-        data: { generation: 1, hasServed: false, at: `2026-11-20T${time}:00.000Z` },
-      })),
-      {
-        type: 'token.reject',
-        data: { generation: 1, hasServed: false, at: '2026-11-20T12:00:00.000Z', code: '900907' },
-      },
+      ...['absent', 'lost', 'rejected', 'repeated'].map(need => tokenRequest(need, 'c1', 'k1', now)),
+      tokenRequest('lost', 'c2', 'k2', '2026-11-20T14:00:00.000Z'),
+      tokenRequest('changed', 'c2', 'k2', now),
+      tokenRequest('changed', 'c1', 'k3', now),
+      ...of(
+        'token.reject',
+        { generation: 1, hasServed: true, at: now },
+        { ...unserved, at: now },
+        { generation: 2, hasServed: false, at: now },
+        // By the clocks of other processes: long after the issue, a little before it, and long before it.
+        ...['12:20', '11:55', '11:40'].map(time => ({ ...unserved, at: `2026-11-20T${time}:00.000Z` })),
+        { ...unserved, at: now, code: '900907' },
+      ),
       ...[1, 2].flatMap(generation => {
-        const asked = { generation, contract: 'c1', credential: 'k1' }
+        const [asked, end] = [{ generation, contract: 'c1', credential: 'k1' }, '2026-11-20T13:00:00.000Z']
         return [
-          {
-            type: 'tokenService.issued',
-            data: {
-              ...asked,
-              ...{ issuedAt: '2026-11-20T12:00:00.000Z', expiresAt: '2026-11-20T13:00:00.000Z' },
-            },
-          },
-          {
-            type: 'tokenService.repeated',
-            data: { ...asked, issuedAt: '2026-11-20T12:00:00.000Z', until: '2026-11-20T13:00:00.000Z' },
-          },
+          { type: 'tokenService.issued', data: { ...asked, issuedAt: now, expiresAt: end } },
+          { type: 'tokenService.repeated', data: { ...asked, issuedAt: now, until: end } },
           { type: 'tokenService.credentialsRefused', data: { ...asked, httpStatus: 401 } },
           { type: 'tokenService.requestLost', data: { generation } },
         ]
@@ -263,23 +208,18 @@ export const samples: readonly Sample[] = [
       { type: 'subscription.rotate', data: { endpoint: listed.endpoint } },
       { type: 'subscription.delete', data: {} },
       adopted,
-      { type: 'subscription.observe', data: listed },
+      observed({}),
       { type: 'subscription.takeOver', data: { ...listed, lastSuccessAt: null, generation: null } },
-      { type: 'subscription.observe', data: { ...listed, generation: null } },
-      { type: 'subscription.observe', data: { ...listed, generation: 2 } },
-      { type: 'subscription.observe', data: { ...listed, evento: 'outro' } },
-      { type: 'subscription.observe', data: { ...late, registeredAt: '2026-11-20T12:00:00.000Z' } },
-      { type: 'subscription.observe', data: { ...listed, isDeleted: true, deletedAt: failure.failedAt } },
+      ...[{ generation: null }, { generation: 2 }, { evento: 'outro' }].map(observed),
+      // After three quarters of the thirty days without a success.
+      observed({ lastSuccessAt: null, readAt: '2026-12-14T12:00:00.000Z', registeredAt: now }),
+      observed({ isDeleted: true, deletedAt: nextDay }),
       { type: 'subscription.miss', data: {} },
-      failed(failure.failedAt),
-      {
-        type: 'subscription.recoverFailure',
-        data: { failure: 'f1', evento: 'e', notification: 'n', how: 'stored' },
-      },
+      failed(nextDay),
+      { type: 'subscription.recoverFailure', data: { failure: 'f1', evento: 'e', notification: 'n', how: 'stored' } },
       { type: 'portal.subscribed', data: { remoteId: 7, endpoint: listed.endpoint, generation: 1 } },
       { type: 'portal.subscriptionChanged', data: { endpoint: 'https://b.exemplo.br/x', generation: 1 } },
-      { type: 'portal.subscriptionDeleted', data: {} },
-      { type: 'portal.subscriptionDeleted', data: { remoteId: 6 } },
+      ...of('portal.subscriptionDeleted', {}, { remoteId: 6 }),
       ...['subscribe', 'changeSubscription', 'deleteSubscription'].flatMap(operation => [
         { type: 'portal.declined', data: { operation, httpStatus: 422, code: null } },
         { type: 'portal.lost', data: { operation } },
@@ -290,10 +230,10 @@ export const samples: readonly Sample[] = [
       [
         declared,
         adopted,
-        { type: 'subscription.miss', data: {} },
-        { ...adopted, data: { ...adopted.data, remoteId: 8 } },
+        ...of('subscription.miss', {}),
+        ...of('subscription.adopt', { ...adopted.data, remoteId: 8 }),
       ],
-      [declared, adopted, failed('2026-11-21T12:00:00.000Z'), failed('2026-11-23T12:00:00.000Z')],
+      [declared, adopted, failed(nextDay), failed('2026-11-23T12:00:00.000Z')],
     ],
   },
   {
@@ -301,35 +241,31 @@ export const samples: readonly Sample[] = [
     messages: [
       { type: 'subject.enrol', data: { subject: 's', origin: 'host' } },
       { type: 'subject.refuseUse', data: { at: now } },
-      { type: 'subject.erase', data: erasure },
-      { type: 'subject.erase', data: { ...erasure, keeps: ['validation.result'], kept: ['4/result'] } },
+      ...of('subject.erase', erasure, { ...erasure, keeps: ['validation.result'], kept: ['4/result'] }),
       { type: 'subject.hold', data: { reason: 'processo 1' } },
       { type: 'subject.release', data: { reason: 'processo 1' } },
       { type: 'keys.rotated', data: completed },
       { type: 'keys.epochsDestroyed', data: { epochs: [1] } },
       { type: 'subject.sync', data: {} },
-      { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: failure.failedAt } },
-      { type: 'subject.schedule', data: { everyMs: 7_200_000, dueAt: failure.failedAt, isDefault: true } },
+      { type: 'subject.schedule', data: { everyMs: 3_600_000, dueAt: nextDay } },
+      { type: 'subject.schedule', data: { everyMs: 7_200_000, dueAt: nextDay, isDefault: true } },
       { type: 'subject.unschedule', data: { effects: ['subject-s/2/0'] } },
-      {
-        type: 'consentService.consentsListed',
-        data: { read: 1, changed: 0, unreadable: 0, again: { schedule: 1, dueAt: failure.failedAt } },
-      },
+      ...of('consentService.consentsListed', { ...unchanged, again: { schedule: 1, dueAt: nextDay } }),
       { type: 'subject.readAwareness', data: {} },
       { type: 'subject.readAwarenessDetail', data: { record: 'a1' } },
       { type: 'subject.readLogin', data: {} },
       { type: 'subject.readLoginAddress', data: { hasRedirect: true } },
-      { type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller: null } },
-      {
-        type: 'subject.observeAwareness',
-        data: { record: 'a1', createdAt: null, controller: '12ABC34501DE35' },
-      },
+      ...[null, '12ABC34501DE35'].map(controller => ({
+        ...{ type: 'subject.observeAwareness', data: { record: 'a1', createdAt: null, controller } },
+      })),
       { type: 'consentService.consentsListed', data: { read: 1, changed: 1, unreadable: 0 } },
       { type: 'subject.missAwareness', data: { record: 'a1' } },
       { type: 'consentService.awarenessListed', data: { read: 1, unreadable: 0 } },
       { type: 'consentService.awarenessRead', data: { record: 'a1' } },
-      { type: 'consentService.loginRead', data: { isAuthenticated: true, expiresAt: null } },
-      { type: 'consentService.loginRead', data: { isAuthenticated: false, expiresAt: null } },
+      ...of(
+        'consentService.loginRead',
+        ...[true, false].map(isAuthenticated => ({ isAuthenticated, expiresAt: null })),
+      ),
       { type: 'consentService.loginAddressRead', data: {} },
       { type: 'consentService.readDeclined', data: { operation: 'readLogin', httpStatus: 401 } },
     ],
@@ -337,37 +273,17 @@ export const samples: readonly Sample[] = [
   {
     machine: validationMachine,
     messages: [
-      { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's' } },
-      { type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's', consent: 'c' } },
-      {
-        type: 'validation.request',
-        data: { validation: 'v', id: 'pedido', subject: 's', environment: 'e' },
-      },
-      {
-        type: 'validation.reuse',
-        data: {
-          validation: 'v',
-          id: 'p',
-          subject: 's',
-          from: 'q',
-          claims: 'w/1/claims',
-          result: 'w/2/result',
-        },
-      },
+      ...[{}, { consent: 'c' }, { environment: 'e' }].map(more => ({
+        ...{ type: 'validation.request', data: { validation: 'v', id: 'pedido', subject: 's', ...more } },
+      })),
+      ...of('validation.reuse', { validation: 'v', id: 'p', subject: 's', from: 'q', ...reused }),
       { type: 'validation.erase', data: {} },
       { type: 'validation.resolve', data: { charged: true } },
       { type: 'validation.repeat', data: { by: 'outro' } },
       { type: 'validationService.answered', data: { evaluated: 3, environment: 'e' } },
       { type: 'validationService.answered', data: { evaluated: 3, environment: 'e', unreadable: ['cnh'] } },
       { type: 'validationService.declined', data: { httpStatus: 422, code: 'DV010' } },
-      {
-        type: 'validation.withhold',
-        data: { reason: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9 },
-      },
-      {
-        type: 'validation.withhold',
-        data: { reason: 'revoked', at: '2026-11-20T12:00:00.000Z', position: 9, sentBefore: true },
-      },
+      ...of('validation.withhold', revoked, { ...revoked, sentBefore: true }),
       { type: 'validationService.lost', data: {} },
       { type: 'validationService.undone', data: {} },
     ],
@@ -375,30 +291,16 @@ export const samples: readonly Sample[] = [
   {
     machine: notificationMachine,
     messages: [
-      {
-        type: 'portal.notified',
-        data: { notification: 'n', evento: 'e', recipientKind: 'CNPJ', bodyBytes: 2 },
-      },
-      { type: 'host.handled', data: { handler: 'a', handlers: ['a', 'b'] } },
-      { type: 'host.handled', data: { handler: 'a', handlers: ['a'] } },
-      ...['2026-11-21T12:00:00.000Z', null].map(retryAt => ({
-        type: 'host.failed',
-        data: { handler: 'a', handlers: ['a', 'b'], reason: 'RangeError', retryAt },
-      })),
-      { type: 'notification.replay', data: { which: 'failed' } },
-      { type: 'notification.replay', data: { which: 'all' } },
+      { type: 'portal.notified', data: { notification: 'n', evento: 'e', recipientKind: 'CNPJ', bodyBytes: 2 } },
+      ...of('host.handled', ofTwo('a'), { handler: 'a', handlers: ['a'] }),
+      ...of('host.failed', { ...ofTwo('a'), ...thrown, retryAt: nextDay }, { ...ofTwo('a'), ...thrown, retryAt: null }),
+      ...of('notification.replay', { which: 'failed' }, { which: 'all' }),
       { type: 'notification.skip', data: {} },
-      {
-        type: 'notification.recover',
-        data: { notification: 'n', evento: 'e', failedAt: failure.failedAt, bodyBytes: 2 },
-      },
+      { type: 'notification.recover', data: { notification: 'n', evento: 'e', failedAt: nextDay, bodyBytes: 2 } },
     ],
     more: [
-      { type: 'host.handled', data: { handler: 'b', handlers: ['a', 'b'] } },
-      {
-        type: 'host.failed',
-        data: { handler: 'b', handlers: ['a', 'b'], reason: 'RangeError', retryAt: '2026-11-21T12:00:00.000Z' },
-      },
+      { type: 'host.handled', data: ofTwo('b') },
+      { type: 'host.failed', data: { ...ofTwo('b'), ...thrown, retryAt: nextDay } },
     ],
   },
   {
@@ -410,12 +312,9 @@ export const samples: readonly Sample[] = [
       { type: 'portal.listFailures', data: { day: '2026-11-20', recover: false } },
       {
         type: 'portal.recoverSoon',
-        data: { reason: 'unstored', days: ['2026-11-20'], now: '2026-11-20T12:00:00.000Z', waiting: ['2026-11-20'] },
+        data: { reason: 'unstored', days: ['2026-11-20'], now: now, waiting: ['2026-11-20'] },
       },
-      {
-        type: 'portal.observeForeignFailure',
-        data: { failure: 'f', evento: 'e', failedAt: null, remoteId: 7 },
-      },
+      { type: 'portal.observeForeignFailure', data: { failure: 'f', evento: 'e', failedAt: null, remoteId: 7 } },
       { type: 'portal.subscriptionsListed', data: { active: 1, deleted: 0 } },
       { type: 'portal.failuresListed', data: { read: 1, unreadable: 0, recovered: 1, stored: 0 } },
       { type: 'portal.declined', data: { operation: 'listFailures', httpStatus: 401, code: null } },

@@ -3,6 +3,7 @@ import type { AnyMachineSnapshot, AnyStateMachine } from 'xstate'
 import { chartOf, takingRule } from '../../src/machines/definition/chart-rules.ts'
 import { tokenMachine } from '../../src/machines/token.ts'
 import { answerOf } from '../../src/simulation/index.ts'
+import { dayMs, fromInstant, minuteMs, toInstant } from '../../src/vocabulary/instant.ts'
 import type { Message } from '../../src/vocabulary/message.ts'
 
 const at = '2026-11-20T12:00:00.000Z'
@@ -15,10 +16,7 @@ const request = (need: string, credential = 'k1', when = at): Message => ({
 const issued = (
   generation: number,
   { credential = 'k1', issuedAt = at, expiresAt = '2026-11-21T12:00:00.000Z' } = {},
-): Message => ({
-  type: 'tokenService.issued',
-  data: { generation, ...holder(credential), issuedAt, expiresAt },
-})
+): Message => ({ type: 'tokenService.issued', data: { generation, ...holder(credential), issuedAt, expiresAt } })
 const reject = (generation: number, when = at, hasServed = false): Message => ({
   type: 'token.reject',
   data: { generation, at: when, hasServed },
@@ -30,59 +28,43 @@ function eventOf(...messages: Message[]): { times?: number; until?: string; poli
   return 'events' in answer ? Object(answer.events[0]?.data) : {}
 }
 
-test('the wait doubles for each token in a row that is rejected without having worked', () => {
-  const history = [request('absent'), issued(1)]
-  const waits: (number | null)[] = []
-  let now = at
-  for (let generation = 1; generation <= 10; generation++) {
-    const rejected = reject(generation, now)
-    const { until, policy = '', times } = eventOf(...history, rejected)
-    expect(times).toBe(generation)
-    expect(policy).toBe(until === undefined ? '' : 'rejection-1')
-    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
-    history.push(rejected)
-    if (until !== undefined) {
-      const early = new Date(Date.parse(until) - 1).toISOString()
-      expect(after(...history, request('rejected', 'k1', early))).toHaveProperty('refused')
-      expect(after(...history, request('rejected', 'k2', early))).toHaveProperty('events')
-    }
-    now = until ?? now
-    history.push(request('rejected', 'k1', now), issued(generation + 1, { issuedAt: now }))
-  }
-  expect(waits).toEqual([null, 1, 2, 4, 8, 16, 32, 60, 60, 60])
-  expect(eventOf(...history, reject(11, now, true))).toMatchObject({ times: 1 })
-  const other = [
-    ...history,
-    reject(11, now),
-    request('rejected', 'k2', now),
-    issued(12, { credential: 'k2', issuedAt: now }),
-  ]
-  expect(eventOf(...other, reject(12, now))).toMatchObject({ times: 1 })
-})
-
 /**
- * The waits in minutes after thirteen tokens in a row, each of them rejected this long after it was issued, and the
- * history that leads to them.
+ * Rejects tokens in a row, each of them this long after it was issued: the request for the next one is refused until its
+ * wait is over, for the same contract only. Returns the waits in minutes, and the history that leads to them.
  */
-function waitsOf(afterMs: number, hasServed: boolean, expiresInMs: number) {
-  const later = (when: string, ms: number) => new Date(Date.parse(when) + ms).toISOString()
+function rejectInRow(count: number, { afterMs = 0, hasServed = false, expiresInMs = dayMs } = {}) {
+  const later = (when: string, ms: number) => toInstant(fromInstant(when) + ms)
   const history = [request('absent'), issued(1, { expiresAt: later(at, expiresInMs) })]
   const waits: (number | null)[] = []
   let now = at
-  for (let generation = 1; generation <= 13; generation++) {
+  for (let generation = 1; generation <= count; generation++) {
     now = later(now, afterMs)
     const rejected = reject(generation, now, hasServed)
-    const { until } = eventOf(...history, rejected)
-    waits.push(until === undefined ? null : (Date.parse(until) - Date.parse(now)) / 60_000)
-    now = until ?? now
+    const { until, policy = '', times } = eventOf(...history, rejected)
+    expect([times, policy]).toEqual([generation, until === undefined ? '' : 'rejection-1'])
+    waits.push(until === undefined ? null : (fromInstant(until) - fromInstant(now)) / minuteMs)
+    history.push(rejected)
+    if (until !== undefined) {
+      expect(after(...history, request('rejected', 'k1', later(until, -1)))).toHaveProperty('refused')
+      expect(after(...history, request('rejected', 'k2', later(until, -1)))).toHaveProperty('events')
+      now = until
+    }
     const next = issued(generation + 1, { issuedAt: now, expiresAt: later(now, expiresInMs) })
-    history.push(rejected, request('rejected', 'k1', now), next)
+    history.push(request('rejected', 'k1', now), next)
   }
   return { waits, history, later: (ms: number) => later(now, ms) }
 }
 
+test('the wait doubles for each token in a row that is rejected without having worked', () => {
+  const { waits, history, later } = rejectInRow(10)
+  expect(waits).toEqual([null, 1, 2, 4, 8, 16, 32, 60, 60, 60])
+  expect(eventOf(...history, reject(11, later(0), true))).toMatchObject({ times: 1 })
+  const ofOther = [request('rejected', 'k2', later(0)), issued(12, { credential: 'k2', issuedAt: later(0) })]
+  expect(eventOf(...history, reject(11, later(0)), ...ofOther, reject(12, later(0)))).toMatchObject({ times: 1 })
+})
+
 test('tokens that worked but are rejected soon are replaced ten times, then once a minute', () => {
-  const { waits, history, later } = waitsOf(30_000, true, 86_400_000)
+  const { waits, history, later } = rejectInRow(13, { afterMs: 30_000, hasServed: true })
   expect(waits).toEqual([...Array(10).fill(null), 1, 1, 1])
   // A token that lives longer ends the row. One that did not work, as far as known, counts in another row.
   expect(eventOf(...history, reject(14, later(60_000), true))).toMatchObject({ times: 1 })
@@ -94,30 +76,29 @@ test('tokens that worked but are rejected soon are replaced ten times, then once
 })
 
 test('tokens that expire before they work are replaced ten times, then once a minute', () => {
-  expect(waitsOf(1_500, false, 1_000).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
+  expect(rejectInRow(13, { afterMs: 1_500, expiresInMs: 1_000 }).waits).toEqual([...Array(10).fill(null), 1, 1, 1])
 })
 
 test('the chart refuses the same credentials after they were refused, another secret, and a request before its wait is over', () => {
   const chart = chartOf(tokenMachine) as AnyStateMachine // It has one.
   const refusalOf = takingRule(chart)
   const until = '2026-11-20T12:01:00.000Z'
-  const stateAfter = (...types: string[]) =>
-    [
-      { type: 'token.requested', data: { need: 'absent', ...holder('k1'), askedAt: at } },
-      ...types.map(type => ({ type, data: { generation: 1, ...holder('k1'), issuedAt: at, expiresAt: at, until } })),
-    ].reduce((state, event) => tokenMachine.evolve(state, event), tokenMachine.initial) as AnyMachineSnapshot
-  const requested = (need: string, credential: string, askedAt: string) => ({
+  const requested = (need: string, credential = 'k1', askedAt = at) => ({
     ...{ type: 'token.requested', data: { need, ...holder(credential), askedAt } },
   })
-  const refused = (type: string, need: string, credential: string) =>
-    refusalOf(stateAfter(type), requested(need, credential, at))?.refused
-  for (const ends of [['token.repeated'], ['token.renewed', 'token.rejected']]) {
-    expect(refusalOf(stateAfter(...ends), requested('rejected', 'k1', at))?.refused).toContain('the next request waits')
-    expect(refusalOf(stateAfter(...ends), requested('rejected', 'k1', until))).toBeUndefined()
-    expect(refusalOf(stateAfter(...ends), requested('changed', 'k2', at))).toBeUndefined()
+  const refusedAfter = (types: string[], ...next: Parameters<typeof requested>) => {
+    const data = { generation: 1, ...holder(), issuedAt: at, expiresAt: at, until }
+    const events = [requested('absent'), ...types.map(type => ({ type, data }))]
+    const state = events.reduce((state, event) => tokenMachine.evolve(state, event), tokenMachine.initial)
+    return refusalOf(state as AnyMachineSnapshot, requested(...next))?.refused
   }
-  expect(refused('token.locked', 'lost', 'k1')).toContain('correct them first')
-  expect(refused('token.locked', 'lost', 'k1-new')).toBeUndefined()
-  expect(refused('token.renewed', 'changed', 'k1-new')).toContain('has not been rejected')
-  expect(refused('token.renewed', 'changed', 'k2')).toBeUndefined()
+  for (const ends of [['token.repeated'], ['token.renewed', 'token.rejected']]) {
+    expect(refusedAfter(ends, 'rejected')).toContain('the next request waits')
+    expect(refusedAfter(ends, 'rejected', 'k1', until)).toBeUndefined()
+    expect(refusedAfter(ends, 'changed', 'k2')).toBeUndefined()
+  }
+  expect(refusedAfter(['token.locked'], 'lost')).toContain('correct them first')
+  expect(refusedAfter(['token.locked'], 'lost', 'k1-new')).toBeUndefined()
+  expect(refusedAfter(['token.renewed'], 'changed', 'k1-new')).toContain('has not been rejected')
+  expect(refusedAfter(['token.renewed'], 'changed', 'k2')).toBeUndefined()
 })

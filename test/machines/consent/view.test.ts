@@ -1,23 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type ConsentChartState, heldOf } from '../../../src/machines/consent/chart.ts'
+import { consentMachine } from '../../../src/machines/consent/consent.ts'
 import { isEndShown } from '../../../src/machines/consent/standing.ts'
 import type { ConsentStatus } from '../../../src/machines/consent/status.ts'
 import { type ConsentRow, consents } from '../../../src/views/consents.ts'
 import type { Message } from '../../../src/vocabulary/message.ts'
 import { samples } from '../samples.ts'
 
-const sample = samples.find(({ machine }) => machine.name === 'consent')
-if (!sample) throw new Error('The consent machine has no samples')
-const { machine } = sample
-
+const sampled = samples.find(({ machine }) => machine.name === 'consent')?.messages ?? []
 const reading = { createdAt: '2026-11-20T12:00:00.000Z', expiresAt: null, controller: null }
 const statuses = ['PENDENTE', 'ATIVO', 'NEGADO', 'REVOGADO', 'EXPIRADO']
 const times = ['2026-11-20T15:00:00.000Z', '2026-11-20T15:02:00.000Z']
 /** What is asked for and shown, at one time or another. */
 const timed: Message[] = times.flatMap(askedAt => [
-  ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt } })),
-  ...['approve', 'deny', 'revoke'].map(verb => ({ type: `consent.${verb}`, data: { askedAt, isUnsent: true } })),
+  ...['approve', 'deny', 'revoke'].flatMap(verb =>
+    [{ askedAt }, { askedAt, isUnsent: true }].map(data => ({ type: `consent.${verb}`, data })),
+  ),
   ...statuses.flatMap(status => [
     { type: 'consent.observe', data: { ...reading, status, consent: 'c', subject: 's', askedAt } },
     { type: 'consentService.statusChanged', data: { ...reading, status, asked: 'REVOGADO', askedAt } },
@@ -35,34 +34,30 @@ function isPossible({ type, data }: Message, { value }: ConsentChartState): bool
 function knownByChart(state: ConsentChartState): Partial<ConsentRow> {
   const { isVanished, isUncertain, change, asked, reading: known, shown } = heldOf(state)
   if (state.value.data === 'erased') return { knowledge: 'erased' }
-  const open = {
-    none: isUncertain ? 'changed' : 'known',
-    requested: 'changing',
-    lost: 'uncertain',
-    contrary: 'uncertain',
-  }
-  const knowledge = (isVanished ? 'vanished' : open[change]) as ConsentRow['knowledge']
+  const unchanged = isUncertain ? 'changed' : 'known'
+  const open = { none: unchanged, requested: 'changing', lost: 'uncertain', contrary: 'uncertain' } as const
+  const knowledge = isVanished ? 'vanished' : open[change]
   if (knowledge === 'known') return { knowledge, asked, status: known.status }
   return { knowledge, asked, ...(knowledge === 'changed' && isEndShown(shown) && { status: shown as ConsentStatus }) }
 }
 
 test('the row of a consent says what its chart knows, whatever happens in which order', () => {
   let [checked, doubts] = [0, 0]
-  const message = fc.constantFrom(...sample.messages, ...timed)
+  const message = fc.constantFrom(...sampled, ...timed)
   fc.assert(
     fc.property(fc.array(message, { maxLength: 25 }), messages => {
-      let state = machine.initial
+      let state = consentMachine.initial
       let row: ConsentRow | undefined
       let version = 0
       for (const each of messages) {
         if (!isPossible(each, state as ConsentChartState)) continue
-        const decision = machine.decide(state, each)
+        const decision = consentMachine.decide(state, each)
         for (const event of 'events' in decision ? decision.events : []) {
           version += 1
-          state = machine.evolve(state, event)
+          state = consentMachine.evolve(state, event)
           const recorded = {
             ...event,
-            id: `consent-c/${version}`,
+            id: `c/${version}`,
             position: version,
             version,
             stream: 'consent-c',
